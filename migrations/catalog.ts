@@ -1,0 +1,19 @@
+import { accountsAndKeys } from './0001-accounts-and-keys.ts';
+import { ledgerTables } from './0002-ledger-tables.ts';
+import { tasksAndBilling } from './0003-tasks-and-billing.ts';
+import { ledgerReserve } from './0004-ledger-reserve.ts';
+import { ledgerSettle } from './0005-ledger-settle.ts';
+import { ledgerMovements } from './0006-ledger-movements.ts';
+import { monthClose } from './0007-month-close.ts';
+import type { Migration } from './migration.types.ts';
+
+/** Every migration, in the order it is applied. */
+export const MIGRATIONS: readonly Migration[] = [
+  accountsAndKeys,
+  ledgerTables,
+  tasksAndBilling,
+  ledgerReserve,
+  ledgerSettle,
+  ledgerMovements,
+  monthClose,
+];

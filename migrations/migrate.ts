@@ -1,0 +1,101 @@
+import { Client } from 'pg';
+import { Umzug } from 'umzug';
+import { MIGRATIONS } from './catalog.ts';
+import { rightsOf } from './rights.ts';
+
+/** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
+const MIGRATION_LOCK = 7_706_115_001;
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export interface MigrateOptions {
+  /** Connects as the role that owns the schema. */
+  readonly ownerUrl: string;
+  /** The role the application connects as; gets its rights when it is another role than the owner. */
+  readonly applicationRole?: string;
+}
+
+/** Applies every pending migration, each in its own transaction. Returns the names applied. Throws what Postgres throws. */
+export function migrateUp(options: MigrateOptions): Promise<string[]> {
+  return withLockedClient(options.ownerUrl, async (client) => {
+    const applied = await umzugOn(client).up();
+    if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
+      await client.query(rightsOf(options.applicationRole));
+    }
+    return applied.map((migration) => migration.name);
+  });
+}
+
+/** Undoes migrations down to and including the named one (default: the newest). Returns the names undone. */
+export function migrateDown(options: MigrateOptions, to?: string): Promise<string[]> {
+  return withLockedClient(options.ownerUrl, async (client) => {
+    const undone = await umzugOn(client).down(to === undefined ? {} : { to });
+    return undone.map((migration) => migration.name);
+  });
+}
+
+/** Names of the migrations this build has, oldest first. */
+export function migrationNames(): string[] {
+  return MIGRATIONS.map((migration) => migration.name);
+}
+
+async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+      name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
+    return await work(client);
+  } finally {
+    // ending the session releases the lock, whatever state it is in
+    await client.end();
+  }
+}
+
+function umzugOn(client: Client): Umzug<Client> {
+  return new Umzug({
+    context: client,
+    logger: undefined,
+    migrations: MIGRATIONS.map((migration) => ({
+      name: migration.name,
+      up: () =>
+        inTransaction(
+          client,
+          migration.up,
+          'INSERT INTO schema_migrations (name) VALUES ($1)',
+          migration.name,
+        ),
+      down: () =>
+        inTransaction(
+          client,
+          migration.down,
+          'DELETE FROM schema_migrations WHERE name = $1',
+          migration.name,
+        ),
+    })),
+    storage: {
+      executed: async () => {
+        const { rows } = await client.query<{ name: string }>(
+          'SELECT name FROM schema_migrations ORDER BY name',
+        );
+        return rows.map((row) => row.name);
+      },
+      // written in the migration's own transaction, so that a crash leaves both or neither
+      logMigration: () => Promise.resolve(),
+      unlogMigration: () => Promise.resolve(),
+    },
+  });
+}
+
+async function inTransaction(client: Client, sql: string, record: string, name: string): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query(sql);
+    await client.query(record, [name]);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+/** Tables that only the ledger's SECURITY DEFINER functions write. */
+const LEDGER_TABLES = [
+  'balances',
+  'holds',
+  'generations',
+  'ledger_entries',
+  'usage_rollups',
+  'write_offs',
+  'payment_reversals',
+  'accounts',
+];
+
+/** Key columns an application may set when it creates a key; what is spent and held is the ledger's alone. */
+const KEY_COLUMNS =
+  'id, account_id, hash, name, label, role, disabled, allowed_models, limit_nano, cap_nano, created_at, expires_at';
+
+/**
+ * Grants for an application role that is not the owner: it reads everything and writes everything but money. The
+ * append-only triggers hold for the owner too; the rights are the second fence. Run after each migration; idempotent.
+ */
+export function rightsOf(applicationRole: string): string {
+  const role = `"${applicationRole.replaceAll('"', '""')}"`;
+  return `
+    GRANT USAGE ON SCHEMA public TO ${role};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role};
+    REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${LEDGER_TABLES.join(', ')} FROM ${role};
+    REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON api_keys FROM ${role};
+    GRANT INSERT (${KEY_COLUMNS}), UPDATE (last_used_at) ON api_keys TO ${role};
+    REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, price_versions, invoices FROM ${role};
+    GRANT UPDATE (status) ON invoices TO ${role};
+    REVOKE INSERT ON invoices FROM ${role};
+    REVOKE INSERT, UPDATE, DELETE ON schema_migrations FROM ${role};
+    DO $$
+    DECLARE
+      partition regclass;
+    BEGIN
+      FOR partition IN SELECT inhrelid::regclass FROM pg_inherits
+        WHERE inhparent IN ('generations'::regclass, 'ledger_entries'::regclass, 'usage_rollups'::regclass)
+      LOOP
+        EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %s FROM ${role}', partition);
+      END LOOP;
+    END $$;
+    DO $$
+    DECLARE
+      inner_function regprocedure;
+    BEGIN
+      FOR inner_function IN SELECT p.oid::regprocedure FROM pg_proc p
+        WHERE p.pronamespace = 'public'::regnamespace
+          AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_end_tasks')
+      LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM ${role}, PUBLIC', inner_function);
+      END LOOP;
+    END $$;
+  `;
+}

@@ -1,0 +1,28 @@
+import { migrateDown, migrateUp } from './migrate.ts';
+
+/** `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1. */
+async function main(
+  environment: NodeJS.ProcessEnv,
+  command: string | undefined,
+  to: string | undefined,
+): Promise<string> {
+  const ownerUrl = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
+  if (ownerUrl === undefined) {
+    throw new Error('set DATABASE_URL (or DATABASE_OWNER_URL, when the schema belongs to another role)');
+  }
+  if (command === 'down') {
+    const undone = await migrateDown({ ownerUrl }, to);
+    return `undone: ${undone.join(', ') || 'nothing'}`;
+  }
+  const applicationRole =
+    environment.DATABASE_URL && decodeURIComponent(new URL(environment.DATABASE_URL).username);
+  const applied = await migrateUp(applicationRole ? { ownerUrl, applicationRole } : { ownerUrl });
+  return applied.length === 0 ? 'schema is current' : `applied: ${applied.join(', ')}`;
+}
+
+try {
+  process.stdout.write(`${await main(process.env, process.argv[2], process.argv[3])}\n`);
+} catch (error) {
+  process.stderr.write(`migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { type Charge, LINE_ITEMS, type LineItem } from '../ledger/ledger.types.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { TokenUsage } from '../lib/usage.ts';
+
+/** The eight members of a model's public pricing, in the interface's order. */
+export const PRICE_NAMES = [
+  'prompt',
+  'completion',
+  'request',
+  'image',
+  'web_search',
+  'internal_reasoning',
+  'input_cache_read',
+  'input_cache_write',
+] as const;
+export type PriceName = (typeof PRICE_NAMES)[number];
+
+/** Prices in pico-USD (1e-12 USD) per token, request or image. Integers, so that sums are exact. */
+export type Pricing = Readonly<Record<PriceName, bigint>>;
+
+/** What is billed besides tokens. */
+export interface BilledUnits {
+  readonly requests: number;
+  readonly images: number;
+  /** The line that the price per request is booked on: a video task's is its video. */
+  readonly requestLine: 'request' | 'image' | 'video';
+}
+
+/** One synchronous call. */
+export const ONE_CALL: BilledUnits = { requests: 1, images: 0, requestLine: 'request' };
+
+const PICO_PER_NANO = 1_000n;
+const PRICE_PATTERN = /^(\d{1,6})(?:\.(\d{1,12}))?$/;
+
+/** Parses a price such as "0.00000015" (USD, up to 12 decimals) into pico-USD; undefined when it is none. */
+export function parsePrice(text: string): bigint | undefined {
+  const match = PRICE_PATTERN.exec(text);
+  return match ? BigInt((match[1] ?? '') + (match[2] ?? '').padEnd(12, '0')) : undefined;
+}
+
+/** The public form of a price: a plain decimal string of USD, "0" when free. */
+export function formatPrice(pico: bigint): string {
+  const digits = pico.toString().padStart(13, '0');
+  const fraction = digits.slice(-12).replace(/0+$/, '');
+  return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`;
+}
+
+/**
+ * What a generation costs: the exact sum of its lines, rounded half-up to a nano-USD once; the lines get the rounding
+ * by largest remainder, so that they sum to the amount. The algebra is the one the conventions page publishes.
+ */
+export function chargeFor(usage: TokenUsage, units: BilledUnits, pricing: Pricing): Charge {
+  const pico = picoLines(usage, units, pricing);
+  const total = LINE_ITEMS.reduce((sum, item) => sum + (pico[item] ?? 0n), 0n);
+  const amount = (total + PICO_PER_NANO / 2n) / PICO_PER_NANO;
+  return { amount: nanoUsd(amount), lines: apportion(pico, amount) };
+}
+
+/**
+ * The most that a call can cost, in nano-USD, when it reads at most `inputTokens` and writes at most `outputTokens`:
+ * every token at the dearest price it could fall under, rounded up.
+ */
+export function costCeiling(
+  inputTokens: number,
+  outputTokens: number,
+  units: BilledUnits,
+  pricing: Pricing,
+): NanoUsd {
+  const pico =
+    BigInt(inputTokens) * dearestInput(pricing) +
+    BigInt(outputTokens) * dearestOutput(pricing) +
+    unitsPico(units, pricing);
+  return nanoUsd((pico + PICO_PER_NANO - 1n) / PICO_PER_NANO);
+}
+
+/** How many output tokens `budget` nano-USD pays for after the input and the units; never negative. */
+export function affordableOutputTokens(
+  budget: NanoUsd,
+  inputTokens: number,
+  units: BilledUnits,
+  pricing: Pricing,
+): number {
+  const left =
+    budget * PICO_PER_NANO - BigInt(inputTokens) * dearestInput(pricing) - unitsPico(units, pricing);
+  const price = dearestOutput(pricing);
+  if (left < 0n) {
+    return 0;
+  }
+  return price === 0n ? Number.MAX_SAFE_INTEGER : Number(left / price);
+}
+
+/**
+ * A charge cut down to what its hold covers, and the rest as shortfall (nano-USD): what a hold did not cover is never
+ * charged. Lines shrink in proportion, so that they still sum to the amount.
+ */
+export function capCharge(charge: Charge, limit: NanoUsd): { charge: Charge; shortfall: NanoUsd } {
+  if (charge.amount <= limit) {
+    return { charge, shortfall: nanoUsd(0n) };
+  }
+  const scaled: Partial<Record<LineItem, bigint>> = {};
+  for (const item of LINE_ITEMS) {
+    const line = charge.lines[item];
+    if (line !== undefined) {
+      scaled[item] = (line * PICO_PER_NANO * limit) / charge.amount;
+    }
+  }
+  return {
+    charge: { amount: limit, lines: apportion(scaled, limit) },
+    shortfall: nanoUsd(charge.amount - limit),
+  };
+}
+
+/** Identifies a model's prices by their content: replicas that load the same catalog agree without talking. */
+export function priceVersionId(model: string, pricing: Pricing): string {
+  const canonical = JSON.stringify([model, ...PRICE_NAMES.map((name) => pricing[name].toString())]);
+  return createHash('sha256').update(canonical).digest('hex').slice(0, 32);
+}
+
+function picoLines(
+  usage: TokenUsage,
+  units: BilledUnits,
+  pricing: Pricing,
+): Partial<Record<LineItem, bigint>> {
+  const read = BigInt(usage.cacheReadTokens);
+  const write = BigInt(usage.cacheWriteTokens);
+  const reasoning = BigInt(usage.reasoningTokens);
+  const lines: Partial<Record<LineItem, bigint>> = {
+    input: atLeastZero(BigInt(usage.inputTokens) - read - write) * pricing.prompt,
+    cache_read: read * orElse(pricing.input_cache_read, pricing.prompt),
+    cache_write: write * orElse(pricing.input_cache_write, pricing.prompt),
+    output: atLeastZero(BigInt(usage.outputTokens) - reasoning) * pricing.completion,
+    reasoning: reasoning * orElse(pricing.internal_reasoning, pricing.completion),
+    image: BigInt(units.images) * pricing.image,
+  };
+  const line = units.requestLine;
+  lines[line] = (lines[line] ?? 0n) + BigInt(units.requests) * pricing.request;
+  return lines;
+}
+
+/** Rounds pico lines to nano-USD so that they sum to `amount`: floors first, then one more for the largest remainders. */
+function apportion(pico: Partial<Record<LineItem, bigint>>, amount: bigint): Charge['lines'] {
+  const items = LINE_ITEMS.filter((item) => (pico[item] ?? 0n) > 0n);
+  const rounded = new Map(items.map((item) => [item, (pico[item] ?? 0n) / PICO_PER_NANO]));
+  let missing = amount - [...rounded.values()].reduce((sum, line) => sum + line, 0n);
+  const byRemainder = [...items].sort((a, b) =>
+    Number(((pico[b] ?? 0n) % PICO_PER_NANO) - ((pico[a] ?? 0n) % PICO_PER_NANO)),
+  );
+  for (const item of byRemainder) {
+    if (missing > 0n) {
+      rounded.set(item, (rounded.get(item) ?? 0n) + 1n);
+      missing -= 1n;
+    }
+  }
+  const lines = [...rounded].filter(([, line]) => line > 0n).map(([item, line]) => [item, nanoUsd(line)]);
+  return Object.fromEntries(lines) as Charge['lines'];
+}
+
+function unitsPico(units: BilledUnits, pricing: Pricing): bigint {
+  return BigInt(units.requests) * pricing.request + BigInt(units.images) * pricing.image;
+}
+
+function dearestInput(pricing: Pricing): bigint {
+  return [pricing.prompt, pricing.input_cache_read, pricing.input_cache_write].reduce(dearer);
+}
+
+function dearestOutput(pricing: Pricing): bigint {
+  return dearer(pricing.completion, pricing.internal_reasoning);
+}
+
+function dearer(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+/** A price of zero beside a price above it means "not set", not "free". */
+function orElse(price: bigint, fallback: bigint): bigint {
+  return price === 0n ? fallback : price;
+}
+
+function atLeastZero(count: bigint): bigint {
+  return count < 0n ? 0n : count;
+}

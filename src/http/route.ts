@@ -1,0 +1,106 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Response } from 'express';
+import type { ZodType, z } from 'zod';
+import type { ErrorCode } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+
+/** Who is calling: an API key and the account it spends from. */
+export interface Principal {
+  readonly accountId: string;
+  readonly accountName: string;
+  readonly apiKeyId: string;
+  /** SHA-256 hex of the secret: the key's public name. */
+  readonly keyHash: string;
+  readonly role: 'owner' | 'inference';
+  /** Model ids the account or the key is confined to; null = every model of the catalog. */
+  readonly allowedModels: readonly string[] | null;
+}
+
+/**
+ * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the admin token.
+ * A route cannot be defined without one, so a route nobody thought about cannot exist.
+ */
+export type Access = 'public' | 'inference' | 'owner' | 'operator';
+
+export interface RouteContext<A extends Access, Params, Query, Body> {
+  readonly requestId: string;
+  /**
+   * The id (stored form) of the generation that a paid call makes. Fresh for each request, except that a call repeated
+   * under its Idempotency-Key after a crash gets the id of the first try, so the money is held and charged once.
+   */
+  readonly generationId: string;
+  readonly principal: A extends 'inference' | 'owner' ? Principal : undefined;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly headers: IncomingHttpHeaders;
+  /** The request's path and query as sent, for links to a next page. */
+  readonly url: string;
+  /** Aborts when the client leaves before the response is finished. */
+  readonly signal: AbortSignal;
+  /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
+  readonly reportTokens: (tokens: number) => void;
+  readonly log: Logger;
+  /** For handlers that stream; a handler that returns a {@link Reply} does not touch it. */
+  readonly response: Response;
+}
+
+/** What a handler answers. `undefined` from a handler means it wrote the response itself (a stream). */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. On `envelope: 'data'` routes the kernel adds `request_id` to it. */
+  readonly body: object;
+}
+
+export interface RouteDefinition<A extends Access, Params, Query, Body> {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** OpenAPI form: `/api/v1/keys/{hash}`. A trailing `{model+}` takes the rest of the path, slashes included. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly access: A;
+  /**
+   * `data`: `{data, …, request_id}` and our error envelope; `bare`: body as returned, our error envelope;
+   * `task`: body as returned, Novita's error members beside ours.
+   */
+  readonly envelope: 'data' | 'bare' | 'task';
+  readonly params?: ZodType<Params>;
+  /** Unknown members of the query are refused: a misspelt filter must not return a wrong total. */
+  readonly query?: ZodType<Query>;
+  readonly body?: ZodType<Body>;
+  /** Bytes; default 64 KiB. */
+  readonly bodyBytesMax?: number;
+  /** `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms). Default `json`. */
+  readonly bodyFormat?: 'json' | 'raw';
+  readonly response: {
+    readonly status: number;
+    readonly schema: ZodType;
+    readonly mediaTypes?: readonly string[];
+  };
+  /** Documented beside the ones every route has (400, 401, 403, 429, 500). */
+  readonly errors: readonly ErrorCode[];
+  /** Accepts Idempotency-Key: the (encrypted) answer is stored for 24 h; of a stream only the generation id. */
+  readonly idempotency?: 'replay';
+  handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;
+}
+
+/** A route as the kernel mounts and documents it, its types erased. */
+export type Route = RouteDefinition<Access, unknown, unknown, unknown>;
+
+/** Checks a route's types against each other: the handler sees exactly what the schemas let through. */
+export function defineRoute<
+  A extends Access,
+  P extends ZodType = ZodType<Record<string, never>>,
+  Q extends ZodType = ZodType<Record<string, never>>,
+  B extends ZodType = ZodType<undefined>,
+>(
+  definition: Omit<RouteDefinition<A, z.output<P>, z.output<Q>, z.output<B>>, 'params' | 'query' | 'body'> & {
+    readonly params?: P;
+    readonly query?: Q;
+    readonly body?: B;
+  },
+): Route {
+  return definition as unknown as Route;
+}

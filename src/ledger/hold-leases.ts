@@ -1,0 +1,55 @@
+import type { Logger } from '../lib/logger.ts';
+import type { LedgerStore } from './ledger.store.ts';
+import type { MeteredSoFar } from './ledger.types.ts';
+
+/** Four renewals may be missed before a hold counts as orphaned. */
+export const HOLD_TTL_MS = 60_000;
+const RENEW_EVERY_MS = 15_000;
+const RENEW_ITEMS_MAX = 1_000;
+
+/** Renews the leases of this process's live holds, with what each has used so far. */
+export class HoldLeases {
+  readonly #store: LedgerStore;
+  readonly #log: Logger;
+  readonly #live = new Map<string, () => MeteredSoFar>();
+  readonly #timer: NodeJS.Timeout;
+  #renewing: Promise<void> = Promise.resolve();
+
+  constructor(store: LedgerStore, log: Logger, renewEveryMs: number = RENEW_EVERY_MS) {
+    this.#store = store;
+    this.#log = log;
+    this.#timer = setInterval(() => {
+      this.#renewing = this.#renewing.then(() => this.renewAll());
+    }, renewEveryMs);
+    this.#timer.unref();
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  add(holdId: string, metered: () => MeteredSoFar): void {
+    this.#live.set(holdId, metered);
+  }
+
+  remove(holdId: string): void {
+    this.#live.delete(holdId);
+  }
+
+  /** Renews every live hold now. A failure is logged and made good by the next round, well within the lease. */
+  async renewAll(): Promise<void> {
+    const holds = [...this.#live].map(([id, metered]) => ({ id, metered: metered() }));
+    for (let start = 0; start < holds.length; start += RENEW_ITEMS_MAX) {
+      try {
+        await this.#store.renew(holds.slice(start, start + RENEW_ITEMS_MAX), HOLD_TTL_MS);
+      } catch (error) {
+        this.#log.warn({ error, holds: holds.length }, 'hold leases not renewed');
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewing;
+  }
+}

@@ -1,0 +1,168 @@
+import { AppError, type ErrorCode } from '../lib/errors.ts';
+import { InvariantError } from '../lib/invariant.ts';
+import type { Logger } from '../lib/logger.ts';
+import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import { CommitLane, type LaneObserver } from './commit-lane.ts';
+import { HOLD_TTL_MS, HoldLeases } from './hold-leases.ts';
+import type { LedgerStore, ReserveRow, SettlementItem, SettleRow } from './ledger.store.ts';
+import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement, SettleResult } from './ledger.types.ts';
+
+/** Lanes of each kind per process; an account always uses the same one. Measured: more lanes only shrink the batches. */
+const LANES = 2;
+const BATCH_ITEMS_MAX = 256;
+const RESERVE_QUEUE_ITEMS_MAX = 1_000;
+/** A call that cannot be admitted in this time is refused; its client has better things to do. */
+const RESERVE_GIVE_UP_MS = 3_000;
+
+const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
+  invalid_api_key: { code: 'invalid_api_key', message: 'The API key is not valid.' },
+  key_disabled: { code: 'key_disabled', message: 'The API key is disabled.' },
+  key_expired: { code: 'key_expired', message: 'The API key has expired.' },
+  account_suspended: { code: 'account_suspended', message: 'The account is suspended.' },
+  model_not_allowed: { code: 'model_not_allowed', message: 'This key may not use this model.' },
+  key_limit_exceeded: {
+    code: 'key_limit_exceeded',
+    message: 'The spending limit of this key does not cover this call.',
+  },
+  closed: { code: 'idempotency_completed', message: 'This request has already been carried out.' },
+};
+
+/** The ledger on Postgres: admission and settlement through group-commit lanes, leases, extensions. */
+export class PostgresLedger implements Ledger {
+  readonly #store: LedgerStore;
+  readonly #log: Logger;
+  readonly #leases: HoldLeases;
+  readonly #reserveLanes: CommitLane<HoldRequest, ReserveRow>[];
+  readonly #settleLanes: CommitLane<SettlementItem, SettleRow>[];
+
+  constructor(store: LedgerStore, log: Logger, observer: LaneObserver) {
+    this.#store = store;
+    this.#log = log;
+    this.#leases = new HoldLeases(store, log);
+    this.#reserveLanes = laneNumbers().map(
+      (lane) =>
+        new CommitLane({
+          name: `reserve-${lane}`,
+          send: (requests) => store.reserve(requests, HOLD_TTL_MS),
+          groupOf: (request) => request.accountId,
+          batchItemsMax: BATCH_ITEMS_MAX,
+          queueItemsMax: RESERVE_QUEUE_ITEMS_MAX,
+          giveUpAfterMs: RESERVE_GIVE_UP_MS,
+          observer,
+        }),
+    );
+    this.#settleLanes = laneNumbers().map(
+      (lane) =>
+        new CommitLane({
+          name: `settle-${lane}`,
+          send: (items) => store.settle(items),
+          groupOf: ({ settlement }) => settlement.accountId,
+          batchItemsMax: BATCH_ITEMS_MAX,
+          // A settlement is never dropped. Their number is bounded by the holds this process was granted.
+          queueItemsMax: Number.POSITIVE_INFINITY,
+          giveUpAfterMs: Number.POSITIVE_INFINITY,
+          observer,
+        }),
+    );
+  }
+
+  /** Items waiting in each kind of lane. */
+  get depth(): { reserve: number; settle: number } {
+    return { reserve: totalDepth(this.#reserveLanes), settle: totalDepth(this.#settleLanes) };
+  }
+
+  /** Live holds of this process. */
+  get liveHolds(): number {
+    return this.#leases.size;
+  }
+
+  async reserve(request: HoldRequest, signal?: AbortSignal): Promise<Hold> {
+    const row = await laneOf(this.#reserveLanes, request.accountId).submit(request, signal);
+    if (row.outcome === 'held' && row.granted !== null) {
+      return {
+        id: request.id,
+        accountId: request.accountId,
+        apiKeyId: request.apiKeyId,
+        granted: row.granted,
+      };
+    }
+    throw refusal(row.outcome, request);
+  }
+
+  extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
+    return this.#store.extend(hold, amount);
+  }
+
+  async settle(settlement: Settlement): Promise<SettleResult> {
+    const row = await this.#submitSettlement({ settlement, onlyExpired: false });
+    this.#leases.remove(settlement.holdId);
+    if (row.outcome === 'settled') {
+      this.#reportShortfall(settlement);
+    }
+    if (row.outcome === 'open' || row.outcome === 'unknown') {
+      throw new InvariantError(`hold ${settlement.holdId} cannot be settled: ${row.outcome}`);
+    }
+    return { outcome: row.outcome, charge: row.charge };
+  }
+
+  /** Settles a hold whose lease ran out, unless it was renewed meanwhile. Returns whether it was closed by this call. */
+  async settleExpired(settlement: Settlement): Promise<boolean> {
+    const row = await this.#submitSettlement({ settlement, onlyExpired: true });
+    return row.outcome === 'settled';
+  }
+
+  keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void {
+    this.#leases.add(hold.id, metered);
+    return () => this.#leases.remove(hold.id);
+  }
+
+  /** Waits until every settlement handed in has committed, then stops renewing. The caller bounds the time. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#reserveLanes, ...this.#settleLanes].map((lane) => lane.flush()));
+    await this.#leases.close();
+  }
+
+  #submitSettlement(item: SettlementItem): Promise<SettleRow> {
+    return laneOf(this.#settleLanes, item.settlement.accountId).submit(item);
+  }
+
+  #reportShortfall(settlement: Settlement): void {
+    if (settlement.shortfall > 0n) {
+      const shortfall = formatUsd(settlement.shortfall);
+      this.#log.warn({ generationId: settlement.holdId, shortfall }, 'a call cost more than its hold');
+    }
+  }
+}
+
+function refusal(outcome: string, request: HoldRequest): AppError {
+  if (outcome === 'insufficient_credits') {
+    const needed = formatUsd(request.minimum);
+    return new AppError(
+      'insufficient_credits',
+      `The account's credits do not cover this call, which may cost ${needed} USD.`,
+    );
+  }
+  const known = REFUSALS[outcome];
+  return known
+    ? new AppError(known.code, known.message)
+    : new AppError('internal_error', 'The call could not be admitted.', {
+        cause: new Error(`outcome ${outcome}`),
+      });
+}
+
+function laneNumbers(): number[] {
+  return Array.from({ length: LANES }, (_, lane) => lane);
+}
+
+function laneOf<Lane>(lanes: readonly Lane[], accountId: string): Lane {
+  // the last digits of a time-ordered id are its random part
+  const lane = lanes[Number.parseInt(accountId.slice(-6), 16) % lanes.length];
+  if (lane === undefined) {
+    throw new InvariantError(`account id ${accountId} names no lane`);
+  }
+  return lane;
+}
+
+function totalDepth(lanes: readonly { depth: number }[]): number {
+  return lanes.reduce((total, lane) => total + lane.depth, 0);
+}

@@ -1,0 +1,204 @@
+import type pg from 'pg';
+import { invariant } from '../lib/invariant.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { expiredHolds, extendHold, renewHolds, reserveHolds, settleHolds } from '../store/sql/ledger.ts';
+import { run } from '../store/statement.ts';
+import type { Hold, HoldRequest, MeteredSoFar, Settlement } from './ledger.types.ts';
+
+export interface ReserveRow {
+  /** `held`, `closed` or an error code. */
+  readonly outcome: string;
+  readonly granted: NanoUsd | null;
+}
+
+export interface SettleRow {
+  readonly outcome: 'settled' | 'closed' | 'fenced' | 'open' | 'unknown';
+  readonly charge: NanoUsd;
+}
+
+/** A settlement as it is sent; `onlyExpired` is the reaper's: it must not take a hold that was renewed meanwhile. */
+export interface SettlementItem {
+  readonly settlement: Settlement;
+  readonly onlyExpired: boolean;
+}
+
+export interface ExpiredHold {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly amount: NanoUsd;
+  readonly ageMs: number;
+  readonly metered: MeteredSoFar | null;
+}
+
+/** The statements of the money path. One round trip each; batches are one statement. */
+export class LedgerStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Decides a batch of holds; `ttlMs` is the lease of a call's hold in ms. */
+  async reserve(requests: readonly HoldRequest[], ttlMs: number): Promise<ReserveRow[]> {
+    const batch = JSON.stringify(
+      requests.map((request, ordinal) => toHoldRequestRow(request, ordinal, ttlMs)),
+    );
+    const rows = await run<{ id: string; outcome: string; granted: string | null }>(
+      this.#pool,
+      reserveHolds,
+      [batch],
+    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return requests.map((request) => {
+      const row = byId.get(request.id);
+      invariant(row, `no decision came back for hold ${request.id}`);
+      return { outcome: row.outcome, granted: row.granted === null ? null : nanoUsd(row.granted) };
+    });
+  }
+
+  /** Settles a batch of holds. */
+  async settle(items: readonly SettlementItem[]): Promise<SettleRow[]> {
+    const batch = JSON.stringify(items.map(toSettlementRow));
+    const rows = await run<{ id: string; outcome: SettleRow['outcome']; charge: string }>(
+      this.#pool,
+      settleHolds,
+      [batch],
+    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return items.map(({ settlement }) => {
+      const row = byId.get(settlement.holdId);
+      invariant(row, `no outcome came back for hold ${settlement.holdId}`);
+      return { outcome: row.outcome, charge: nanoUsd(row.charge) };
+    });
+  }
+
+  /** Adds nano-USD to an open hold; the new total, or undefined when refused. */
+  async extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
+    const values = [hold.id, hold.accountId, hold.apiKeyId, amount.toString()];
+    const [row] = await run<{ total: string | null }>(this.#pool, extendHold, values);
+    return row?.total == null ? undefined : nanoUsd(row.total);
+  }
+
+  /** Moves the leases of live holds `ttlMs` from now and stores what they used so far. */
+  async renew(holds: readonly { id: string; metered: MeteredSoFar }[], ttlMs: number): Promise<number> {
+    const batch = JSON.stringify(holds.map(({ id, metered }) => ({ id, metered: toMeteredJson(metered) })));
+    const [row] = await run<{ renewed: number }>(this.#pool, renewHolds, [batch, ttlMs]);
+    return row?.renewed ?? 0;
+  }
+
+  /** Holds whose lease ran out, oldest first. */
+  async expired(limit: number): Promise<ExpiredHold[]> {
+    const rows = await run<ExpiredHoldRow>(this.#pool, expiredHolds, [limit]);
+    return rows.map((row) => ({
+      id: row.id,
+      accountId: row.account_id,
+      apiKeyId: row.api_key_id,
+      amount: nanoUsd(row.amount),
+      ageMs: Number(row.age_ms),
+      metered: row.metered === null ? null : fromMeteredJson(row.metered),
+    }));
+  }
+}
+
+interface MeteredJson {
+  readonly amount: string;
+  readonly lines: Readonly<Record<string, string>>;
+  readonly usage: MeteredSoFar['usage'];
+}
+
+interface ExpiredHoldRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly account_id: string;
+  readonly api_key_id: string;
+  readonly amount: string;
+  readonly age_ms: string;
+  readonly metered: MeteredJson | null;
+}
+
+function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number): object {
+  const { task } = request;
+  return {
+    ordinal,
+    id: request.id,
+    account_id: request.accountId,
+    api_key_id: request.apiKeyId,
+    request_id: request.requestId,
+    endpoint: request.endpoint,
+    model: request.model,
+    price_version: request.priceVersion,
+    amount: request.amount.toString(),
+    minimum: request.minimum.toString(),
+    ttl_ms: ttlMs,
+    task: task && {
+      kind: task.kind,
+      pool: task.pool,
+      parameters: task.parameters,
+      seed: task.seed.toString(),
+      webhook_url: task.webhookUrl,
+      deadline_at_ms: task.deadlineAtMs,
+    },
+  };
+}
+
+function toSettlementRow({ settlement, onlyExpired }: SettlementItem): object {
+  const { usage, task } = settlement;
+  return {
+    id: settlement.holdId,
+    account_id: settlement.accountId,
+    api_key_id: settlement.apiKeyId,
+    status: settlement.status,
+    charge: settlement.charge.amount.toString(),
+    lines: linesJson(settlement.charge.lines),
+    shortfall: settlement.shortfall.toString(),
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    usage_source: settlement.usageSource,
+    error_code: settlement.error?.code ?? null,
+    error_message: settlement.error?.message ?? null,
+    provider: settlement.provider,
+    provider_cost: settlement.providerCost?.toString() ?? null,
+    attempts: settlement.attempts,
+    finish_reason: settlement.finishReason,
+    latency_ms: Math.round(settlement.latencyMs),
+    first_token_ms: settlement.firstTokenMs === null ? null : Math.round(settlement.firstTokenMs),
+    streamed: settlement.streamed,
+    only_expired: onlyExpired,
+    task: task && {
+      attempt: task.attempt,
+      from: task.from,
+      media_ttl_ms: task.mediaTtlMs,
+      keep_parameters: task.keepParameters,
+      outputs: task.outputs.map((output) => ({
+        index: output.index,
+        variant: output.variant,
+        storage_key: output.storageKey,
+        media_type: output.mediaType,
+        bytes: output.bytes,
+        width: output.width,
+        height: output.height,
+        duration_ms: output.durationMs,
+        sha256: output.sha256,
+      })),
+    },
+  };
+}
+
+function linesJson(lines: Settlement['charge']['lines']): Record<string, string> {
+  return Object.fromEntries(Object.entries(lines).map(([item, amount]) => [item, amount.toString()]));
+}
+
+function toMeteredJson(metered: MeteredSoFar): MeteredJson {
+  const { amount, lines } = metered.charge;
+  return { amount: amount.toString(), lines: linesJson(lines), usage: metered.usage };
+}
+
+function fromMeteredJson(json: MeteredJson): MeteredSoFar {
+  const lines = Object.fromEntries(
+    Object.entries(json.lines).map(([item, amount]) => [item, nanoUsd(amount)]),
+  );
+  return { charge: { amount: nanoUsd(json.amount), lines }, usage: json.usage };
+}

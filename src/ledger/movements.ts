@@ -1,0 +1,169 @@
+import type pg from 'pg';
+import { AppError } from '../lib/errors.ts';
+import { invariant } from '../lib/invariant.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import {
+  adjustBalance,
+  changeAccount,
+  changeApiKey,
+  openAccount,
+  purchaseCredits,
+  refundCharge,
+  reversePayment,
+} from '../store/sql/ledger.ts';
+import { run } from '../store/statement.ts';
+
+/** One movement of money that is no usage. Sending the same reference again changes nothing. */
+export interface Movement {
+  readonly accountId: string;
+  /** UUID of what the entry stands for: a checkout session, a refund, an adjustment. */
+  readonly reference: string;
+  readonly description: string;
+}
+
+export interface KeyChanges {
+  readonly name?: string;
+  readonly label?: string;
+  readonly disabled?: boolean;
+  /** Nano-USD; null: unlimited. */
+  readonly limit?: NanoUsd | null;
+  readonly expiresAt?: Date | null;
+  readonly allowedModels?: readonly string[] | null;
+  readonly deleted?: true;
+}
+
+export interface AccountChanges {
+  readonly name?: string;
+  readonly suspended?: boolean;
+  readonly allowedModels?: readonly string[] | null;
+}
+
+/**
+ * Everything that moves or guards money besides calls, each one statement under the account's lock. What is committed
+ * here binds the very next admission on every replica.
+ */
+export class Movements {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Creates an account with an empty balance. */
+  async openAccount(accountId: string, name: string): Promise<void> {
+    await run(this.#pool, openAccount, [accountId, name]);
+  }
+
+  /** Adds bought credits (nano-USD > 0); a debt is repaid from them first. Throws AppError account_not_found. */
+  purchase(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
+    return this.#move(purchaseCredits, movement, amount);
+  }
+
+  /** Signed correction by an operator, in nano-USD. Throws AppError account_not_found, insufficient_credits. */
+  adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
+    return this.#move(adjustBalance, movement, amount);
+  }
+
+  /**
+   * Gives back a charge or a part of it (undefined: what is left of it). Returns the nano-USD given back.
+   * Throws AppError transaction_not_found, invalid_parameter when it would exceed the charge.
+   */
+  async refundCharge(movement: Movement, generationId: string, amount?: NanoUsd): Promise<NanoUsd> {
+    const { accountId, reference, description } = movement;
+    const values = [accountId, reference, generationId, amount?.toString() ?? null, description];
+    const [row] = await run<{ outcome: string; refunded: string | null }>(this.#pool, refundCharge, values);
+    invariant(row, 'a refund has an outcome');
+    if (row.outcome === 'posted' || row.outcome === 'exists') {
+      return nanoUsd(row.refunded ?? '0');
+    }
+    throw refused(row.outcome);
+  }
+
+  /** Takes back a purchase or a part of it; what the balance cannot give becomes a debt that blocks new holds. */
+  async reversePayment(
+    movement: Movement,
+    purchaseReference: string,
+    amount: NanoUsd,
+  ): Promise<'posted' | 'exists'> {
+    const { accountId, reference, description } = movement;
+    const values = [accountId, reference, purchaseReference, amount.toString(), description];
+    const [row] = await run<{ outcome: string }>(this.#pool, reversePayment, values);
+    return posted(row?.outcome);
+  }
+
+  /** Changes an account; the row after the change, undefined when there is none. */
+  async changeAccount<Row extends pg.QueryResultRow>(
+    id: string,
+    changes: AccountChanges,
+  ): Promise<Row | undefined> {
+    const json = JSON.stringify({
+      name: changes.name,
+      suspended: changes.suspended,
+      allowed_models: changes.allowedModels,
+    });
+    return (await run<Row>(this.#pool, changeAccount, [id, json]))[0];
+  }
+
+  /** Changes or deletes a key; the row after the change, undefined when it is gone or another account's. */
+  async changeKey<Row extends pg.QueryResultRow>(
+    accountId: string,
+    keyId: string,
+    changes: KeyChanges,
+  ): Promise<Row | undefined> {
+    const json = JSON.stringify({
+      name: changes.name,
+      label: changes.label,
+      disabled: changes.disabled,
+      limit_nano: changes.limit === null ? null : changes.limit?.toString(),
+      expires_at: changes.expiresAt,
+      allowed_models: changes.allowedModels,
+      deleted: changes.deleted,
+    });
+    return (await run<Row>(this.#pool, changeApiKey, [accountId, keyId, json]))[0];
+  }
+
+  async #move(
+    statement: typeof purchaseCredits,
+    movement: Movement,
+    amount: NanoUsd,
+  ): Promise<'posted' | 'exists'> {
+    const values = [movement.accountId, movement.reference, amount.toString(), movement.description];
+    const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
+    return posted(row?.outcome);
+  }
+}
+
+function posted(outcome: string | undefined): 'posted' | 'exists' {
+  if (outcome === 'posted' || outcome === 'exists') {
+    return outcome;
+  }
+  throw refused(outcome ?? 'nothing');
+}
+
+function refused(outcome: string): Error {
+  switch (outcome) {
+    case 'account_not_found':
+      return new AppError('account_not_found', 'There is no such account.');
+    case 'insufficient_credits':
+      return new AppError(
+        'insufficient_credits',
+        'The account does not have that much that is not held by running calls.',
+      );
+    case 'charge_not_found':
+    case 'purchase_not_found':
+      return new AppError('transaction_not_found', 'There is no such transaction in this account.');
+    case 'exceeds_charge':
+    case 'exceeds_purchase':
+      return new AppError(
+        'invalid_parameter',
+        'amount: more than what is left of the transaction to give back.',
+      );
+    case 'reference_conflict':
+      return new AppError(
+        'idempotency_key_reused',
+        'This reference already stands for another amount or account.',
+      );
+    default:
+      return new Error(`a movement came back as ${outcome}`);
+  }
+}

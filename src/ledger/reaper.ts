@@ -1,0 +1,64 @@
+import type { Logger } from '../lib/logger.ts';
+import { ZERO_USD } from '../lib/money.ts';
+import { NO_USAGE } from '../lib/usage.ts';
+import type { PostgresLedger } from './ledger.engine.ts';
+import type { ExpiredHold, LedgerStore } from './ledger.store.ts';
+import type { Settlement } from './ledger.types.ts';
+
+const REAP_ITEMS_MAX = 500;
+
+/** Closes holds of calls whose process stopped renewing them: what they metered is charged, the rest released. */
+export class HoldReaper {
+  readonly #store: LedgerStore;
+  readonly #ledger: PostgresLedger;
+  readonly #log: Logger;
+
+  constructor(store: LedgerStore, ledger: PostgresLedger, log: Logger) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#log = log;
+  }
+
+  /** Closes up to 500 expired holds. Several reapers at once are harmless. Returns how many this one closed. */
+  async reap(): Promise<number> {
+    const expired = await this.#store.expired(REAP_ITEMS_MAX);
+    const closed = await Promise.all(
+      expired.map((hold) => this.#ledger.settleExpired(orphanSettlement(hold))),
+    );
+    const count = closed.filter(Boolean).length;
+    if (count > 0) {
+      this.#log.warn({ holds: count }, 'orphaned holds closed');
+    }
+    return count;
+  }
+}
+
+function orphanSettlement(hold: ExpiredHold): Settlement {
+  const metered = hold.metered ?? { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
+  const delivered = metered.charge.amount > 0n;
+  const within = metered.charge.amount <= hold.amount;
+  return {
+    holdId: hold.id,
+    accountId: hold.accountId,
+    apiKeyId: hold.apiKeyId,
+    status: delivered ? 'cancelled' : 'failed',
+    // A metered sum above its hold cannot be told apart into lines here; charging nothing is the safe side of a bug.
+    charge: within ? metered.charge : { amount: ZERO_USD, lines: {} },
+    shortfall: within ? ZERO_USD : metered.charge.amount,
+    usage: metered.usage,
+    usageSource: delivered ? 'counted' : 'none',
+    error: { code: 'internal_error', message: 'The gateway process that carried this call ended.' },
+    provider: null,
+    providerCost: null,
+    attempts: [],
+    finishReason: null,
+    latencyMs: milliseconds(hold.ageMs),
+    firstTokenMs: null,
+    streamed: true,
+  };
+}
+
+/** An age that fits the INTEGER column. */
+function milliseconds(age: number): number {
+  return Math.min(Math.max(0, age), 2_147_483_647);
+}

@@ -1,0 +1,81 @@
+/** HTTP status and category of every error code a client can see. The one table of codes. */
+const ERROR_TABLE = {
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  invalid_parameter: { status: 400, type: 'invalid_request_error' },
+  invalid_json: { status: 400, type: 'invalid_request_error' },
+  model_not_supported_on_endpoint: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  invalid_cursor: { status: 400, type: 'invalid_request_error' },
+  unsupported_currency: { status: 400, type: 'invalid_request_error' },
+  missing_api_key: { status: 401, type: 'authentication_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  key_disabled: { status: 401, type: 'authentication_error' },
+  key_expired: { status: 401, type: 'authentication_error' },
+  insufficient_credits: { status: 402, type: 'billing_error' },
+  key_limit_exceeded: { status: 402, type: 'billing_error' },
+  insufficient_scope: { status: 403, type: 'permission_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
+  account_suspended: { status: 403, type: 'permission_error' },
+  signature_invalid: { status: 403, type: 'permission_error' },
+  route_not_found: { status: 404, type: 'not_found_error' },
+  key_not_found: { status: 404, type: 'not_found_error' },
+  model_not_found: { status: 404, type: 'not_found_error' },
+  generation_not_found: { status: 404, type: 'not_found_error' },
+  checkout_session_not_found: { status: 404, type: 'not_found_error' },
+  transaction_not_found: { status: 404, type: 'not_found_error' },
+  invoice_not_found: { status: 404, type: 'not_found_error' },
+  task_not_found: { status: 404, type: 'not_found_error' },
+  account_not_found: { status: 404, type: 'not_found_error' },
+  media_not_found: { status: 404, type: 'not_found_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  idempotency_in_progress: { status: 409, type: 'invalid_request_error' },
+  idempotency_completed: { status: 409, type: 'invalid_request_error' },
+  key_in_use: { status: 409, type: 'invalid_request_error' },
+  task_not_cancelable: { status: 409, type: 'invalid_request_error' },
+  media_expired: { status: 410, type: 'not_found_error' },
+  payload_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  idempotency_key_reused: { status: 422, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  provider_rate_limited: { status: 429, type: 'rate_limit_error' },
+  headers_too_large: { status: 431, type: 'invalid_request_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  provider_error: { status: 502, type: 'api_error' },
+  service_unavailable: { status: 503, type: 'overloaded_error' },
+  provider_overloaded: { status: 503, type: 'overloaded_error' },
+  provider_timeout: { status: 504, type: 'timeout_error' },
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+export interface AppErrorOptions {
+  /** Overrides the table's HTTP status: an unknown model is 404 on a read and 400 on an invocation. */
+  readonly status?: number;
+  /** Seconds until a retry may succeed; sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+  /** The reason for operators; logged, never sent to the client. */
+  readonly cause?: unknown;
+}
+
+/** An error whose code and message the client may see. Thrown where the fact is known, answered in one place. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly type: string;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.status = options.status ?? ERROR_TABLE[code].status;
+    this.type = ERROR_TABLE[code].type;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Every code with its status and type, for the API description. */
+export function errorCodes(): { code: ErrorCode; status: number; type: string }[] {
+  return Object.entries(ERROR_TABLE).map(([code, entry]) => ({ code: code as ErrorCode, ...entry }));
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+/** What an id names; the prefix is what clients see in front of the ULID. */
+const PREFIXES = {
+  generation: 'gen-',
+  request: 'req_',
+  account: 'acc_',
+  checkoutSession: 'cs_',
+  invoice: 'inv_',
+  webhookDelivery: 'whd_',
+} as const;
+
+export type IdKind = keyof typeof PREFIXES;
+
+/**
+ * A new time-ordered 128-bit id in the text form of a UUID (what Postgres stores): 48 bits of Unix ms, 80 random bits,
+ * the layout of a ULID (github.com/ulid/spec). Time order keeps index inserts local and lets tables be partitioned by id.
+ */
+export function newUuid(nowMs: number = Date.now()): string {
+  const bytes = Buffer.allocUnsafe(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  randomBytes(10).copy(bytes, 6);
+  return bytesToUuid(bytes);
+}
+
+/** The public form of a stored id: prefix + ULID, e.g. `gen-01JD…`. */
+export function publicId(kind: IdKind, uuid: string): string {
+  return PREFIXES[kind] + uuidToUlid(uuid);
+}
+
+/** The stored form of a public id, or undefined when the text is no id of this kind. */
+export function parsePublicId(kind: IdKind, text: string): string | undefined {
+  const prefix = PREFIXES[kind];
+  return text.startsWith(prefix) ? ulidToUuid(text.slice(prefix.length)) : undefined;
+}
+
+/** The Unix time in ms that an id was made at. */
+export function uuidTimeMs(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}
+
+/** A UUID's 128 bits as 26 characters of Crockford base32. */
+export function uuidToUlid(uuid: string): string {
+  let bits = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  let text = '';
+  for (let index = 0; index < 26; index += 1) {
+    text = CROCKFORD[Number(bits & 31n)] + text;
+    bits >>= 5n;
+  }
+  return text;
+}
+
+/** The inverse of {@link uuidToUlid}; undefined for anything but 26 canonical upper-case characters. */
+export function ulidToUuid(ulid: string): string | undefined {
+  if (!ULID_PATTERN.test(ulid)) {
+    return undefined;
+  }
+  let bits = 0n;
+  for (const character of ulid) {
+    bits = (bits << 5n) | BigInt(CROCKFORD.indexOf(character));
+  }
+  return bytesToUuid(Buffer.from(bits.toString(16).padStart(32, '0'), 'hex'));
+}
+
+function bytesToUuid(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

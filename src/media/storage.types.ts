@@ -1,0 +1,37 @@
+import type { Readable } from 'node:stream';
+
+export interface StoredObject {
+  readonly key: string;
+  readonly bytes: number;
+  readonly mediaType: string;
+}
+
+export interface ByteRange {
+  readonly start: number;
+  /** Inclusive, as in HTTP. */
+  readonly end: number;
+}
+
+export interface SignOptions {
+  /** Seconds the URL stays valid. */
+  readonly ttlSeconds: number;
+  /** File name offered to a browser that saves it. */
+  readonly downloadName?: string;
+}
+
+/** Where finished media lives. Keys are `/`-separated, made by us, never from client input. */
+export interface Storage {
+  /** Stores a local file under the key (atomically: readers see all of it or nothing). */
+  putFile(key: string, path: string, mediaType: string): Promise<StoredObject>;
+  /** Undefined when there is no such object. */
+  stat(key: string): Promise<StoredObject | undefined>;
+  /** Streams an object or an inclusive byte range of it. Throws AppError media_not_found. */
+  read(key: string, range?: ByteRange): Promise<Readable>;
+  /** Copies an object to a local file. Throws AppError media_not_found. */
+  getFile(key: string, path: string): Promise<void>;
+  /** A URL that anyone holding it may GET until it expires. */
+  signedUrl(key: string, options: SignOptions): Promise<string>;
+  /** Removes an object; removing a missing one is no error. */
+  delete(key: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+import type { Model, ModelStatic, Sequelize } from 'sequelize';
+import { DataTypes } from 'sequelize';
+
+/** A row of `api_keys`; amounts are nano-USD as decimal text. */
+export interface ApiKeyRow {
+  id: string;
+  account_id: string;
+  hash: string;
+  name: string;
+  label: string;
+  role: 'owner' | 'inference';
+  disabled: boolean;
+  allowed_models: string[] | null;
+  limit_nano: string | null;
+  cap_nano: string | null;
+  spent: string;
+  held: string;
+  created_at: Date;
+  expires_at: Date | null;
+  deleted_at: Date | null;
+  last_used_at: Date | null;
+}
+
+export type ApiKeyModel = ModelStatic<Model<ApiKeyRow, Partial<ApiKeyRow>>>;
+
+/** The model of `api_keys` on one connection: row shape only. */
+export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
+  return sequelize.define<Model<ApiKeyRow, Partial<ApiKeyRow>>>(
+    'api_keys',
+    {
+      id: { type: DataTypes.UUID, primaryKey: true },
+      account_id: DataTypes.UUID,
+      hash: DataTypes.TEXT,
+      name: DataTypes.TEXT,
+      label: DataTypes.TEXT,
+      role: DataTypes.TEXT,
+      disabled: DataTypes.BOOLEAN,
+      allowed_models: DataTypes.ARRAY(DataTypes.TEXT),
+      limit_nano: DataTypes.BIGINT,
+      cap_nano: DataTypes.BIGINT,
+      spent: DataTypes.BIGINT,
+      held: DataTypes.BIGINT,
+      created_at: DataTypes.DATE(6),
+      expires_at: DataTypes.DATE(6),
+      deleted_at: DataTypes.DATE(6),
+      last_used_at: DataTypes.DATE(6),
+    },
+    { tableName: 'api_keys', timestamps: false, underscored: false },
+  );
+}
