@@ -1,0 +1,43 @@
+import { ConfigError, loadConfig } from './config.ts';
+
+const SOUND = {
+  DATABASE_URL: 'postgres://tollgate@localhost/tollgate',
+  REDIS_URL: 'redis://localhost:6379',
+  TOLLGATE_SECRET: 'x'.repeat(32),
+  ADMIN_TOKEN: 'y'.repeat(24),
+};
+
+test('a sound environment gives a configuration with the documented defaults', () => {
+  expect(loadConfig(SOUND)).toMatchObject({
+    port: 8080,
+    host: '127.0.0.1',
+    publicUrl: 'http://127.0.0.1:8080',
+    drainMs: 30_000,
+    stripe: null,
+    production: false,
+  });
+});
+
+test.each([
+  ['PORT', 'eighty'],
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['DATABASE_URL', 'mysql://localhost/x'],
+  ['DATABASE_URL', ''],
+  ['REDIS_URL', 'localhost:6379'],
+  ['PUBLIC_URL', 'not a url'],
+  ['TOLLGATE_SECRET', 'short'],
+  ['ADMIN_TOKEN', 'short'],
+  ['LOG_LEVEL', 'loud'],
+  ['STRIPE_WEBHOOK_SECRET', 'weak'],
+])('%s=%s stops the start with one line that names it', (name, value) => {
+  const load = () => loadConfig({ ...SOUND, [name]: value });
+  expect(load).toThrow(ConfigError);
+  expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('a Stripe key without a webhook secret does not start', () => {
+  expect(() => loadConfig({ ...SOUND, STRIPE_SECRET_KEY: 'sk_test_0123456789abcdef' })).toThrow(
+    'STRIPE_WEBHOOK_SECRET',
+  );
+});

@@ -1,0 +1,129 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+/** A setting that is missing or wrong. The message is one line that names it and says what to do. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const integer = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
+
+const url = (protocols: readonly string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    message: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+
+const SETTINGS = z.object({
+  PORT: integer(0, 65_535).default(8080),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PUBLIC_URL: url(['http:', 'https:']).optional(),
+  DATABASE_URL: url(['postgres:', 'postgresql:']),
+  REDIS_URL: url(['redis:', 'rediss:']),
+  DATA_DIR: z.string().min(1).default('./.data'),
+  TOLLGATE_CONFIG: z.string().min(1).default('./tollgate.yaml'),
+  TOLLGATE_SECRET: z
+    .string()
+    .min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32'),
+  ADMIN_TOKEN: z.string().min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  DATABASE_CONNECTIONS: integer(4, 500).default(20),
+  DRAIN_SECONDS: integer(0, 3_600).default(30),
+  FFMPEG_PATH: z.string().min(1).default('ffmpeg'),
+  FFPROBE_PATH: z.string().min(1).default('ffprobe'),
+  WORKER_PORT: integer(0, 65_535).default(0),
+  WEBHOOK_PRIVATE_TARGETS: z.enum(['allow', 'refuse']).default('refuse'),
+  STRIPE_SECRET_KEY: z.string().min(16).optional(),
+  STRIPE_WEBHOOK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  NODE_ENV: z.string().default('development'),
+});
+
+/** Everything a process of Tollgate is told from outside, checked and frozen. */
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  /** Base of the URLs we hand out, without a trailing slash. */
+  readonly publicUrl: string;
+  readonly databaseUrl: string;
+  /** Connections this process may open, over both pools. */
+  readonly databaseConnections: number;
+  readonly redisUrl: string;
+  readonly dataFolder: string;
+  readonly catalogFile: string;
+  /** Root of the keys that sign media URLs and encrypt stored answers. */
+  readonly secret: string;
+  readonly adminToken: string;
+  readonly logLevel: string;
+  /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
+  readonly drainMs: number;
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+  /** Port of a worker's health and metrics page; 0: any free one. */
+  readonly workerPort: number;
+  /** Webhooks to private addresses: only for development, never for a service others can reach. */
+  readonly webhookPrivateTargets: boolean;
+  readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
+  readonly production: boolean;
+  /** The variables that tollgate.yaml may name as ${NAME}. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** Reads and checks the environment, once. Throws {@link ConfigError}. */
+export function loadConfig(environment: NodeJS.ProcessEnv): Config {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = SETTINGS.safeParse(present);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const name = String(issue?.path[0]);
+    const problem = present[name] === undefined ? 'is not set' : (issue?.message ?? 'is wrong');
+    throw new ConfigError(`${name} ${problem}`);
+  }
+  const settings = parsed.data;
+  return Object.freeze({
+    port: settings.PORT,
+    host: settings.HOST,
+    publicUrl: (settings.PUBLIC_URL ?? `http://${urlHost(settings.HOST)}:${settings.PORT}`).replace(
+      /\/+$/,
+      '',
+    ),
+    databaseUrl: settings.DATABASE_URL,
+    databaseConnections: settings.DATABASE_CONNECTIONS,
+    redisUrl: settings.REDIS_URL,
+    dataFolder: resolve(settings.DATA_DIR),
+    catalogFile: resolve(settings.TOLLGATE_CONFIG),
+    secret: settings.TOLLGATE_SECRET,
+    adminToken: settings.ADMIN_TOKEN,
+    logLevel: settings.LOG_LEVEL,
+    drainMs: settings.DRAIN_SECONDS * 1_000,
+    ffmpegPath: settings.FFMPEG_PATH,
+    ffprobePath: settings.FFPROBE_PATH,
+    workerPort: settings.WORKER_PORT,
+    webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
+    stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),
+    production: settings.NODE_ENV === 'production',
+    variables: present,
+  });
+}
+
+/** Forged payment events are free credits: a Stripe key without a webhook secret must not start. */
+function stripeSettings(secretKey: string | undefined, webhookSecret: string | undefined): Config['stripe'] {
+  if (secretKey === undefined && webhookSecret === undefined) {
+    return null;
+  }
+  if (secretKey === undefined || webhookSecret === undefined) {
+    const missing = secretKey === undefined ? 'STRIPE_SECRET_KEY' : 'STRIPE_WEBHOOK_SECRET';
+    throw new ConfigError(`${missing} is not set: Stripe needs both its secret key and its webhook secret`);
+  }
+  return { secretKey, webhookSecret };
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') {
+    return 'localhost';
+  }
+  return host.includes(':') ? `[${host}]` : host;
+}
