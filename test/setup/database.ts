@@ -14,6 +14,8 @@ export interface TestDatabase {
   violations(): Promise<{ invariant: string; object: string; detail: string }[]>;
   /** Checks the invariants, closes the pools, fails on leaked connections and drops the database. */
   close(): Promise<void>;
+  /** Closes and drops without a look at the books: for databases that were broken on purpose. */
+  discard(): Promise<void>;
 }
 
 const TEMPLATE_LOCK = 7_706_115_002;
@@ -41,6 +43,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     database,
     violations: () => withClient(ownUrl, ledgerViolations),
     close: () => closeTestDatabase(ownerUrl, ownUrl, name, database),
+    discard: async () => {
+      await database.close();
+      await withClient(ownerUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    },
   };
 }
 

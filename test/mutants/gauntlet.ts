@@ -1,0 +1,279 @@
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import { type chargeFor, ONE_CALL, type Pricing } from '../../src/catalog/pricing.ts';
+import type { LaneObserver } from '../../src/ledger/commit-lane.ts';
+import { sqlState } from '../../src/ledger/failure-kind.ts';
+import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { AppError } from '../../src/lib/errors.ts';
+import { ZERO_USD } from '../../src/lib/money.ts';
+import { NO_USAGE } from '../../src/lib/usage.ts';
+import { createDatabase, type Database } from '../../src/store/database.ts';
+import {
+  fundedAccount,
+  holdRequest,
+  settlement,
+  silentLog,
+  silentObserver,
+  taskEnding,
+  testKey,
+  testLedger,
+  usd,
+} from '../factories/ledger.ts';
+import { ledgerStory } from '../ledger/model/ledger-commands.ts';
+import { StoryTeller } from '../ledger/model/story-teller.ts';
+import type { TestDatabase } from '../setup/database.ts';
+
+/** The parts a mutant may replace by a broken one. */
+export interface Parts {
+  readonly db: TestDatabase;
+  readonly createStore: (database: Database) => LedgerStore;
+  readonly chargeFor: typeof chargeFor;
+}
+
+/** Every promise the ledger makes, in scenarios that fail when it is broken. Quick ones first. */
+export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: Parts) => Promise<void> }[] = [
+  { name: 'charges are exact', run: chargesAreExact },
+  { name: 'a settled charge is there when the promise resolves', run: settledIsVisible },
+  { name: 'one id in a batch twice holds once', run: twinsHoldOnce },
+  { name: 'a zombie cannot end a task', run: zombieIsFenced },
+  { name: 'the reaper spares a renewed hold', run: reaperSparesTheLiving },
+  { name: 'a month once closed stays closed', run: closedMonthStaysClosed },
+  { name: 'never more than the balance', run: (parts) => race(parts, undefined) },
+  { name: 'never more than the key limit', run: (parts) => race(parts, '2.50') },
+  { name: 'many accounts at once do not deadlock', run: noDeadlocks },
+  { name: 'stories agree with the model', run: storiesAgree },
+];
+
+const STORIES = 40;
+
+async function chargesAreExact(parts: Parts): Promise<void> {
+  const price = fc.bigInt({ min: 0n, max: 10n ** 12n });
+  const tokens = fc.nat({ max: 2_000_000 });
+  const pricing = fc.tuple(price, price, price, price, price).map(
+    ([prompt, completion, request, read, write]): Pricing => ({
+      prompt,
+      completion,
+      request,
+      image: 0n,
+      web_search: 0n,
+      internal_reasoning: 0n,
+      input_cache_read: read + 1n,
+      input_cache_write: write + 1n,
+    }),
+  );
+  fc.assert(
+    fc.property(pricing, tokens, tokens, tokens, tokens, (prices, fresh, read, write, output) => {
+      const usage = {
+        ...NO_USAGE,
+        inputTokens: fresh + read + write,
+        cacheReadTokens: read,
+        cacheWriteTokens: write,
+        outputTokens: output,
+      };
+      const charge = parts.chargeFor(usage, ONE_CALL, prices);
+      const exact =
+        BigInt(fresh) * prices.prompt +
+        BigInt(read) * prices.input_cache_read +
+        BigInt(write) * prices.input_cache_write +
+        BigInt(output) * prices.completion +
+        prices.request;
+      expect(charge.amount).toBe((exact + 500n) / 1_000n);
+      expect(Object.values(charge.lines).reduce((sum: bigint, line) => sum + line, 0n)).toBe(charge.amount);
+    }),
+    { numRuns: 1_000, seed: 20_261_121 },
+  );
+}
+
+async function settledIsVisible(parts: Parts): Promise<void> {
+  await withLedger(parts, silentObserver, async (ledger) => {
+    const account = await fundedAccount(parts.db.database, '5');
+    for (let round = 0; round < 5; round += 1) {
+      const hold = await ledger.reserve(holdRequest(account, usd('0.5')));
+      await ledger.settle(settlement(hold, usd('0.5')));
+      const { rows } = await parts.db.database.money.query('SELECT charge FROM generations WHERE id = $1', [
+        hold.id,
+      ]);
+      expect(rows).toEqual([{ charge: usd('0.5').toString() }]);
+    }
+  });
+}
+
+async function twinsHoldOnce(parts: Parts): Promise<void> {
+  const store = parts.createStore(parts.db.database);
+  const account = await fundedAccount(parts.db.database, '5');
+  const request = holdRequest(account, usd('1'));
+  const single = holdRequest(account, usd('1'));
+  await store.reserve([request, request, single], 60_000);
+  await expectBooks(parts);
+  const release = { status: 'failed' as const };
+  await store.settle(
+    [request, single].map((hold) => ({
+      settlement: settlement(hold, ZERO_USD, release),
+      onlyExpired: false,
+    })),
+  );
+}
+
+async function zombieIsFenced(parts: Parts): Promise<void> {
+  await withLedger(parts, silentObserver, async (ledger) => {
+    const account = await fundedAccount(parts.db.database, '5');
+    const task = {
+      kind: 'image' as const,
+      pool: 'local',
+      parameters: {},
+      seed: 1n,
+      webhookUrl: null,
+      deadlineAtMs: Date.now() + 60_000,
+    };
+    const hold = await ledger.reserve(holdRequest(account, usd('1'), { task }));
+    await parts.db.database.money.query(`UPDATE tasks SET state = 'processing', attempt = 2 WHERE id = $1`, [
+      hold.id,
+    ]);
+    const end = (attempt: number) =>
+      ledger.settle(settlement(hold, usd('1'), { task: taskEnding(attempt, ['processing']) }));
+    expect(await end(1)).toEqual({ outcome: 'fenced', charge: 0n });
+    expect(await end(2)).toEqual({ outcome: 'settled', charge: usd('1') });
+    expect(await end(1)).toEqual({ outcome: 'closed', charge: usd('1') });
+  });
+}
+
+async function reaperSparesTheLiving(parts: Parts): Promise<void> {
+  await withLedger(parts, silentObserver, async (ledger) => {
+    const account = await fundedAccount(parts.db.database, '5');
+    const hold = await ledger.reserve(holdRequest(account, usd('1')));
+    expect(await ledger.settleExpired(settlement(hold, ZERO_USD, { status: 'failed' }))).toBe(false);
+    expect((await ledger.settle(settlement(hold, usd('1')))).outcome).toBe('settled');
+  });
+}
+
+/** A transaction that began in the old month settles after the old month was closed. */
+async function closedMonthStaysClosed(parts: Parts): Promise<void> {
+  const account = await fundedAccount(parts.db.database, '5');
+  const store = parts.createStore(parts.db.database);
+  const request = holdRequest(account, usd('1'));
+  await store.reserve([request], 60_000);
+  const { rows } = await parts.db.database.money.query<{ ms: string }>(
+    `SELECT extract(epoch FROM date_trunc('month', now(), 'UTC') + interval '1 month' - now()) * 1000 - 250 AS ms`,
+  );
+  const offset = `${Math.floor(Number(rows[0]!.ms))} ms`;
+  const [slow, closer] = await Promise.all([
+    parts.db.database.money.connect(),
+    parts.db.database.money.connect(),
+  ]);
+  try {
+    for (const client of [slow, closer]) {
+      await client.query(`SELECT set_config('tollgate.clock_offset', $1, false)`, [offset]);
+    }
+    await slow.query('BEGIN');
+    await slow.query('SELECT pg_sleep(0.4)');
+    await closer.query('SELECT close_months($1)', [account.accountId]);
+    await new LedgerStore(slow as never).settle([
+      { settlement: settlement(request, usd('1')), onlyExpired: false },
+    ]);
+    await slow.query('COMMIT');
+  } finally {
+    slow.release(true);
+    closer.release(true);
+  }
+  await expectBooks(parts, account.accountId);
+}
+
+/**
+ * 100 calls of 0.10 at once through two processes' worth of lanes: money for 50 of them over several keys, or a limit
+ * for 25 on the one key.
+ */
+async function race(parts: Parts, limit: string | undefined): Promise<void> {
+  const account = await fundedAccount(parts.db.database, '5.00', limit);
+  const { accountId } = account;
+  const others = limit === undefined ? [1, 2, 3] : [];
+  const keys = [
+    account.apiKeyId,
+    ...(await Promise.all(others.map(() => testKey(parts.db.database, accountId)))),
+  ];
+  await withLedger(parts, silentObserver, (one) =>
+    withLedger(parts, silentObserver, async (other) => {
+      const calls = Array.from({ length: 100 }, (_, index) =>
+        (index % 2 === 0 ? one : other).reserve(
+          holdRequest({ accountId, apiKeyId: keys[index % keys.length]! }, usd('0.10')),
+        ),
+      );
+      const outcomes = await Promise.allSettled(calls);
+      const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+      expect(outcomes.length - refusals.length).toBe(limit === undefined ? 50 : 25);
+      const code = limit === undefined ? 'insufficient_credits' : 'key_limit_exceeded';
+      expect(refusals.map((reason) => (reason instanceof AppError ? reason.code : reason))).toEqual(
+        refusals.map(() => code),
+      );
+      const held = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      await Promise.all(held.map((hold) => one.settle(settlement(hold, usd('0.01')))));
+    }),
+  );
+  await expectBooks(parts, account.accountId);
+}
+
+async function noDeadlocks(parts: Parts): Promise<void> {
+  const states: (string | undefined)[] = [];
+  const observer = {
+    ...silentObserver,
+    sendFailed: (_: string, __: number, error: unknown) => states.push(sqlState(error)),
+  };
+  const accounts = await Promise.all(
+    Array.from({ length: 12 }, () => fundedAccount(parts.db.database, '50')),
+  );
+  const stores = [1, 2, 3, 4].map(() => parts.createStore(parts.db.database));
+  for (let round = 0; round < 12 && states.length === 0; round += 1) {
+    await Promise.all(
+      stores.map(async (store) => {
+        const requests = accounts.map((account) => holdRequest(account, usd('0.01')));
+        try {
+          await store.reserve(requests, 60_000);
+          await store.settle(
+            requests.map((hold) => ({ settlement: settlement(hold, usd('0.01')), onlyExpired: false })),
+          );
+        } catch (error) {
+          observer.sendFailed('', 0, error);
+        }
+      }),
+    );
+  }
+  expect(states).toEqual([]);
+}
+
+async function storiesAgree(parts: Parts): Promise<void> {
+  const database = createDatabase(
+    { url: parts.db.url, moneyConnections: 1, connections: 1 },
+    () => undefined,
+  );
+  const ledger = testLedger(database);
+  const verifier = new LedgerVerifier(database.money);
+  try {
+    await fc.assert(
+      fc.asyncProperty(ledgerStory, async (story) => {
+        const teller = await StoryTeller.begin(database, ledger);
+        for (const command of story) {
+          await teller.tell(command);
+        }
+        await teller.end();
+        expect((await verifier.verify(teller.accountId)).violations).toEqual([]);
+      }),
+      { numRuns: STORIES, seed: 20_261_121, endOnFailure: true },
+    );
+  } finally {
+    await database.close();
+  }
+}
+
+async function withLedger(
+  parts: Parts,
+  observer: LaneObserver,
+  use: (ledger: PostgresLedger) => Promise<void>,
+): Promise<void> {
+  await use(new PostgresLedger(parts.createStore(parts.db.database), silentLog, observer));
+}
+
+async function expectBooks(parts: Parts, accountId?: string): Promise<void> {
+  const report = await new LedgerVerifier(parts.db.database.money).verify(accountId);
+  expect(report.violations).toEqual([]);
+}

@@ -1,0 +1,65 @@
+import pg from 'pg';
+import { chargeFor } from '../../src/catalog/pricing.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+import { GAUNTLET, type Parts } from './gauntlet.ts';
+import { MUTANTS, type Mutant } from './mutants.ts';
+
+async function mutate(db: TestDatabase, mutant: Mutant): Promise<void> {
+  const owner = new pg.Client({ connectionString: db.ownerUrl });
+  await owner.connect();
+  try {
+    for (const statement of mutant.sql ?? []) {
+      await owner.query(statement);
+    }
+    for (const edit of mutant.edits ?? []) {
+      const { rows } = await owner.query<{ definition: string }>(
+        'SELECT pg_get_functiondef(oid) AS definition FROM pg_proc WHERE proname = $1',
+        [edit.of],
+      );
+      const definition = rows[0]!.definition;
+      // a mutant that changes nothing would be caught for the wrong reason, or never
+      expect(definition).toContain(edit.replace);
+      await owner.query(definition.replace(edit.replace, edit.by));
+    }
+  } finally {
+    await owner.end();
+  }
+}
+
+/** The name of the first scenario that fails, undefined when all pass. */
+async function firstFailure(parts: Parts): Promise<string | undefined> {
+  for (const scenario of GAUNTLET) {
+    try {
+      await scenario.run(parts);
+    } catch {
+      return scenario.name;
+    }
+  }
+  return undefined;
+}
+
+async function partsOf(mutant: Mutant): Promise<Parts> {
+  const db = await createTestDatabase();
+  await mutate(db, mutant);
+  return { db, chargeFor, createStore: (database) => new LedgerStore(database.money), ...mutant.parts };
+}
+
+test('the gauntlet passes on the real ledger', async () => {
+  const parts = await partsOf({ name: 'none' });
+  for (const scenario of GAUNTLET) {
+    await scenario.run(parts);
+  }
+  await parts.db.discard();
+}, 60_000);
+
+test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+  'caught: %s',
+  async (_, mutant) => {
+    const parts = await partsOf(mutant);
+    const caughtBy = await firstFailure(parts);
+    await parts.db.discard();
+    expect(caughtBy).toBeDefined();
+  },
+  60_000,
+);

@@ -1,0 +1,180 @@
+import { type chargeFor, PRICE_NAMES, type Pricing } from '../../src/catalog/pricing.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { nanoUsd } from '../../src/lib/money.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Parts } from './gauntlet.ts';
+
+/** A bug that a ledger like this has had somewhere. The gauntlet must catch each. */
+export interface Mutant {
+  readonly name: string;
+  /** Edits of database functions: the text that must be there, and what it becomes. */
+  readonly edits?: readonly { readonly of: string; readonly replace: string; readonly by: string }[];
+  /** Statements run as the schema's owner. */
+  readonly sql?: readonly string[];
+  /** Parts of the program replaced by broken ones. */
+  readonly parts?: Partial<Omit<Parts, 'db'>>;
+}
+
+/** Answers before the database did. */
+class HastyStore extends LedgerStore {
+  override async settle(items: Parameters<LedgerStore['settle']>[0]): ReturnType<LedgerStore['settle']> {
+    setTimeout(() => void super.settle(items).catch(() => undefined), 20);
+    return items.map(({ settlement }) => ({ outcome: 'settled', charge: settlement.charge.amount }));
+  }
+}
+
+const floatCharge: typeof chargeFor = (usage, units, pricing) => {
+  const asFloat = Object.fromEntries(
+    PRICE_NAMES.map((name) => [name, Number(pricing[name]) / 1e12]),
+  ) as Record<keyof Pricing, number>;
+  const fresh = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens;
+  const dollars =
+    fresh * asFloat.prompt +
+    usage.cacheReadTokens * asFloat.input_cache_read +
+    usage.cacheWriteTokens * asFloat.input_cache_write +
+    usage.outputTokens * asFloat.completion +
+    units.requests * asFloat.request;
+  const amount = nanoUsd(BigInt(Math.round(dollars * 1e9)));
+  return { amount, lines: { input: amount } };
+};
+
+const DROP_BALANCE_CHECK = 'ALTER TABLE balances DROP CONSTRAINT balances_never_overspent';
+const DROP_KEY_CHECK = 'ALTER TABLE api_keys DROP CONSTRAINT api_keys_never_above_cap';
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'missing status guard: settling does not take the hold away',
+    edits: [
+      {
+        of: 'ledger_settle',
+        replace: 'DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id',
+        by: 'UPDATE holds h SET amount = h.amount FROM unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id',
+      },
+    ],
+  },
+  {
+    name: 'no unique key: a purchase that is sent again is credited again',
+    sql: ['ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_reference_unique'],
+    edits: [{ of: 'ledger_purchase', replace: 'IF existing IS NOT NULL THEN', by: 'IF false THEN' }],
+  },
+  {
+    name: 'settle before commit',
+    parts: { createStore: (database: Database) => new HastyStore(database.money) },
+  },
+  {
+    name: 'no dedupe: an id that stands in a batch twice is held twice',
+    edits: [
+      { of: 'ledger_reserve', replace: 'SELECT DISTINCT ON (r.id) r.*', by: 'SELECT r.*' },
+      {
+        of: 'ledger_write_holds',
+        replace: 'JOIN unnest(requests) r ON r.id = u.id;\n      UPDATE balances',
+        by: 'JOIN unnest(requests) r ON r.id = u.id ON CONFLICT DO NOTHING;\n      UPDATE balances',
+      },
+    ],
+  },
+  {
+    name: 'unsorted locks',
+    edits: [
+      { of: 'ledger_reserve', replace: 'ORDER BY b.account_id FOR', by: 'ORDER BY random() FOR' },
+      { of: 'ledger_settle', replace: 'ORDER BY b.account_id FOR', by: 'ORDER BY random() FOR' },
+    ],
+  },
+  {
+    name: 'cached balance: the decision is made on a balance read without the lock',
+    sql: [DROP_BALANCE_CHECK],
+    edits: [
+      {
+        of: 'ledger_reserve',
+        replace: 'ORDER BY b.account_id FOR NO KEY UPDATE',
+        by: 'ORDER BY b.account_id',
+      },
+    ],
+  },
+  {
+    name: 'missing fence: any claim may end the task',
+    edits: [
+      {
+        of: 'ledger_end_tasks',
+        replace: "coalesce((s.task->>'attempt')::integer, t.attempt) = t.attempt",
+        by: 'true',
+      },
+    ],
+  },
+  { name: 'float rounding', parts: { chargeFor: floatCharge } },
+  {
+    name: 'now() in the close: an entry gets the time its transaction began',
+    sql: [
+      `CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
+       RETURN now() + coalesce(nullif(current_setting('tollgate.clock_offset', true), ''), '0 s')::interval`,
+    ],
+  },
+  {
+    name: 'refund counted twice: earlier refunds of the charge are forgotten',
+    edits: [
+      {
+        of: 'ledger_refund_charge',
+        replace: 'before + refunded > -charge.amount',
+        by: 'refunded > -charge.amount',
+      },
+    ],
+  },
+  {
+    name: 'key limit not enforced',
+    sql: [DROP_KEY_CHECK],
+    edits: [{ of: 'ledger_reserve', replace: 'WHEN key_free < candidate.minimum', by: 'WHEN false' }],
+  },
+  {
+    name: 'key limit checked once per batch',
+    sql: [DROP_KEY_CHECK],
+    edits: [{ of: 'ledger_reserve', replace: 'key_free := key_free - granted;', by: '' }],
+  },
+  {
+    name: 'roll-up overwritten instead of added to',
+    edits: [
+      {
+        of: 'ledger_settle',
+        replace: 'charge = u.charge + excluded.charge,',
+        by: 'charge = excluded.charge,',
+      },
+    ],
+  },
+  {
+    name: 'running balance ignores the order within a batch',
+    edits: [
+      {
+        of: 'ledger_settle',
+        replace: 'm.posted + m.charged - (sum((c.s).charge) OVER w)::bigint',
+        by: 'm.posted',
+      },
+    ],
+  },
+  {
+    name: 'the reaper takes a hold that was renewed',
+    edits: [{ of: 'ledger_settle', replace: 'NOT s.only_expired OR h.expires_at < settled_at', by: 'true' }],
+  },
+  {
+    name: 'debt does not block',
+    edits: [{ of: 'ledger_reserve', replace: 'candidate.debt > 0 OR ', by: '' }],
+  },
+  {
+    name: 'a closed id can be held again',
+    edits: [
+      {
+        of: 'ledger_reserve',
+        replace: "WHEN candidate.closed THEN 'closed'",
+        by: "WHEN false THEN 'closed'",
+      },
+    ],
+  },
+  {
+    name: 'a dispute takes more than there is',
+    sql: [DROP_BALANCE_CHECK],
+    edits: [
+      {
+        of: 'ledger_reverse_payment',
+        replace: 'from_balance := least(taken, balance.posted - balance.held)',
+        by: 'from_balance := taken',
+      },
+    ],
+  },
+];
