@@ -46,8 +46,11 @@ export class CommitLane<Item, Result> {
   /** Groups that are stuck behind a lock get a lane of their own until they are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
 
-  constructor(options: LaneOptions<Item, Result>) {
+  readonly #isDetour: boolean;
+
+  constructor(options: LaneOptions<Item, Result>, isDetour = false) {
     this.#options = options;
+    this.#isDetour = isDetour;
   }
 
   /** Items waiting or in flight, detours included. */
@@ -142,7 +145,7 @@ export class CommitLane<Item, Result> {
       if (kind === 'item') {
         return await this.#isolate(batch, error);
       }
-      if (kind === 'lock' && this.#groupsOf(batch).size > 1) {
+      if (kind === 'lock' && !this.#isDetour) {
         return this.#detour(batch);
       }
       // Not known whether it committed: the same ids are sent again, and what is done already stays as it is.
@@ -189,7 +192,7 @@ export class CommitLane<Item, Result> {
   /** Gives each group of a batch that ran into a lock its own lane, so that only the stuck one waits. */
   #detour(batch: readonly Waiting<Item, Result>[]): void {
     for (const [group, members] of this.#groupsOf(batch)) {
-      const lane = new CommitLane<Item, Result>(this.#options);
+      const lane = new CommitLane<Item, Result>(this.#options, true);
       this.#detours.set(group, lane);
       lane.#enqueue(members);
       void lane.flush().then(() => this.#detours.delete(group));

@@ -1,0 +1,229 @@
+import pg from 'pg';
+import { CommitLane, type LaneObserver, type LaneOptions } from '../../src/ledger/commit-lane.ts';
+import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import {
+  fundedAccount,
+  holdRequest,
+  settlement,
+  silentLog,
+  silentObserver,
+  testLedger,
+  usd,
+} from '../factories/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+interface Item {
+  readonly group: string;
+  readonly value: number;
+}
+
+function databaseError(code: string): Error {
+  return Object.assign(new Error(`SQLSTATE ${code}`), { code });
+}
+
+function lane(
+  send: LaneOptions<Item, number>['send'],
+  changes: Partial<LaneOptions<Item, number>> = {},
+): CommitLane<Item, number> {
+  return new CommitLane({
+    name: 'test',
+    send,
+    groupOf: (item) => item.group,
+    batchItemsMax: 256,
+    queueItemsMax: 1_000,
+    giveUpAfterMs: 60_000,
+    observer: silentObserver,
+    ...changes,
+  });
+}
+
+const values = (items: readonly Item[]) => items.map((item) => item.value);
+const item = (value: number, group = 'a'): Item => ({ group, value });
+
+describe('batches', () => {
+  test('one statement is in flight, and what arrives meanwhile is the next batch', async () => {
+    const batches: number[][] = [];
+    let inFlight = 0;
+    const tested = lane(async (items) => {
+      inFlight += 1;
+      expect(inFlight).toBe(1);
+      batches.push(values(items));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      inFlight -= 1;
+      return values(items);
+    });
+    const results = await Promise.all([1, 2, 3, 4].map((value) => tested.submit(item(value))));
+    expect(results).toEqual([1, 2, 3, 4]);
+    expect(batches).toEqual([[1], [2, 3, 4]]);
+  });
+
+  test('a batch is never larger than its bound', async () => {
+    const sizes: number[] = [];
+    const tested = lane(
+      (items) => {
+        sizes.push(items.length);
+        return Promise.resolve(values(items));
+      },
+      { batchItemsMax: 10 },
+    );
+    await Promise.all(Array.from({ length: 35 }, (_, value) => tested.submit(item(value))));
+    expect(Math.max(...sizes)).toBe(10);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(35);
+  });
+
+  test('a full lane refuses at once, and takes items again when it has room', async () => {
+    let release: (() => void) | undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const tested = lane(
+      async (items) => {
+        await gate;
+        return values(items);
+      },
+      { queueItemsMax: 2 },
+    );
+    const first = tested.submit(item(0));
+    const waiting = [tested.submit(item(1)), tested.submit(item(2))];
+    await expect(tested.submit(item(3))).rejects.toMatchObject({
+      code: 'service_unavailable',
+      retryAfterSeconds: 1,
+    });
+    release?.();
+    await Promise.all([first, ...waiting]);
+    await expect(tested.submit(item(4))).resolves.toBe(4);
+  });
+
+  test('an item whose caller left before it was sent is dropped', async () => {
+    const sent: number[] = [];
+    const tested = lane(async (items) => {
+      sent.push(...values(items));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return values(items);
+    });
+    const departed = new AbortController();
+    const first = tested.submit(item(1));
+    const second = tested.submit(item(2), departed.signal);
+    departed.abort(new Error('client left'));
+    await expect(second).rejects.toThrow('client left');
+    await first;
+    expect(sent).toEqual([1]);
+  });
+});
+
+describe('failures', () => {
+  test('a lost reply sends the very same items again', async () => {
+    const sent: number[][] = [];
+    const tested = lane((items) => {
+      sent.push(values(items));
+      return sent.length < 3
+        ? Promise.reject(new Error('Connection terminated unexpectedly'))
+        : Promise.resolve(values(items));
+    });
+    await expect(tested.submit(item(7))).resolves.toBe(7);
+    expect(sent).toEqual([[7], [7], [7]]);
+  });
+
+  test('a deadlock that was resolved at our cost is tried again', async () => {
+    let tries = 0;
+    const tested = lane((items) => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(databaseError('40P01')) : Promise.resolve(values(items));
+    });
+    await expect(tested.submit(item(7))).resolves.toBe(7);
+  });
+
+  test('a poison item is found by halving, refused alone and reported; the others go through', async () => {
+    const quarantined: unknown[] = [];
+    const observer: LaneObserver = {
+      ...silentObserver,
+      itemQuarantined: (_, error) => quarantined.push(error),
+    };
+    let first = true;
+    const tested = lane(
+      async (items) => {
+        if (first) {
+          first = false;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        if (items.some((candidate) => candidate.value === 13)) {
+          throw databaseError('23514');
+        }
+        return values(items);
+      },
+      { observer },
+    );
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, value) => tested.submit(item(value))),
+    );
+    expect(outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [index] : []))).toEqual([
+      13,
+    ]);
+    expect(quarantined).toHaveLength(1);
+  });
+
+  test('an item that may be given up is refused with service_unavailable in bounded time', async () => {
+    const tested = lane(() => Promise.reject(new Error('ECONNREFUSED')), { giveUpAfterMs: 120 });
+    const startedAt = performance.now();
+    await expect(tested.submit(item(1))).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+});
+
+describe('on Postgres', () => {
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+  afterAll(() => db.close());
+
+  test('an account that is locked by somebody does not hold up the others', async () => {
+    const ledger = testLedger(db.database);
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => fundedAccount(db.database, '5')));
+    const [stuck, ...free] = accounts;
+    const blocker = new pg.Client({ connectionString: db.ownerUrl });
+    await blocker.connect();
+    await blocker.query('BEGIN');
+    await blocker.query('SELECT 1 FROM balances WHERE account_id = $1 FOR UPDATE', [stuck!.accountId]);
+    const waiting = ledger.reserve(holdRequest(stuck!, usd('1')));
+    const others = await Promise.all(free.map((account) => ledger.reserve(holdRequest(account, usd('1')))));
+    const second = await Promise.all(free.map((account) => ledger.reserve(holdRequest(account, usd('1')))));
+    await blocker.query('ROLLBACK');
+    await blocker.end();
+    const late = await waiting;
+    await Promise.all(
+      [late, ...others, ...second].map((hold) => ledger.settle(settlement(hold, usd('0.1')))),
+    );
+    await ledger.close();
+  });
+
+  test('a settlement whose COMMIT was not heard of is charged once', async () => {
+    const account = await fundedAccount(db.database, '5');
+    const store = new LedgerStore(db.database.money);
+    let lose = true;
+    const deaf = Object.assign(Object.create(store) as LedgerStore, {
+      settle: async (items: Parameters<LedgerStore['settle']>[0]) => {
+        const rows = await store.settle(items);
+        if (lose) {
+          lose = false;
+          throw new Error('Connection terminated unexpectedly');
+        }
+        return rows;
+      },
+      reserve: store.reserve.bind(store),
+      renew: store.renew.bind(store),
+    });
+    const ledger = new PostgresLedger(deaf, silentLog, silentObserver);
+    const hold = await ledger.reserve(holdRequest(account, usd('1')));
+    expect(await ledger.settle(settlement(hold, usd('0.3')))).toEqual({
+      outcome: 'closed',
+      charge: usd('0.3'),
+    });
+    const { rows } = await db.database.money.query('SELECT posted FROM balances WHERE account_id = $1', [
+      account.accountId,
+    ]);
+    expect(rows).toEqual([{ posted: usd('4.7').toString() }]);
+    await ledger.close();
+  });
+});
