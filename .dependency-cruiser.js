@@ -1,0 +1,70 @@
+/**
+ * The house's directions (docs/architecture): a folder imports only from folders below it. The architecture test holds
+ * what a path pattern cannot say (file and function sizes, barrels, who may touch which package).
+ */
+
+/** Lowest first. A place may import what stands before it and its own folder. */
+const RANKS = [
+  ['^src/lib/'],
+  ['^src/config/', '^queues/'],
+  ['^src/store/', '^src/http/'],
+  ['^src/providers/', '^src/engines/', '^src/media/'],
+  ['^src/ledger/'],
+  ['^src/keys/', '^src/catalog/', '^src/generations/'],
+  ['^src/usage/', '^src/credits/', '^src/billing/'],
+  ['^src/invocation/', '^src/tasks/', '^src/webhooks/'],
+  ['^src/operators/'],
+  ['^src/app\\.ts$', '^src/compose'],
+  ['^src/server\\.ts$', '^workers/'],
+];
+
+const ranks = RANKS.flatMap((places, rank) =>
+  places.map((place) => ({
+    name: `direction-${place.replace(/[^a-z]/g, '')}`,
+    comment: `${place} imports only its own folder and what stands below it`,
+    severity: 'error',
+    from: { path: place, pathNot: '\\.test\\.ts$' },
+    to: {
+      path: RANKS.slice(rank)
+        .flat()
+        .filter((other) => other !== place),
+    },
+  })),
+);
+
+export default {
+  forbidden: [
+    ...ranks,
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'product-does-not-know-its-tests',
+      severity: 'error',
+      from: { path: '^(src|queues|workers|migrations|ops)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(test|bench)/' },
+    },
+    {
+      name: 'migrations-are-frozen',
+      comment: 'a migration that imports the product changes when the product does',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { path: '^(src|queues|workers|ops)/' },
+    },
+    {
+      name: 'no-undeclared-packages',
+      severity: 'error',
+      from: { path: '^(src|queues|workers|migrations)/', pathNot: '\\.test\\.ts$' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown'] },
+    },
+    { name: 'not-resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|\\.data)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,147 @@
+import pg from 'pg';
+import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { nanoUsd } from '../../src/lib/money.ts';
+import { createDatabase } from '../../src/store/database.ts';
+import {
+  fundedAccount,
+  holdRequest,
+  settlement,
+  silentLog,
+  silentObserver,
+  type TestAccount,
+} from '../../test/factories/ledger.ts';
+import { type BenchPostgres, startBenchPostgres } from '../measure/bench-postgres.ts';
+import { type LoadResult, runClients } from '../measure/clients.ts';
+import { machineFacts, markdownTable } from '../measure/table.ts';
+import { writeHistory } from './history.ts';
+import { reserveAndSettle } from './transaction-per-request.ts';
+
+/** `npm run bench:ledger [-- --quick]`: reserve + settle per second, against one transaction per request, same run. */
+
+const AMOUNT = nanoUsd(1_000n);
+const CLIENTS = 256;
+const quick = process.argv.includes('--quick');
+const LOAD = { clients: CLIENTS, warmUpMs: quick ? 500 : 2_000, measureMs: quick ? 2_000 : 8_000 };
+const COLD_ACCOUNTS = 1_000;
+const HISTORY_ROWS = quick ? 100_000 : 2_000_000;
+const VERIFY_ROWS = quick ? 50_000 : 1_000_000;
+
+async function measureLanes(url: string, accounts: readonly TestAccount[]): Promise<LoadResult> {
+  const database = createDatabase({ url, moneyConnections: 6, connections: 1 }, () => undefined);
+  const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
+  let next = 0;
+  const result = await runClients(LOAD, async () => {
+    const account = accounts[next++ % accounts.length]!;
+    const hold = await ledger.reserve(holdRequest(account, AMOUNT));
+    await ledger.settle(settlement(hold, AMOUNT));
+  });
+  await ledger.close();
+  await database.close();
+  return result;
+}
+
+/** The baseline with the pool size that served it best. */
+async function measureTransactions(ownerUrl: string, accounts: readonly TestAccount[]): Promise<LoadResult> {
+  let best: LoadResult | undefined;
+  for (const connections of [4, 16]) {
+    const pool = new pg.Pool({ connectionString: ownerUrl, max: connections });
+    pool.on('error', () => undefined);
+    let next = 0;
+    const result = await runClients({ ...LOAD, clients: 64 }, () =>
+      reserveAndSettle(pool, accounts[next++ % accounts.length]!, AMOUNT),
+    );
+    await pool.end();
+    best = best === undefined || result.perSecond > best.perSecond ? result : best;
+  }
+  return best!;
+}
+
+async function makeAccounts(url: string, count: number): Promise<TestAccount[]> {
+  const database = createDatabase({ url, moneyConnections: 6, connections: 1 }, () => undefined);
+  const accounts = [];
+  for (let made = 0; made < count; made += 1) {
+    accounts.push(await fundedAccount(database, '100000'));
+  }
+  await database.close();
+  return accounts;
+}
+
+/** The same database with the ledger's clock set back, so that an account is older than its history. */
+function aMonthAgo(url: string): string {
+  const past = new URL(url);
+  past.searchParams.set('options', '-c tollgate.clock_offset=-31d');
+  return past.href;
+}
+
+async function addHistory(postgres: BenchPostgres, account: TestAccount, rows: number): Promise<void> {
+  const owner = new pg.Client({ connectionString: postgres.ownerUrl });
+  await owner.connect();
+  await writeHistory(owner, account, rows).finally(() => owner.end());
+}
+
+async function measureVerify(): Promise<string> {
+  const fresh = await startBenchPostgres();
+  try {
+    const [account] = await makeAccounts(aMonthAgo(fresh.url), 1);
+    await addHistory(fresh, account!, VERIFY_ROWS);
+    const database = createDatabase({ url: fresh.url, moneyConnections: 2, connections: 1 }, () => undefined);
+    const report = await new LedgerVerifier(database.money).verify();
+    await database.close();
+    if (!report.ok) {
+      throw new Error(`the books are wrong: ${JSON.stringify(report.violations.slice(0, 3))}`);
+    }
+    return `${(report.durationMs / 1_000).toFixed(1)} s for ${VERIFY_ROWS.toLocaleString('en')} entries`;
+  } finally {
+    await fresh.stop();
+  }
+}
+
+function row(name: string, result: LoadResult, note: string): string[] {
+  return [name, result.perSecond.toFixed(0), result.p50Ms.toFixed(1), result.p99Ms.toFixed(1), note];
+}
+
+const postgres = await startBenchPostgres();
+try {
+  const [hot] = await makeAccounts(postgres.url, 1);
+  const cold = await makeAccounts(postgres.url, COLD_ACCOUNTS);
+  const baselineHot = await measureTransactions(postgres.ownerUrl, [hot!]);
+  const baselineCold = await measureTransactions(postgres.ownerUrl, cold);
+  const lanesHot = await measureLanes(postgres.url, [hot!]);
+  const lanesCold = await measureLanes(postgres.url, cold);
+  const [grown] = await makeAccounts(aMonthAgo(postgres.url), 1);
+  await addHistory(postgres, grown!, HISTORY_ROWS);
+  const grownHot = await measureLanes(postgres.url, [grown!]);
+  const grownCold = await measureLanes(postgres.url, cold);
+  const verify = await measureVerify();
+  const ratio = (a: LoadResult, b: LoadResult) => `${(a.perSecond / b.perSecond).toFixed(2)} ×`;
+  process.stdout.write(
+    `${[
+      `Reserve + settle, both durable (fsync on), ${CLIENTS} clients, one process. ${machineFacts()}`,
+      '',
+      markdownTable([
+        ['', 'per second', 'p50 ms', 'p99 ms', 'ratio'],
+        row('transaction per request, 1 account', baselineHot, '1'),
+        row('transaction per request, 1,000 accounts', baselineCold, '1'),
+        row('group commit, 1 account', lanesHot, `${ratio(lanesHot, baselineHot)} the baseline`),
+        row('group commit, 1,000 accounts', lanesCold, `hot is ${ratio(lanesHot, lanesCold)} of it`),
+        row(
+          `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1 account`,
+          grownHot,
+          `${ratio(grownHot, lanesHot)} before`,
+        ),
+        row(
+          `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1,000 accounts`,
+          grownCold,
+          `${ratio(grownCold, lanesCold)} before`,
+        ),
+      ]),
+      '',
+      `Ledger verify: ${verify}`,
+      '',
+    ].join('\n')}`,
+  );
+} finally {
+  await postgres.stop();
+}

@@ -1,0 +1,33 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrateUp } from '../../migrations/migrate.ts';
+import { startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
+
+export interface BenchPostgres {
+  /** Application role, as in production. */
+  readonly url: string;
+  readonly ownerUrl: string;
+  stop(): Promise<void>;
+}
+
+/** A migrated Postgres of its own with fsync on, in a temporary folder. */
+export async function startBenchPostgres(): Promise<BenchPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+  chmodSync(folder, 0o711);
+  const postgres = await startEmbeddedPostgres({
+    dataDir: folder,
+    durable: true,
+    logFile: join(folder, 'postgres.log'),
+  });
+  const applicationRole = decodeURIComponent(new URL(postgres.databaseUrl).username);
+  await migrateUp({ ownerUrl: postgres.ownerUrl, applicationRole });
+  return {
+    url: postgres.databaseUrl,
+    ownerUrl: postgres.ownerUrl,
+    stop: async () => {
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

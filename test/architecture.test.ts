@@ -1,0 +1,138 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** House rules that neither the compiler nor the import rules can hold. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PRODUCT = ['src', 'queues', 'workers', 'migrations', 'ops'];
+const FILE_LINES_MAX = 300;
+const ROUTES_LINES_MAX = 150;
+const PROCESSOR_LINES_MAX = 40;
+
+/** Files that may be longer, and why. */
+const LONG_FILES: readonly string[] = [
+  // one frozen schema step each: SQL that is read as a whole
+  'migrations/0002-ledger-tables.ts',
+  'migrations/0005-ledger-settle.ts',
+  'migrations/0006-ledger-movements.ts',
+];
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: number;
+  readonly imports: readonly string[];
+}
+
+function sourcesBelow(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !/\.test\.ts$/.test(entry.name))
+    .map((entry) => {
+      const absolute = join(entry.parentPath, entry.name);
+      const text = readFileSync(absolute, 'utf8');
+      const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
+      return { path: relative(ROOT, absolute), text, lines: text.split('\n').length, imports };
+    });
+}
+
+const sources = PRODUCT.filter((folder) => statSync(join(ROOT, folder)).isDirectory()).flatMap(sourcesBelow);
+
+function offenders(rule: (source: Source) => boolean): string[] {
+  return sources.filter(rule).map((source) => source.path);
+}
+
+/** Sources that import a package although their place is not among those that may. */
+function importersOf(packages: RegExp, allowed: RegExp): string[] {
+  return offenders(
+    (source) => !allowed.test(source.path) && source.imports.some((name) => packages.test(name)),
+  );
+}
+
+test('there is something to check', () => {
+  expect(sources.length).toBeGreaterThan(100);
+});
+
+test('no file is longer than a reader can hold', () => {
+  expect(
+    offenders(({ path, lines }) => {
+      const most = /\.routes\.ts$/.test(path)
+        ? ROUTES_LINES_MAX
+        : /\.processor\.ts$/.test(path)
+          ? PROCESSOR_LINES_MAX
+          : FILE_LINES_MAX;
+      return lines > most && !LONG_FILES.includes(path);
+    }),
+  ).toEqual([]);
+});
+
+test('file names are kebab-case with a role suffix, and say what is inside', () => {
+  expect(offenders(({ path }) => !/(^|\/)\d*[a-z0-9-]+(\.[a-z-]+)*\.(ts|mjs)$/.test(path))).toEqual([]);
+  expect(
+    offenders(({ path }) => /(^|\/)(utils?|helpers?|manager|common|misc|shared)(\.|\/|$)/.test(path)),
+  ).toEqual([]);
+});
+
+test('there are no barrels', () => {
+  expect(
+    offenders(({ path }) => /(^|\/)index\.ts$/.test(path) && path !== 'workers/processors/index.ts'),
+  ).toEqual([]);
+  expect(offenders(({ text }) => /^export \* from/m.test(text))).toEqual([]);
+});
+
+test('the environment is read at the entries only', () => {
+  const entries =
+    /^(src\/server|workers\/main|migrations\/run|src\/operators\/first-start|src\/operators\/cli|ops\/.*)\.(ts|mjs)$/;
+  expect(offenders(({ path, text }) => !entries.test(path) && /\bprocess\.env\b/.test(text))).toEqual([]);
+});
+
+test('only stores and read models speak SQL', () => {
+  const allowed = /^(src\/store\/|migrations\/|ops\/|src\/ledger\/|src\/.*\.(store|read-model)\.ts$)/;
+  expect(importersOf(/^(pg|sequelize)$/, allowed)).toEqual([]);
+  expect(
+    offenders(
+      ({ path, text }) =>
+        !allowed.test(path) && /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z_*]/.test(text),
+    ),
+  ).toEqual([]);
+});
+
+test('SQL is never put together from values', () => {
+  expect(
+    offenders(
+      ({ path, text }) =>
+        path.startsWith('src/') && /\breplacements:|\b[Ss]equelize\.literal\(/.test(text),
+    ),
+  ).toEqual([]);
+});
+
+test('only the ledger moves money', () => {
+  const writes =
+    /(INSERT INTO|UPDATE|DELETE FROM)\s+(balances|holds|ledger_entries|generations|usage_rollups)\b/;
+  expect(offenders(({ path, text }) => path.startsWith('src/') && writes.test(text))).toEqual([]);
+  const doors = /^(src\/(ledger|store)\/)/;
+  expect(importersOf(/store\/sql\/ledger\.ts$/, doors)).toEqual([]);
+});
+
+test('each heavy or dangerous package has one home', () => {
+  expect(importersOf(/^fluent-ffmpeg$/, /^src\/media\/ffmpeg\.ts$/)).toEqual([]);
+  expect(importersOf(/^sharp$/, /^src\/(media|engines\/builtin)\//)).toEqual([]);
+  expect(importersOf(/^bullmq$/, /^(queues|workers)\//)).toEqual([]);
+  expect(importersOf(/^node:child_process$/, /^(src\/media|src\/engines|ops)\//)).toEqual([]);
+  expect(importersOf(/^express$/, /^src\/(http|app|operators)|\.routes\.ts$/)).toEqual([]);
+});
+
+test('workers know nothing of HTTP', () => {
+  expect(
+    offenders(
+      ({ path, imports }) =>
+        path.startsWith('workers/') &&
+        imports.some((name) => /\/http\/|\.routes\.ts|\.presenter\.ts/.test(name)),
+    ),
+  ).toEqual([]);
+});
+
+test('nothing is left unsaid or half done', () => {
+  expect(offenders(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text))).toEqual([]);
+  expect(offenders(({ text }) => /@ts-(ignore|expect-error|nocheck)/.test(text))).toEqual([]);
+});
