@@ -1,107 +1,107 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LedgerStore } from '../../../src/ledger/ledger.store.ts';
-import { HoldReaper } from '../../../src/ledger/reaper.ts';
-import { fundedAccount, silentLog, type TestAccount, testLedger } from '../../factories/ledger.ts';
-import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
-import { type FaultProxy, startFaultProxy } from '../../setup/fault-proxy.ts';
-import type { ToldCharge } from './ledger-process.ts';
+import pg from 'pg';
+import { migrateUp } from '../../../migrations/migrate.ts';
+import { startEmbeddedPostgres } from '../../../ops/embedded/embedded-postgres.ts';
+import { createDatabase } from '../../../src/store/database.ts';
+import { fundedAccount, type TestAccount } from '../../factories/ledger.ts';
+import { createTestDatabase, ledgerViolations } from '../../setup/database.ts';
+import { startFaultProxy } from '../../setup/fault-proxy.ts';
+import { audit, closeOrphans } from './auditor.ts';
 import { end, startLedgerProcess } from './start-ledger-process.ts';
 
 const PROCESSES = 3;
-const KILLS = 20;
+const PROCESS_KILLS = 20;
+const POSTGRES_KILLS = 5;
 const CLIENTS = 16;
-const BETWEEN_KILLS_MS = 250;
 
-let db: TestDatabase;
-let proxy: FaultProxy;
 let folder: string;
-let accounts: TestAccount[];
 
-beforeAll(async () => {
-  db = await createTestDatabase();
+beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-crashes-'));
-  const target = new URL(db.url);
-  proxy = await startFaultProxy({
-    targetHost: target.hostname,
-    targetPort: Number(target.port),
-    cutReplyChance: 0.02,
-  });
-  accounts = await Promise.all(Array.from({ length: 20 }, () => fundedAccount(db.database, '1000')));
+  // an unprivileged Postgres must be able to reach its files below
+  await chmod(folder, 0o711);
 });
 
-afterAll(async () => {
-  await proxy.close();
-  await rm(folder, { recursive: true, force: true });
-  await db.close();
-});
+afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function startUnderLoad(number: number): Promise<ChildProcess> {
-  const url = new URL(db.url);
-  url.port = String(proxy.port);
-  const child = await startLedgerProcess(url.href);
+async function startUnderLoad(
+  url: string,
+  accounts: readonly TestAccount[],
+  number: number,
+): Promise<ChildProcess> {
+  const child = await startLedgerProcess(url);
   child.send({ do: 'load', accounts, clients: CLIENTS, log: join(folder, `told-${number}.log`) });
   return child;
 }
 
-async function told(processesStarted: number): Promise<ToldCharge[]> {
-  const lines: ToldCharge[] = [];
-  for (let number = 0; number < processesStarted; number += 1) {
-    const text = await readFile(join(folder, `told-${number}.log`), 'utf8').catch(() => '');
-    // the last line may be torn by the kill
-    lines.push(
-      ...text
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as ToldCharge),
-    );
-  }
-  return lines;
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Closes what the killed processes left behind, as if their leases had run out. */
-async function closeOrphans(): Promise<void> {
-  await db.database.money.query(`SELECT 1`);
-  const { rows } = await db.database.money.query<{ id: string }>('SELECT id FROM holds');
-  const store = new LedgerStore(db.database.money);
-  const metered = {
-    charge: { amount: 0n as never, lines: {} },
-    usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
-  };
-  await store.renew(
-    rows.map(({ id }) => ({ id, metered })),
-    -1,
-  );
-  const ledger = testLedger(db.database);
-  await new HoldReaper(store, ledger, silentLog).reap();
-  await ledger.close();
-}
+test(`${PROCESS_KILLS} kill -9s under load with 2 % of database replies lost: nothing lost, doubled or wrong`, async () => {
+  const db = await createTestDatabase();
+  const target = new URL(db.url);
+  const proxy = await startFaultProxy({
+    targetHost: target.hostname,
+    targetPort: Number(target.port),
+    cutReplyChance: 0.02,
+  });
+  const proxied = new URL(db.url);
+  proxied.port = String(proxy.port);
+  const accounts = await Promise.all(Array.from({ length: 20 }, () => fundedAccount(db.database, '1000')));
 
-test(`${KILLS} kill -9s under load with 2 % of database replies lost: nothing lost, doubled or wrong`, async () => {
   let started = 0;
-  const running = await Promise.all(Array.from({ length: PROCESSES }, () => startUnderLoad(started++)));
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    await new Promise((resolve) => setTimeout(resolve, BETWEEN_KILLS_MS));
-    const victim = kill % PROCESSES;
-    await end(running[victim]!);
-    running[victim] = await startUnderLoad(started++);
+  const start = () => startUnderLoad(proxied.href, accounts, started++);
+  const running = await Promise.all(Array.from({ length: PROCESSES }, start));
+  const replace = async (place: number) => {
+    await end(running[place]!);
+    running[place] = await start();
+  };
+  for (let kill = 0; kill < PROCESS_KILLS; kill += 1) {
+    await Promise.all([pause(150), replace(kill % PROCESSES)]);
   }
   await Promise.all(running.map((child) => end(child)));
-  await closeOrphans();
+  await closeOrphans(db.database);
 
-  const charges = await told(started);
-  const { rows } = await db.database.money.query<{ id: string; account_id: string; charge: string }>(
-    'SELECT id, account_id, charge FROM generations',
-  );
-  const booked = new Map(rows.map((row) => [row.id, row]));
-  const wrong = charges.filter(({ id, accountId, charge }) => {
-    const row = booked.get(id);
-    return row?.charge !== charge || row.account_id !== accountId;
-  });
-  expect(wrong).toEqual([]);
-  expect(charges.length).toBeGreaterThan(200);
+  const report = await audit(db.database.money, folder);
+  expect(report.wrong).toEqual([]);
+  expect(report.told).toBeGreaterThan(200);
   expect(proxy.cuts()).toBeGreaterThan(50);
-  expect(await db.violations()).toEqual([]);
+  await proxy.close();
+  await db.close();
+}, 180_000);
+
+test(`${POSTGRES_KILLS} kill -9s of Postgres under load: every charge a client was told of is there`, async () => {
+  const options = { dataDir: folder, durable: true, logFile: join(folder, 'postgres.log') };
+  let postgres = await startEmbeddedPostgres(options);
+  const applicationRole = decodeURIComponent(new URL(postgres.databaseUrl).username);
+  await migrateUp({ ownerUrl: postgres.ownerUrl, applicationRole });
+  const settings = { url: postgres.databaseUrl, moneyConnections: 4, connections: 1 };
+  const database = createDatabase(settings, () => undefined);
+  const accounts = await Promise.all(Array.from({ length: 20 }, () => fundedAccount(database, '1000')));
+
+  const running = await Promise.all(
+    Array.from({ length: PROCESSES }, (_, number) => startUnderLoad(postgres.databaseUrl, accounts, number)),
+  );
+  for (let kill = 0; kill < POSTGRES_KILLS; kill += 1) {
+    await pause(500);
+    process.kill(postgres.pid, 'SIGKILL');
+    postgres = await startEmbeddedPostgres(options);
+  }
+  await pause(1_500);
+  await Promise.all(running.map((child) => end(child)));
+  await closeOrphans(database);
+
+  const report = await audit(database.money, folder);
+  expect(report.wrong).toEqual([]);
+  expect(report.told).toBeGreaterThan(200);
+  await database.close();
+  const owner = new pg.Client({ connectionString: postgres.ownerUrl });
+  await owner.connect();
+  expect(await ledgerViolations(owner)).toEqual([]);
+  await owner.end();
+  await postgres.stop();
 }, 180_000);

@@ -1,0 +1,79 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Logger } from '../lib/logger.ts';
+import type { LaneObserver } from './commit-lane.ts';
+import { sqlState } from './failure-kind.ts';
+import type { PostgresLedger } from './ledger.engine.ts';
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** Counts what the lanes do and logs what a human must see. */
+export function createLaneObserver(registry: Registry, log: Logger): LaneObserver {
+  const shared = { labelNames: ['lane'] as const, registers: [registry] };
+  const batches = new Histogram({
+    ...shared,
+    name: 'tollgate_ledger_batch_items',
+    help: 'Items that were committed by one statement',
+    buckets: ITEMS,
+  });
+  const duration = new Histogram({
+    ...shared,
+    name: 'tollgate_ledger_batch_duration_seconds',
+    help: 'Time of one statement, commit included',
+    buckets: SECONDS,
+  });
+  const wait = new Histogram({
+    ...shared,
+    name: 'tollgate_ledger_wait_seconds',
+    help: 'How long the oldest item of a batch waited to be sent',
+    buckets: SECONDS,
+  });
+  const failures = new Counter({
+    name: 'tollgate_ledger_send_failures_total',
+    help: 'Statements that failed and were sent again or taken apart, by SQLSTATE',
+    labelNames: ['lane', 'state'],
+    registers: [registry],
+  });
+  const quarantined = new Counter({
+    ...shared,
+    name: 'tollgate_ledger_quarantined_total',
+    help: 'Items the database refuses by themselves; each is a bug',
+  });
+  return {
+    batchSent: (lane, items, durationMs, oldestWaitMs) => {
+      batches.observe({ lane }, items);
+      duration.observe({ lane }, durationMs / 1_000);
+      wait.observe({ lane }, oldestWaitMs / 1_000);
+    },
+    sendFailed: (lane, items, error) => {
+      failures.inc({ lane, state: sqlState(error) ?? 'connection' });
+      log.warn({ lane, items, error }, 'ledger statement failed');
+    },
+    itemQuarantined: (lane, error) => {
+      quarantined.inc({ lane });
+      log.error({ lane, error }, 'the database refuses a ledger item');
+    },
+  };
+}
+
+/** Gauges of a process's lanes and holds, read at scrape time. */
+export function registerLedgerGauges(registry: Registry, ledger: PostgresLedger): void {
+  new Gauge({
+    name: 'tollgate_ledger_lane_depth',
+    help: 'Items waiting to be committed',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      this.set({ kind: 'reserve' }, ledger.depth.reserve);
+      this.set({ kind: 'settle' }, ledger.depth.settle);
+    },
+  });
+  new Gauge({
+    name: 'tollgate_ledger_live_holds',
+    help: 'Holds of calls this process is carrying',
+    registers: [registry],
+    collect() {
+      this.set(ledger.liveHolds);
+    },
+  });
+}
