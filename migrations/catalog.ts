@@ -5,6 +5,7 @@ import { ledgerReserve } from './0004-ledger-reserve.ts';
 import { ledgerSettle } from './0005-ledger-settle.ts';
 import { ledgerMovements } from './0006-ledger-movements.ts';
 import { monthClose } from './0007-month-close.ts';
+import { ledgerChecks } from './0008-ledger-checks.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerSettle,
   ledgerMovements,
   monthClose,
+  ledgerChecks,
 ];

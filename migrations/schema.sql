@@ -197,6 +197,17 @@ TABLE invoices
   invoices_status_check CHECK ((status = ANY (ARRAY['open'::text, 'paid'::text, 'void'::text, 'uncollectible'::text])))
   CREATE UNIQUE INDEX invoices_period_unique ON invoices USING btree (account_id, period_start)
 
+TABLE ledger_checks
+  id bigint NOT NULL
+  kind text NOT NULL
+  at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  accounts bigint NOT NULL
+  violations jsonb NOT NULL
+  duration_ms integer NOT NULL
+  ledger_checks_kind_check CHECK ((kind = ANY (ARRAY['full'::text, 'incremental'::text])))
+  ledger_checks_pkey PRIMARY KEY (id)
+  CREATE INDEX ledger_checks_latest ON ledger_checks USING btree (kind, at DESC)
+
 TABLE ledger_entries PARTITION BY RANGE (reference)
   account_id uuid NOT NULL
   seq bigint NOT NULL
@@ -218,6 +229,13 @@ TABLE ledger_entries PARTITION BY RANGE (reference)
   CREATE INDEX ledger_entries_reverses ON ledger_entries USING btree (reverses) WHERE (reverses IS NOT NULL)
   CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change()
   CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
+
+TABLE ledger_watermarks
+  account_id uuid NOT NULL
+  seq bigint NOT NULL
+  balance bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  ledger_watermarks_pkey PRIMARY KEY (account_id)
 
 TABLE payment_reversals
   reference uuid NOT NULL

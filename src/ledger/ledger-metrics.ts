@@ -1,5 +1,8 @@
+import type pg from 'pg';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Logger } from '../lib/logger.ts';
+import { latestChecks } from '../store/sql/ledger-checks.ts';
+import { run } from '../store/statement.ts';
 import type { LaneObserver } from './commit-lane.ts';
 import { sqlState } from './failure-kind.ts';
 import type { PostgresLedger } from './ledger.engine.ts';
@@ -54,6 +57,33 @@ export function createLaneObserver(registry: Registry, log: Logger): LaneObserve
       log.error({ lane, error }, 'the database refuses a ledger item');
     },
   };
+}
+
+/** What the last checks of the books found, whichever process made them; read at scrape time. */
+export function registerCheckGauges(registry: Registry, pool: pg.Pool): void {
+  const violations = new Gauge({
+    name: 'tollgate_ledger_violations',
+    help: 'Invariant violations found by the newest check of each kind; anything but 0 needs a human',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      const rows = await run<{ kind: string; age_seconds: number; violations: number }>(
+        pool,
+        latestChecks,
+        [],
+      );
+      for (const row of rows) {
+        violations.set({ kind: row.kind }, row.violations);
+        age.set({ kind: row.kind }, row.age_seconds);
+      }
+    },
+  });
+  const age = new Gauge({
+    name: 'tollgate_ledger_check_age_seconds',
+    help: 'Time since the newest check of each kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
 }
 
 /** Gauges of a process's lanes and holds, read at scrape time. */

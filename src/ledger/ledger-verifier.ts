@@ -1,5 +1,12 @@
 import type pg from 'pg';
 import { INVARIANTS } from '../store/sql/invariants.ts';
+import {
+  accountsToCheck,
+  advanceWatermark,
+  recordCheck,
+  tailViolations,
+} from '../store/sql/ledger-checks.ts';
+import { run } from '../store/statement.ts';
 
 export interface Violation {
   /** What should be true, beginning with the invariant's number. */
@@ -19,6 +26,8 @@ export interface VerifyReport {
 
 /** A broken book can break in every row; this many say enough. */
 const VIOLATIONS_MAX = 100;
+/** Accounts that one incremental round proves; the rest is next. */
+const ACCOUNTS_PER_ROUND = 1_000;
 /** Verifying millions of entries takes longer than a request may. */
 const VERIFY_TIMEOUT_MS = 300_000;
 
@@ -30,35 +39,81 @@ export class LedgerVerifier {
     this.#pool = pool;
   }
 
-  /** Checks one account, or all. `onProgress` hears how many invariants are done. Throws what Postgres throws. */
+  /** Checks one account, or all, and keeps the result of a full check for the gauges. Throws what Postgres throws. */
   async verify(accountId?: string, onProgress?: (done: number, of: number) => void): Promise<VerifyReport> {
     const startedAt = performance.now();
-    const violations: Violation[] = [];
-    const client = await this.#pool.connect();
-    try {
-      // One snapshot for all queries: money that moves meanwhile must not look like money that is missing.
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      await client.query(`SET LOCAL statement_timeout = ${VERIFY_TIMEOUT_MS}`);
-      await client.query(`SET LOCAL work_mem = '64MB'`);
+    const violations = await this.#inSnapshot('READ ONLY', async (client) => {
+      const found: Violation[] = [];
       for (const [index, invariant] of INVARIANTS.entries()) {
         const query = { text: invariant.text, values: [accountId ?? null], query_timeout: VERIFY_TIMEOUT_MS };
         const { rows } = await client.query<{ object: string; detail: string }>(query);
-        violations.push(
+        found.push(
           ...rows.map((row) => ({ claim: invariant.claim, object: row.object, detail: row.detail })),
         );
         onProgress?.(index + 1, INVARIANTS.length);
       }
-    } finally {
-      await client.query('ROLLBACK').then(
-        () => client.release(),
-        (error: Error) => client.release(error),
-      );
+      return found.slice(0, VIOLATIONS_MAX);
+    });
+    const durationMs = Math.round(performance.now() - startedAt);
+    if (accountId === undefined) {
+      await this.#record('full', 0, violations, durationMs);
     }
-    return {
-      ok: violations.length === 0,
-      checked: INVARIANTS.length,
-      violations: violations.slice(0, VIOLATIONS_MAX),
-      durationMs: Math.round(performance.now() - startedAt),
-    };
+    return { ok: violations.length === 0, checked: INVARIANTS.length, violations, durationMs };
+  }
+
+  /**
+   * Proves what has been booked since each account was last proven: cheap enough for every minute. An account that does
+   * not add up keeps its watermark and is found again until it does. Returns how many accounts were checked.
+   */
+  async verifyIncrement(): Promise<{ accounts: number; violations: readonly Violation[] }> {
+    const startedAt = performance.now();
+    const accounts = await run<{ id: string }>(this.#pool, accountsToCheck, [ACCOUNTS_PER_ROUND]);
+    const violations: Violation[] = [];
+    for (const { id } of accounts) {
+      violations.push(...(await this.#verifyTail(id)));
+    }
+    const shown = violations.slice(0, VIOLATIONS_MAX);
+    await this.#record('incremental', accounts.length, shown, Math.round(performance.now() - startedAt));
+    return { accounts: accounts.length, violations: shown };
+  }
+
+  #verifyTail(accountId: string): Promise<Violation[]> {
+    return this.#inSnapshot('READ WRITE', async (client) => {
+      const found = await run<Violation & Record<string, unknown>>(client, tailViolations, [accountId]);
+      if (found.length === 0) {
+        await run(client, advanceWatermark, [accountId]);
+      }
+      return found;
+    });
+  }
+
+  async #record(
+    kind: string,
+    accounts: number,
+    violations: readonly Violation[],
+    durationMs: number,
+  ): Promise<void> {
+    await run(this.#pool, recordCheck, [kind, accounts, JSON.stringify(violations), durationMs]);
+  }
+
+  /** One snapshot for all queries: money that moves meanwhile must not look like money that is missing. */
+  async #inSnapshot<T>(
+    access: 'READ ONLY' | 'READ WRITE',
+    work: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ ${access}`);
+      await client.query(`SET LOCAL statement_timeout = ${VERIFY_TIMEOUT_MS}`);
+      await client.query(`SET LOCAL work_mem = '64MB'`);
+      const result = await work(client);
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      // closing the connection rolls back, whatever state it is in
+      client.release(true);
+      throw error;
+    }
   }
 }

@@ -1,7 +1,12 @@
 import type { Statement } from '../../statement.ts';
 
 /** How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. */
-function takeStatement(name: string, waiting: 'queued' | 'generated', running: string, pool: string): Statement {
+function takeStatement(
+  name: string,
+  waiting: 'queued' | 'generated',
+  running: string,
+  pool: string,
+): Statement {
   return {
     name,
     text: `WITH RECURSIVE accounts (account_id) AS (
@@ -28,14 +33,14 @@ function takeStatement(name: string, waiting: 'queued' | 'generated', running: s
         FROM tasks t JOIN (SELECT id, turn FROM turns WHERE due ORDER BY turn, id LIMIT $4) p USING (id)
        WHERE t.state = '${waiting}'
          AND (t.dispatched_at IS NULL OR t.dispatched_at < clock_timestamp() - $5 * interval '1 ms')
-       FOR UPDATE OF t SKIP LOCKED)
-    , marked AS (
+       FOR UPDATE OF t SKIP LOCKED),
+    marked AS (
       UPDATE tasks t SET dispatched_at = clock_timestamp(), dispatches = t.dispatches + 1
         FROM picked p WHERE t.id = p.id
       RETURNING t.id, t.dispatches AS dispatch, p.turn)
     SELECT m.id, m.dispatch, (SELECT count(*) FROM considered)::integer AS accounts,
            (SELECT account_id FROM considered ORDER BY account_id DESC LIMIT 1) AS last_account
-      FROM marked m ORDER BY m.turn, m.id`,
+      FROM (VALUES (1)) always (one) LEFT JOIN marked m ON true ORDER BY m.turn, m.id`,
   };
 }
 

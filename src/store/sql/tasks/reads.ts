@@ -4,11 +4,11 @@ const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t
   t.attempt, t.failures, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
   t.started_at, t.completed_at, t.deadline_at, t.media_expires_at, t.media_deleted_at`;
 
-/** $1 task, $2 account or NULL for any. */
+/** $1 task, $2 account or NULL for any, $3 key or NULL for any. */
 export const findTask: Statement = {
   name: 'task_find',
   text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
-     WHERE t.id = $1 AND ($2::uuid IS NULL OR t.account_id = $2)`,
+     WHERE t.id = $1 AND ($2::uuid IS NULL OR t.account_id = $2) AND ($3::uuid IS NULL OR t.api_key_id = $3)`,
 };
 
 /** $1 account, $2 before id or NULL, $3 state, $4 model, $5 created after, $6 key or NULL, $7 limit. Newest first. */

@@ -25,14 +25,17 @@ export const deleteOldTasks: Statement = {
       SELECT id FROM tasks
        WHERE completed_at < clock_timestamp() - $1 * interval '1 day'
          AND (media_deleted_at IS NOT NULL OR media_expires_at IS NULL)
-       ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+       ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+    webhooks AS (DELETE FROM webhook_deliveries w USING old WHERE w.task_id = old.id)
     DELETE FROM tasks t USING old WHERE t.id = old.id RETURNING t.id`,
 };
 
 /** $1 task, $2 account. Only what has ended. */
 export const deleteTask: Statement = {
   name: 'task_delete',
-  text: `DELETE FROM tasks WHERE id = $1 AND account_id = $2 AND completed_at IS NOT NULL RETURNING id`,
+  text: `WITH gone AS (DELETE FROM tasks WHERE id = $1 AND account_id = $2 AND completed_at IS NOT NULL RETURNING id),
+    webhooks AS (DELETE FROM webhook_deliveries w USING gone WHERE w.task_id = gone.id)
+    SELECT id FROM gone`,
 };
 
 /** $1 days. */

@@ -19,7 +19,8 @@ export const lapseLeases: Statement = {
     SELECT id FROM returned`,
 };
 
-const ENDING = 'id, account_id, api_key_id, kind, state, created_at, cancel_requested_at IS NOT NULL AS cancel_requested';
+const ENDING =
+  'id, account_id, api_key_id, kind, state, created_at, cancel_requested_at IS NOT NULL AS cancel_requested';
 
 /** $1 limit. Tasks nobody finished in time. */
 export const findOverdue: Statement = {

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { newUuid, parsePublicId, publicId, ulidToUuid, uuidTimeMs, uuidToUlid } from './ids.ts';
+
+test('ids made later sort later, and tell when they were made', () => {
+  const early = newUuid(1_700_000_000_000);
+  const late = newUuid(1_700_000_000_001);
+  expect(early < late).toBe(true);
+  expect(uuidToUlid(early) < uuidToUlid(late)).toBe(true);
+  expect(uuidTimeMs(late)).toBe(1_700_000_000_001);
+});
+
+test('a UUID and its ULID are the same 128 bits', () => {
+  fc.assert(
+    fc.property(fc.uuid(), (uuid) => {
+      expect(ulidToUuid(uuidToUlid(uuid))).toBe(uuid);
+    }),
+  );
+  expect(uuidToUlid('ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe('7ZZZZZZZZZZZZZZZZZZZZZZZZZ');
+});
+
+test('a public id reads back only as what it names', () => {
+  const uuid = newUuid();
+  const id = publicId('generation', uuid);
+  expect(id).toMatch(/^gen-[0-9A-HJKMNP-TV-Z]{26}$/);
+  expect(parsePublicId('generation', id)).toBe(uuid);
+  expect(parsePublicId('account', id)).toBeUndefined();
+});
+
+test.each([
+  '',
+  'gen-',
+  'gen-8ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+  'gen-01jd00000000000000000000ab',
+  `gen-${'0'.repeat(25)}U`,
+])('%j is no generation id', (text) => {
+  expect(parsePublicId('generation', text)).toBeUndefined();
+});

@@ -1,0 +1,12 @@
+import type { Sequelize } from 'sequelize';
+import { QueryTypes } from 'sequelize';
+import type { Statement } from './statement.ts';
+
+/** Runs a read with bound parameters on the pool for lists and reports. BIGINTs arrive as decimal text. */
+export function readRows<Row extends object>(
+  sequelize: Sequelize,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return sequelize.query<Row>(statement.text, { bind: [...values], type: QueryTypes.SELECT });
+}

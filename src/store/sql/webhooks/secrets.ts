@@ -1,0 +1,21 @@
+import type { Statement } from '../../statement.ts';
+
+/** $1 account. */
+export const findSecret: Statement = {
+  name: 'webhook_find_secret',
+  text: 'SELECT secret, previous_secret, rotated_at FROM webhook_secrets WHERE account_id = $1',
+};
+
+/** $1 account, $2 sealed secret. Of two that come at once, the first stays. */
+export const insertSecret: Statement = {
+  name: 'webhook_insert_secret',
+  text: `INSERT INTO webhook_secrets (account_id, secret) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING`,
+};
+
+/** $1 account, $2 sealed secret. */
+export const rotateSecret: Statement = {
+  name: 'webhook_rotate_secret',
+  text: `INSERT INTO webhook_secrets AS w (account_id, secret) VALUES ($1, $2)
+    ON CONFLICT (account_id) DO UPDATE
+      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = clock_timestamp()`,
+};
