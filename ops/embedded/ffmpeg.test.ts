@@ -1,0 +1,28 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFfmpeg } from './ffmpeg.ts';
+import { runCommand } from './run-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-ffmpeg-'));
+for (const name of ['ffmpeg', 'ffprobe']) {
+  writeFileSync(join(folder, name), '#!/bin/sh\n');
+  chmodSync(join(folder, name), 0o755);
+}
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('an own path comes before PATH', () => {
+  const own = join(folder, 'ffprobe');
+  expect(findFfmpeg({ PATH: folder, FFMPEG_PATH: own })).toEqual({ ffmpeg: own, ffprobe: own });
+});
+
+test('an own path that is no program is refused by name', () => {
+  expect(() => findFfmpeg({ FFMPEG_PATH: '/nonexistent' })).toThrow(/^FFMPEG_PATH is \/nonexistent/);
+});
+
+test('without any on PATH the installed packages are used, and they run', async () => {
+  const { ffmpeg, ffprobe } = findFfmpeg({ PATH: '' });
+  for (const program of [ffmpeg, ffprobe]) {
+    expect((await runCommand(program, ['-version'], { timeoutMs: 10_000 })).code).toBe(0);
+  }
+});

@@ -1,0 +1,42 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+
+export type CommandResult = { code: number; stdout: string; stderr: string };
+
+export type CommandOptions = Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & { timeoutMs: number };
+
+const OUTPUT_CHARACTERS_MAX = 200_000;
+
+/**
+ * Runs a program to its end and returns what it printed. A program that is missing or runs longer than
+ * `timeoutMs` gives code 127 or 124 with the reason in `stderr`; this function does not throw.
+ */
+export function runCommand(
+  command: string,
+  parameters: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
+  const { timeoutMs, ...spawnOptions } = options;
+  return new Promise((resolve) => {
+    let stdout = '';
+    let stderr = '';
+    const child = spawn(command, parameters, { ...spawnOptions, stdio: ['ignore', 'pipe', 'pipe'] });
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      resolve({ code: 124, stdout, stderr: `${stderr}\n${command} took longer than ${timeoutMs / 1000} s` });
+    }, timeoutMs);
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout = (stdout + chunk.toString()).slice(-OUTPUT_CHARACTERS_MAX);
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(-OUTPUT_CHARACTERS_MAX);
+    });
+    child.on('error', (error) => {
+      clearTimeout(timer);
+      resolve({ code: 127, stdout, stderr: error.message });
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code: code ?? 1, stdout, stderr });
+    });
+  });
+}

@@ -1,0 +1,192 @@
+// Packages and build of a fresh clone. Only Node's own modules: this runs before anything is installed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const NODE_OLDEST = [20, 12];
+const SOURCE_FOLDERS = ['src', 'queues', 'workers', 'migrations', 'ops'];
+const BUILD_FILES = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const STAMP = '.sources';
+
+/** One line that says what is wrong and what to do. */
+export class InstallFailure extends Error {}
+
+/** Throws InstallFailure on a Node that is too old for us. */
+export function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < NODE_OLDEST[0] || (major === NODE_OLDEST[0] && minor < NODE_OLDEST[1])) {
+    throw new InstallFailure(
+      `Node ${process.versions.node} is too old: Tollgate needs ${NODE_OLDEST.join('.')} or newer (nodejs.org).`,
+    );
+  }
+}
+
+/** Progress of one step: a moving line on a terminal, a plain line at its beginning and end elsewhere. */
+export async function showStep(label, quick, work) {
+  const { stdout } = process;
+  const color = stdout.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+  const paint = (code, text) => (color ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const started = Date.now();
+  const seconds = () => ((Date.now() - started) / 1000).toFixed(0);
+  let doing = '';
+  const draw = () => stdout.write(`\r\u001b[2K  ${paint(2, '⠿')} ${label.padEnd(11)}${doing} ${seconds()} s`);
+  const timer = stdout.isTTY ? setInterval(() => doing && draw(), 250) : undefined;
+  const update = (text) => {
+    doing = text;
+    stdout.isTTY ? draw() : stdout.write(`  · ${label.padEnd(11)}${text}\n`);
+  };
+  try {
+    const text = await work(update);
+    const took = doing === '' ? '' : ` in ${seconds()} s`;
+    if (doing !== '' || !quick) {
+      const line = `  ${paint(32, '✓')} ${label.padEnd(11)}${paint(2, text + took)}\n`;
+      stdout.write(`${stdout.isTTY ? '\r\u001b[2K' : ''}${line}`);
+    }
+  } catch (error) {
+    stdout.write(
+      `${stdout.isTTY ? '\r\u001b[2K' : ''}  ${paint(31, '✗')} ${label.padEnd(11)}${paint(2, 'failed')}\n`,
+    );
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Installs the locked packages when node_modules does not hold exactly those. Throws InstallFailure. */
+export async function ensurePackages(root, update) {
+  if (hasLockedPackages(root)) {
+    return 'up to date';
+  }
+  update('installing with npm, about 650 MB, only this once …');
+  const npm = process.env.npm_execpath?.endsWith('.js')
+    ? [process.execPath, process.env.npm_execpath]
+    : ['npm'];
+  // No install script is needed or run; development packages hold the compiler.
+  const flags = ['--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
+  // With npm's own pauses it takes over a minute to say that there is no network.
+  const pauses = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000'];
+  const result = await run([...npm, 'ci', ...flags, ...pauses, '--loglevel=error'], root);
+  if (result.code !== 0) {
+    throw new InstallFailure(explainNpm(result.output));
+  }
+  return `${countInstalled(root)} packages installed`;
+}
+
+/** Compiles to dist/ when the sources changed since the last time. Throws InstallFailure. */
+export async function ensureBuild(root, update) {
+  const digest = sourceDigest(root);
+  const stamp = join(root, 'dist', STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) {
+    return 'up to date';
+  }
+  update('compiling …');
+  const fresh = join(root, `dist.${process.pid}`);
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  try {
+    const parameters = ['-p', 'tsconfig.build.json', '--outDir', fresh];
+    const result = await run([process.execPath, compiler, ...parameters], root);
+    if (result.code !== 0) {
+      const first = result.output.split('\n').find((line) => line.includes('error')) ?? result.output;
+      throw new InstallFailure(`The sources do not compile: ${first.trim()}`);
+    }
+    copyOtherFiles(root, fresh);
+    writeFileSync(join(fresh, STAMP), digest);
+    rmSync(join(root, 'dist'), { recursive: true, force: true });
+    renameSync(fresh, join(root, 'dist'));
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  return 'compiled';
+}
+
+/** npm writes node_modules/.package-lock.json last, so an install that was cut off is noticed too. */
+function hasLockedPackages(root) {
+  try {
+    const read = (file) => JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
+    const [wanted, installed] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
+    return Object.entries(wanted).every(
+      ([path, entry]) => path === '' || entry.optional || installed[path]?.version === entry.version,
+    );
+  } catch {
+    return false;
+  }
+}
+
+function countInstalled(root) {
+  return Object.keys(JSON.parse(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8')).packages)
+    .length;
+}
+
+function listFiles(root) {
+  return SOURCE_FOLDERS.filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+}
+
+function sourceDigest(root) {
+  const hash = createHash('sha256');
+  const sources = listFiles(root).filter((file) => !file.endsWith('.test.ts'));
+  for (const file of [...BUILD_FILES.map((name) => join(root, name)), ...sources]) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** The compiler copies TypeScript only; SQL, JSON and the like are read from beside the code. */
+function copyOtherFiles(root, target) {
+  for (const file of listFiles(root).filter((name) => !name.endsWith('.ts'))) {
+    cpSync(file, join(target, relative(root, file)));
+  }
+}
+
+function explainNpm(output) {
+  const lines = output
+    .split('\n')
+    .filter((line) => line.startsWith('npm error'))
+    .map((line) => line.slice(10).trim());
+  const text = lines.find((line) => /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|network/.test(line));
+  if (text !== undefined) {
+    return `npm cannot reach its registry (${text.slice(0, 120)}). Check the network or proxy and start again.`;
+  }
+  if (output.includes('spawn npm ENOENT')) {
+    return 'npm is not on PATH. Install it (it comes with Node from nodejs.org) and start again.';
+  }
+  const reason =
+    lines.find((line) => line !== '' && !/^(code|errno|syscall|path) /.test(line)) ?? 'see `npm ci`';
+  return /ENOSPC/.test(output)
+    ? 'The disk is full while installing packages (they need about 650 MB). Free some space and start again.'
+    : `npm could not install the packages: ${reason.slice(0, 200)}`;
+}
+
+function run([command, ...parameters], cwd) {
+  return new Promise((resolve) => {
+    let output = '';
+    const child = spawn(command, parameters, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    const keep = (chunk) => {
+      output = (output + chunk).slice(-100_000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', (error) => resolve({ code: 127, output: `npm error ${error.message}` }));
+    // Nothing may go on in the background when the person gives up waiting.
+    let interrupted = false;
+    const interrupt = () => {
+      interrupted = true;
+      child.kill('SIGTERM');
+    };
+    process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+    child.on('close', (code) => {
+      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+      if (interrupted) {
+        process.exit(130);
+      }
+      resolve({ code: code ?? 1, output });
+    });
+  });
+}

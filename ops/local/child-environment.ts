@@ -1,0 +1,45 @@
+import type { FfmpegPaths } from '../embedded/ffmpeg.ts';
+import type { Services } from './services.ts';
+import type { SupervisorSettings } from './settings.ts';
+
+/** The environment of API and worker: what we were given, with every setting resolved. */
+export function processEnvironment(
+  given: NodeJS.ProcessEnv,
+  resolved: {
+    settings: SupervisorSettings;
+    services: Services;
+    secret: string;
+    ffmpeg: FfmpegPaths;
+    adminToken: string | undefined;
+  },
+): NodeJS.ProcessEnv {
+  const { settings, services } = resolved;
+  const environment: NodeJS.ProcessEnv = {
+    ...given,
+    PORT: String(settings.port),
+    HOST: settings.host,
+    DATABASE_URL: services.postgres?.databaseUrl ?? settings.databaseUrl,
+    REDIS_URL: services.redis?.redisUrl ?? settings.redisUrl,
+    DATA_DIR: settings.dataDir,
+    TOLLGATE_CONFIG: settings.configFile,
+    PUBLIC_URL: settings.publicUrl,
+    TOLLGATE_SECRET: resolved.secret,
+    FFMPEG_PATH: resolved.ffmpeg.ffmpeg,
+    FFPROBE_PATH: resolved.ffmpeg.ffprobe,
+  };
+  // Serving requests and running jobs needs no right to change the schema.
+  delete environment.DATABASE_OWNER_URL;
+  if (resolved.adminToken !== undefined) {
+    environment.ADMIN_TOKEN = resolved.adminToken;
+  }
+  return environment;
+}
+
+/** The same with the owner's database URL: for migrations and the first start only. */
+export function ownerEnvironment(
+  base: NodeJS.ProcessEnv,
+  settings: SupervisorSettings,
+  services: Services,
+): NodeJS.ProcessEnv {
+  return { ...base, DATABASE_OWNER_URL: services.postgres?.ownerUrl ?? settings.ownerUrl };
+}

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { stopProcess } from '../embedded/process-identity.ts';
+import { logSize, openLog, readLogFrom } from '../embedded/service-log.ts';
+import { lastProblem } from './log-line.ts';
+
+export type ProcessPlan = {
+  /** Begins a sentence: "The API", "The worker". */
+  label: string;
+  command: string;
+  parameters: readonly string[];
+  environment: NodeJS.ProcessEnv;
+  cwd: string;
+  logFile: string;
+  readyTimeoutMs: number;
+};
+
+export type ChildRun = {
+  pid: number | undefined;
+  /** Lets it drain up to `drainMs`, then kills it; false when it had to be killed. */
+  end: (drainMs: number) => Promise<boolean>;
+  kill: () => void;
+};
+
+export type ChildRunEvents = {
+  onReady: (address: string | undefined) => void;
+  /** Once, for whatever reason it ended; `badSettings` when it said that another attempt would end the same way. */
+  onEnd: (reason: string, badSettings: boolean) => void;
+};
+
+/** The exit code by which a child says that its settings or its catalog are wrong. */
+const EXIT_BAD_SETTINGS = 2;
+const KILL_WAIT_MS = 5_000;
+const REASON_CHARACTERS_MAX = 300;
+
+/**
+ * Starts a child once and reports when it is ready (`{type:'ready', address?}` over IPC) and when it ended.
+ * Its output goes straight to the log file, so it does not depend on us. Throws StartFailure when the log cannot be
+ * written.
+ */
+export function startChildRun(plan: ProcessPlan, events: ChildRunEvents): ChildRun {
+  const logStart = logSize(plan.logFile);
+  let state: 'starting' | 'ready' | 'late' | 'ended' = 'starting';
+  const child = spawnChild(plan);
+  const readyTimer = setTimeout(() => {
+    state = 'late';
+    child.kill('SIGKILL');
+  }, plan.readyTimeoutMs);
+  const end = (reason: string, badSettings: boolean) => {
+    clearTimeout(readyTimer);
+    if (state !== 'ended') {
+      state = 'ended';
+      const problem = lastProblem(readLogFrom(plan.logFile, logStart))?.slice(0, REASON_CHARACTERS_MAX);
+      events.onEnd(problem === undefined ? reason : `${reason}: ${problem}`, badSettings);
+    }
+  };
+  child.on('message', (message: unknown) => {
+    if (state === 'starting' && isReady(message)) {
+      state = 'ready';
+      clearTimeout(readyTimer);
+      events.onReady(message.address);
+    }
+  });
+  child.on('error', (error) => end(`could not be run (${error.message})`, false));
+  child.once('close', (code, signal) => {
+    const late = `was not ready within ${plan.readyTimeoutMs / 1000} s`;
+    const ending = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+    end(state === 'late' ? late : ending, state === 'starting' && code === EXIT_BAD_SETTINGS);
+  });
+  return {
+    pid: child.pid,
+    end: (drainMs) => drain(child, drainMs),
+    kill: () => {
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+function spawnChild(plan: ProcessPlan): ChildProcess {
+  const log = openLog(plan.logFile);
+  try {
+    return spawn(plan.command, [...plan.parameters], {
+      cwd: plan.cwd,
+      env: plan.environment,
+      // A group of its own: Ctrl-C in the terminal must reach it as our SIGTERM, once and in order.
+      detached: true,
+      stdio: ['ignore', log, log, 'ipc'],
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function drain(child: ChildProcess, drainMs: number): Promise<boolean> {
+  const { pid } = child;
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+    return true;
+  }
+  if (await stopProcess(pid, [{ signal: 'SIGTERM', waitMs: drainMs }])) {
+    return true;
+  }
+  await stopProcess(pid, [{ signal: 'SIGKILL', waitMs: KILL_WAIT_MS }]);
+  return false;
+}
+
+function isReady(message: unknown): message is { type: 'ready'; address?: string } {
+  return typeof message === 'object' && message !== null && 'type' in message && message.type === 'ready';
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { acquireInstanceLock } from './instance-lock.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-lock-'));
+  path = join(folder, 'tollgate.lock');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('only one holds it, and another may after the release', async () => {
+  const lock = await acquireInstanceLock(folder);
+  expect(lock.recovered).toBe(false);
+  await expect(acquireInstanceLock(folder)).rejects.toThrow(`process ${process.pid}`);
+  lock.release();
+  (await acquireInstanceLock(folder)).release();
+});
+
+test('a lock of a dead process is taken over, also when its pid is in use again', async () => {
+  for (const pid of [2 ** 22 - 3, process.ppid]) {
+    writeFileSync(path, JSON.stringify({ pid, identity: 'boot-1', children: [] }));
+    const lock = await acquireInstanceLock(folder);
+    expect(lock.recovered).toBe(true);
+    lock.release();
+  }
+});
+
+test('a lock that was cut off while being written is taken over after a moment', async () => {
+  writeFileSync(path, '{"pid":');
+  utimesSync(path, new Date(), new Date(Date.now() - 10_000));
+  const lock = await acquireInstanceLock(folder);
+  expect(lock.recovered).toBe(true);
+  lock.release();
+});
+
+test('a start waits for an instance that is stopping', async () => {
+  const first = await acquireInstanceLock(folder);
+  first.markStopping();
+  let waited = false;
+  const second = acquireInstanceLock(folder, () => {
+    waited = true;
+    first.release();
+  });
+  expect((await second).recovered).toBe(false);
+  expect(waited).toBe(true);
+  (await second).release();
+});
+
+test('of many that find a stale lock at once exactly one wins', async () => {
+  writeFileSync(path, JSON.stringify({ pid: 2 ** 22 - 3, identity: 'boot-1', children: [] }));
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => acquireInstanceLock(folder)));
+  expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
+});

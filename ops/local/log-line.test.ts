@@ -1,0 +1,24 @@
+import { lastProblem, readLogLine } from './log-line.ts';
+
+test('JSON records are read by level, with the cause where the message lacks it', () => {
+  expect(readLogLine('{"level":30,"msg":"up"}')).toEqual({ level: 'info', text: 'up' });
+  expect(readLogLine('{"level":40,"msg":"slow"}')).toEqual({ level: 'warning', text: 'slow' });
+  expect(readLogLine('{"level":60,"msg":"cannot start","err":{"message":"no price"}}')).toEqual({
+    level: 'error',
+    text: 'cannot start: no price',
+  });
+});
+
+test('plain text is read by the usual words', () => {
+  expect(readLogLine('TypeError: x is not a function').level).toBe('error');
+  expect(readLogLine('2026-01-01 FATAL:  no disk').level).toBe('error');
+  expect(readLogLine('WARNING: old').level).toBe('warning');
+  expect(readLogLine('{ not json')).toEqual({ level: 'info', text: '{ not json' });
+  expect(readLogLine('    at file:///x.js:1').level).toBe('info');
+});
+
+test('the last problem is the last error, else the last line', () => {
+  expect(lastProblem('Error: first\n    at x\nNode.js v20\n')).toBe('first');
+  expect(lastProblem('one\ntwo\n')).toBe('two');
+  expect(lastProblem('')).toBeUndefined();
+});

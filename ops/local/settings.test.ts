@@ -1,0 +1,49 @@
+import { localUrl, readSettings } from './settings.ts';
+
+const root = '/srv/tollgate';
+
+test('nothing set gives a loopback server with data beside the code', () => {
+  expect(readSettings({}, root)).toEqual({
+    port: 8080,
+    host: '127.0.0.1',
+    dataDir: '/srv/tollgate/.data',
+    configFile: '/srv/tollgate/tollgate.yaml',
+    publicUrl: 'http://127.0.0.1:8080',
+    databaseUrl: undefined,
+    ownerUrl: undefined,
+    redisUrl: undefined,
+    adminToken: undefined,
+    secret: undefined,
+    drainMs: 35_000,
+  });
+});
+
+test('the owner of an own database is the application unless told otherwise', () => {
+  const settings = readSettings({ DATABASE_URL: 'postgres://a:b@host/db' }, root);
+  expect(settings.ownerUrl).toBe('postgres://a:b@host/db');
+});
+
+test.each([
+  [{ PORT: '0' }, /^PORT is "0"/],
+  [{ PORT: '80a' }, /^PORT is "80a"/],
+  [{ PORT: '70000' }, /^PORT/],
+  [{ DRAIN_SECONDS: '-1' }, /^DRAIN_SECONDS is "-1"/],
+  [{ HOST: 'a host' }, /^HOST is "a host"/],
+  [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must be a URL that starts with postgres:\/\//],
+  [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL must be a URL/],
+  [{ PUBLIC_URL: 'example.org' }, /^PUBLIC_URL must be a URL/],
+  [{ TOLLGATE_SECRET: 'x'.repeat(31) }, /^TOLLGATE_SECRET has 31 characters/],
+])('%j is refused by name', (environment, message) => {
+  expect(() => readSettings(environment, root)).toThrow(message);
+});
+
+test('a password in a bad URL is not repeated', () => {
+  expect(() => readSettings({ DATABASE_URL: 'mysql://u:hunter2@h/d' }, root)).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('hunter2') as string }) as Error,
+  );
+});
+
+test('the address shown can be typed', () => {
+  expect(localUrl('0.0.0.0', 80)).toBe('http://127.0.0.1:80');
+  expect(localUrl('::1', 80)).toBe('http://[::1]:80');
+});

@@ -1,0 +1,107 @@
+import { resolve } from 'node:path';
+import { StartFailure } from '../embedded/start-failure.ts';
+
+export type SupervisorSettings = {
+  port: number;
+  host: string;
+  /** Absolute. */
+  dataDir: string;
+  /** Absolute path of the catalog file. */
+  configFile: string;
+  publicUrl: string;
+  /** Given: the embedded Postgres is not used. */
+  databaseUrl: string | undefined;
+  ownerUrl: string | undefined;
+  /** Given: the embedded Redis is not used. */
+  redisUrl: string | undefined;
+  adminToken: string | undefined;
+  secret: string | undefined;
+  /** Time API and worker get to end by themselves: what they give their calls and jobs, and a margin. */
+  drainMs: number;
+};
+
+const DRAIN_MARGIN_MS = 5_000;
+
+const SECRET_CHARACTERS_MIN = 32;
+
+/** Reads and checks the settings of a local start. Throws StartFailure with one line that names the bad setting. */
+export function readSettings(environment: NodeJS.ProcessEnv, root: string): SupervisorSettings {
+  const host = read(environment, 'HOST') ?? '127.0.0.1';
+  const port = readPort(environment);
+  const databaseUrl = readUrl(environment, 'DATABASE_URL', ['postgres:', 'postgresql:']);
+  return {
+    port,
+    host: checkHost(host),
+    dataDir: resolve(root, read(environment, 'DATA_DIR') ?? '.data'),
+    configFile: resolve(root, read(environment, 'TOLLGATE_CONFIG') ?? 'tollgate.yaml'),
+    publicUrl: readUrl(environment, 'PUBLIC_URL', ['http:', 'https:']) ?? localUrl(host, port),
+    databaseUrl,
+    ownerUrl: readUrl(environment, 'DATABASE_OWNER_URL', ['postgres:', 'postgresql:']) ?? databaseUrl,
+    redisUrl: readUrl(environment, 'REDIS_URL', ['redis:', 'rediss:']),
+    adminToken: read(environment, 'ADMIN_TOKEN'),
+    secret: readSecret(environment),
+    drainMs: readDrainSeconds(environment) * 1_000 + DRAIN_MARGIN_MS,
+  };
+}
+
+/** The address to type on this machine for a server that listens on `host`. */
+export function localUrl(host: string, port: number): string {
+  const everywhere = host === '0.0.0.0' || host === '::';
+  const name = everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+function read(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = environment[name]?.trim();
+  return value === undefined || value === '' ? undefined : value;
+}
+
+function readPort(environment: NodeJS.ProcessEnv): number {
+  const text = read(environment, 'PORT') ?? '8080';
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
+    throw new StartFailure(`PORT is "${text}", but must be a number from 1 to 65535.`);
+  }
+  return port;
+}
+
+function readDrainSeconds(environment: NodeJS.ProcessEnv): number {
+  const text = read(environment, 'DRAIN_SECONDS') ?? '30';
+  if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600) {
+    throw new StartFailure(`DRAIN_SECONDS is "${text}", but must be a number from 0 to 3600.`);
+  }
+  return Number(text);
+}
+
+function checkHost(host: string): string {
+  if (!/^[\w.:-]+$/.test(host)) {
+    throw new StartFailure(`HOST is "${host}", but must be an address such as 127.0.0.1 or 0.0.0.0.`);
+  }
+  return host;
+}
+
+function readUrl(
+  environment: NodeJS.ProcessEnv,
+  name: string,
+  protocols: readonly string[],
+): string | undefined {
+  const text = read(environment, name);
+  if (text === undefined) {
+    return undefined;
+  }
+  // The value is not repeated: it may hold a password.
+  if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
+    throw new StartFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
+  }
+  return text;
+}
+
+function readSecret(environment: NodeJS.ProcessEnv): string | undefined {
+  const secret = read(environment, 'TOLLGATE_SECRET');
+  if (secret !== undefined && secret.length < SECRET_CHARACTERS_MIN) {
+    throw new StartFailure(
+      `TOLLGATE_SECRET has ${secret.length} characters, but needs at least ${SECRET_CHARACTERS_MIN}.`,
+    );
+  }
+  return secret;
+}

@@ -1,0 +1,34 @@
+import { existsSync, type FSWatcher, watch } from 'node:fs';
+import { join } from 'node:path';
+
+const QUIET_MS = 200;
+
+/** Calls `onChange` with a changed file once the sources have been quiet for a moment. Returns the function that ends it. */
+export function watchSources(
+  root: string,
+  folders: readonly string[],
+  onChange: (file: string) => void,
+): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const onEvent = (folder: string, name: string | null) => {
+    if (name === null || /\.test\.ts$|(^|\/)\.|~$/.test(name)) {
+      return;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(() => onChange(join(folder, name)), QUIET_MS);
+  };
+  const watchers: FSWatcher[] = folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .map((folder) =>
+      watch(join(root, folder), { recursive: true }, (_event, name) => onEvent(folder, name)).on(
+        'error',
+        () => undefined,
+      ),
+    );
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers) {
+      watcher.close();
+    }
+  };
+}

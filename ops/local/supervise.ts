@@ -1,0 +1,233 @@
+import { join } from 'node:path';
+import { errorMessage } from '../embedded/error-code.ts';
+import { findFfmpeg } from '../embedded/ffmpeg.ts';
+import { tryListen } from '../embedded/free-port.ts';
+import { capLog } from '../embedded/service-log.ts';
+import { StartFailure } from '../embedded/start-failure.ts';
+import { startApplication } from './application.ts';
+import { type CatalogModel, readCatalog } from './catalog-file.ts';
+import { ownerEnvironment, processEnvironment } from './child-environment.ts';
+import { prepareDataFolder, readOptional, readOrCreateSecret } from './data-folder.ts';
+import { acquireInstanceLock } from './instance-lock.ts';
+import type { Programs } from './programs.ts';
+import { runTask } from './run-task.ts';
+import { watchServices } from './service-watch.ts';
+import { startServices } from './services.ts';
+import { localUrl, readSettings, type SupervisorSettings } from './settings.ts';
+import { endAtOnce, type Running, shutDown } from './shut-down.ts';
+import { watchSources } from './source-watch.ts';
+import { listenForStop, Stopped, type StopRequest } from './stop-request.ts';
+import type { Terminal } from './terminal.ts';
+import { welcomeLines } from './welcome.ts';
+
+export type SupervisorOptions = {
+  environment: NodeJS.ProcessEnv;
+  root: string;
+  mode: 'start' | 'dev';
+  programs: Programs;
+  terminal: Terminal;
+  /** When the command began, in ms since the epoch: for "ready in … s". */
+  startedAtMs: number;
+};
+
+const MIGRATE_TIMEOUT_MS = 600_000;
+const FIRST_START_TIMEOUT_MS = 60_000;
+const LOG_CHECK_MS = 30_000;
+const EXIT_FAILED = 1;
+const EXIT_IMPATIENT = 130;
+
+/**
+ * Runs Tollgate on this machine until it is asked to stop: services, migration, API and worker. Returns the exit code
+ * after everything has ended in order: the application drains first, then Redis, then Postgres. A second Ctrl-C
+ * ends the process at once.
+ */
+export async function supervise(options: SupervisorOptions): Promise<number> {
+  const { terminal, environment } = options;
+  const running: Running = {};
+  const stop = listenForStop(() => {
+    endAtOnce(running);
+    terminal.close();
+    process.exit(EXIT_IMPATIENT);
+  }, environment.npm_lifecycle_event !== undefined);
+  let code = 0;
+  try {
+    const settings = await start(running, options, stop);
+    const timer = setInterval(() => capLogs(settings.dataDir), LOG_CHECK_MS);
+    const failure = await Promise.race([
+      stop.requested,
+      running.application?.failed,
+      running.serviceWatch?.failed,
+    ]);
+    clearInterval(timer);
+    if (failure instanceof StartFailure) {
+      throw failure;
+    }
+  } catch (error) {
+    // A Ctrl-C also reaches what we were just running; its failure is then no news.
+    if (!(error instanceof Stopped) && stop.reason() === undefined) {
+      code = EXIT_FAILED;
+      terminal.failure(failureLine(error));
+    }
+  }
+  const clean = await shutDown(running, terminal);
+  stop.dispose();
+  terminal.close();
+  return clean ? code : EXIT_FAILED;
+}
+
+async function start(
+  running: Running,
+  options: SupervisorOptions,
+  stop: StopRequest,
+): Promise<SupervisorSettings> {
+  const { environment, root, terminal } = options;
+  const settings = readSettings(environment, root);
+  const models = readCatalog(settings.configFile);
+  prepareDataFolder(settings.dataDir);
+  const lock = await acquireInstanceLock(settings.dataDir, () =>
+    terminal.print(`  ${terminal.dim('… waiting for the instance before to stop')}`),
+  );
+  running.lock = lock;
+  running.drainMs = settings.drainMs;
+  if (lock.recovered) {
+    terminal.print(`  ${terminal.dim('· the run before ended without warning; recovering')}`);
+  }
+  await checkPort(settings);
+  const secret = settings.secret ?? readOrCreateSecret(settings.dataDir);
+  const ffmpeg = findFfmpeg(environment);
+  stop.check();
+  const context = { settings, environment, root, terminal };
+  await startServices(running, context);
+  running.serviceWatch = watchServices(running, context);
+  stop.check();
+  const resolved = { settings, services: running, secret, ffmpeg };
+  await prepareDatabase(
+    running,
+    options,
+    processEnvironment(environment, { ...resolved, adminToken: undefined }),
+    settings,
+  );
+  stop.check();
+  const adminToken = settings.adminToken ?? readOptional(join(settings.dataDir, 'admin.token'));
+  running.application = startApplication({
+    programs: options.programs,
+    environment: processEnvironment(environment, { ...resolved, adminToken }),
+    root,
+    dataDir: settings.dataDir,
+    terminal,
+    verbose: options.mode === 'dev',
+    onSpawn: lock.addChild,
+  });
+  await Promise.race([running.application.ready, stop.requested, failing(running.serviceWatch.failed)]);
+  stop.check();
+  greet(options, settings, models);
+  if (options.mode === 'dev') {
+    watchAndRestart(running, options);
+  }
+  return settings;
+}
+
+async function prepareDatabase(
+  running: Running,
+  options: SupervisorOptions,
+  environment: NodeJS.ProcessEnv,
+  settings: SupervisorSettings,
+): Promise<void> {
+  const step = options.terminal.step('Database');
+  const shared = {
+    environment: ownerEnvironment(environment, settings, running),
+    cwd: options.root,
+    logFile: join(settings.dataDir, 'logs', 'api.log'),
+  };
+  try {
+    step.update('migrating');
+    const migrated = await runTask(options.programs.migrate, {
+      ...shared,
+      label: 'The migration of the database',
+      timeoutMs: MIGRATE_TIMEOUT_MS,
+    });
+    if (running.postgres !== undefined) {
+      await runTask(options.programs.firstStart, {
+        ...shared,
+        label: 'Creating the first account',
+        timeoutMs: FIRST_START_TIMEOUT_MS,
+      });
+    }
+    step.done(summarizeMigration(migrated));
+  } catch (error) {
+    step.fail();
+    throw error;
+  }
+}
+
+/** A first start applies a dozen steps: their names are for the log. */
+function summarizeMigration(line: string): string {
+  const steps = /^applied: (.+)$/.exec(line)?.[1]?.split(', ').length;
+  return steps === undefined ? line || 'schema is current' : `schema is current, ${steps} migrations applied`;
+}
+
+/** Turns the failure a promise resolves with into a thrown one. */
+async function failing(failed: Promise<StartFailure>): Promise<never> {
+  throw await failed;
+}
+
+async function checkPort(settings: SupervisorSettings): Promise<void> {
+  const { host, port } = settings;
+  const problem = await tryListen(host, port);
+  if (problem === 'EADDRINUSE') {
+    throw new StartFailure(
+      `Port ${port} is taken by another program. Stop that program, or start with PORT=${port === 65_535 ? port - 1 : port + 1} npm start`,
+    );
+  }
+  if (problem === 'EACCES') {
+    throw new StartFailure(
+      `Port ${port} needs more rights than this account has. Set PORT to 1024 or above.`,
+    );
+  }
+  if (problem !== undefined) {
+    throw new StartFailure(`HOST ${host} is no address of this machine (${problem}). Set HOST=127.0.0.1.`);
+  }
+}
+
+function greet(options: SupervisorOptions, settings: SupervisorSettings, models: CatalogModel[]): void {
+  const { terminal, root, environment, startedAtMs } = options;
+  const { dataDir } = settings;
+  terminal.print(
+    ...welcomeLines(
+      {
+        url: localUrl(settings.host, settings.port),
+        folder: environment.INIT_CWD ?? root,
+        dataDir,
+        models,
+        hasOwnerKey: readOptional(join(dataDir, 'owner.key')) !== undefined,
+        startedInMs: Date.now() - startedAtMs,
+      },
+      terminal,
+    ),
+  );
+}
+
+function watchAndRestart(running: Running, options: SupervisorOptions): void {
+  let restarting: Promise<void> = Promise.resolve();
+  running.stopWatching = watchSources(options.root, ['src', 'queues', 'workers'], (file) => {
+    restarting = restarting.then(async () => {
+      options.terminal.print(`  ${options.terminal.dim(`↻ ${file} changed, restarting`)}`);
+      await running.application?.restart();
+    });
+  });
+}
+
+function capLogs(dataDir: string): void {
+  for (const name of ['api', 'worker', 'postgres', 'redis']) {
+    try {
+      capLog(join(dataDir, 'logs', `${name}.log`));
+    } catch {
+      // A full disk: the processes that write there say so themselves.
+    }
+  }
+}
+
+function failureLine(error: unknown): string {
+  const message = errorMessage(error);
+  return message.split('\n')[0] ?? message;
+}

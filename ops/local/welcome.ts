@@ -1,0 +1,81 @@
+import { relative } from 'node:path';
+import type { CatalogModel } from './catalog-file.ts';
+import type { Terminal } from './terminal.ts';
+
+export type Welcome = {
+  /** Address to call, no trailing slash. */
+  url: string;
+  /** Folder the person typed the command in: paths are shown from there. */
+  folder: string;
+  dataDir: string;
+  models: readonly CatalogModel[];
+  /** True when the first start made an account with a key. */
+  hasOwnerKey: boolean;
+  startedInMs: number;
+};
+
+const JSON_HEADER = `-H 'content-type: application/json'`;
+/** Shows the answer and keeps the id, with tools that every system has. */
+const TAKE_TASK_ID = `| tee /dev/stderr | sed -E 's/.*"task_id" *: *"([^"]+)".*/\\1/'`;
+
+/** Lines printed once everything is ready: where it is, where the keys are, and calls to paste. */
+export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' | 'dim'>): string[] {
+  const { url, startedInMs } = welcome;
+  const path = (name: string) => shortPath(welcome, name);
+  const row = (label: string, value: string, remark = '') =>
+    `  ${label.padEnd(13)}${remark === '' ? value : `${value.padEnd(19)} ${terminal.dim(remark)}`}`;
+  return [
+    '',
+    `  ${terminal.bold(`Tollgate is ready at ${url}`)}  ${terminal.dim(`(${(startedInMs / 1000).toFixed(1)} s; Ctrl-C stops it)`)}`,
+    '',
+    row('Console', `${url}/console`),
+    row('Reference', `${url}/docs`),
+    ...(welcome.hasOwnerKey
+      ? [
+          row('Owner key', path('owner.key'), 'calls models, manages the account `default`'),
+          row('Admin token', path('admin.token'), 'for the operator API and /admin/queues'),
+        ]
+      : [row('Accounts', 'npx tollgate --help', 'creates accounts, keys and credits')]),
+    row('Logs', path('logs')),
+    ...exampleCalls(welcome, terminal),
+    '',
+  ];
+}
+
+function exampleCalls(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string[] {
+  const { url } = welcome;
+  const key = welcome.hasOwnerKey ? `$(cat ${shortPath(welcome, 'owner.key')})` : 'sk-tg-v1-…';
+  const authorization = `-H "Authorization: Bearer ${key}"`;
+  const model = (endpoint: string) =>
+    welcome.models.find((candidate) => candidate.endpoints.includes(endpoint))?.id ?? 'your/model';
+  const get = (path: string) => `  curl -s "${url}${path}" ${authorization}`;
+  const post = (path: string, body: unknown) =>
+    `curl -s ${url}${path} ${authorization} ${JSON_HEADER} -d '${JSON.stringify(body)}'`;
+  const submit = (path: string, body: unknown) => `  TASK_ID=$(${post(path, body)} ${TAKE_TASK_ID}); echo`;
+  const comment = (text: string) => ['', `  ${terminal.dim(`# ${text}`)}`];
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const image = { prompt: 'a lighthouse at dawn', size: '1024*1024' };
+  const size = { width: 1280, height: 720 };
+  const video = { model_name: 'video-fast', ...size, seed: -1, steps: 10, prompt: 'waves at night' };
+  return [
+    ...comment('chat, in the dialect of OpenAI'),
+    `  ${post('/api/v1/chat/completions', { model: model('chat'), messages })}; echo`,
+    ...comment('messages, in the dialect of Anthropic'),
+    `  ${post('/vendorx/v1/messages', { model: model('messages'), max_tokens: 200, messages })}; echo`,
+    ...comment('an image, a video: each answers at once with a task id'),
+    submit('/v3/async/image-turbo', image),
+    submit('/v3/async/video-fast', video),
+    ...comment('the result of the task submitted last, waiting up to 30 s for it'),
+    `${get('/v3/async/task-result?task_id=$TASK_ID')} -H 'prefer: wait=30'; echo`,
+    ...comment('the credits left'),
+    `${get('/api/v1/credits')}; echo`,
+  ];
+}
+
+/** Relative where that is shorter; works when pasted into the shell that typed the command. */
+function shortPath(welcome: Welcome, name: string): string {
+  const absolute = `${welcome.dataDir}/${name}`;
+  const fromFolder = relative(welcome.folder, absolute);
+  const shown = fromFolder.startsWith('..') ? absolute : fromFolder;
+  return /^[\w./@:-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
+}

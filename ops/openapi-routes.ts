@@ -1,0 +1,46 @@
+import { API_DESCRIPTION } from '../src/api-description.ts';
+import { allRoutes } from '../src/app.ts';
+import { checkoutRoutes } from '../src/billing/checkout.routes.ts';
+import { invoiceRoutes } from '../src/billing/invoices.routes.ts';
+import { paymentEventRoutes } from '../src/billing/payment-event.routes.ts';
+import { paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
+import { transactionRoutes } from '../src/billing/transactions.routes.ts';
+import { openApiDocument } from '../src/http/openapi.ts';
+import type { JsonSchema } from '../src/http/openapi-schemas.ts';
+import type { Route } from '../src/http/route.ts';
+import { chatRoutes } from '../src/invocation/chat.routes.ts';
+import { messagesRoutes } from '../src/invocation/messages.routes.ts';
+import { nativeTaskRoutes } from '../src/tasks/native-tasks.routes.ts';
+import { taskRoutes } from '../src/tasks/tasks.routes.ts';
+import { usageRoutes } from '../src/usage/usage.routes.ts';
+
+/** Stands in for every service: routes are described without being run. */
+const nothing = new Proxy({}, { get: () => undefined }) as never;
+
+/** Every route that an installation can have, whichever payment provider it uses. */
+export function describedRoutes(): Route[] {
+  const paid = { service: nothing, bodyBytesMax: 10 * 1024 * 1024 };
+  return allRoutes({
+    paidRoutes: [
+      ...chatRoutes(paid),
+      ...messagesRoutes(paid),
+      ...taskRoutes(nothing, nothing),
+      ...nativeTaskRoutes(nothing, nothing),
+    ],
+    account: nothing,
+    billingRoutes: [
+      ...usageRoutes(nothing),
+      ...transactionRoutes(nothing),
+      ...invoiceRoutes(nothing),
+      ...checkoutRoutes(nothing),
+      ...paymentPageRoutes(nothing),
+      ...paymentEventRoutes(nothing),
+    ],
+    operators: nothing,
+    meta: { readiness: nothing, registry: nothing, authenticator: nothing, about: API_DESCRIPTION },
+  });
+}
+
+export function documentOf(): JsonSchema {
+  return openApiDocument(describedRoutes(), API_DESCRIPTION);
+}

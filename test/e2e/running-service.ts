@@ -1,0 +1,140 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const READY_TIMEOUT_MS = 30_000;
+const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
+
+export interface RunningService {
+  readonly url: string;
+  /** Owner key of the account `default`, which starts with 10.00. */
+  readonly key: string;
+  readonly adminToken: string;
+  readonly db: TestDatabase;
+  /** An authenticated call; the parsed body. Throws on anything but 2xx. */
+  call<T>(path: string, init?: { body?: unknown; headers?: Record<string, string> }): Promise<T>;
+  /** Kills a process as a crash would and starts it again. */
+  restart(process: 'api' | 'worker'): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The service as it runs in production: an API process and a worker process on a database of their own. */
+export async function startService(): Promise<RunningService> {
+  const db = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
+  const port = await freePort();
+  const environment = environmentOf(db, folder, port);
+  await runToEnd('src/operators/first-start.ts', environment);
+  const scripts = { api: 'src/server.ts', worker: 'workers/main.ts' };
+  const children = {
+    api: await startProcess(scripts.api, environment),
+    worker: await startProcess(scripts.worker, environment),
+  };
+  const url = `http://127.0.0.1:${port}`;
+  const key = (await readFile(join(folder, 'owner.key'), 'utf8')).trim();
+  return {
+    url,
+    key,
+    adminToken: ADMIN_TOKEN,
+    db,
+    call: (path, init) => call(url, key, path, init),
+    restart: async (name) => {
+      await end(children[name], 'SIGKILL');
+      children[name] = await startProcess(scripts[name], environment);
+    },
+    stop: async () => {
+      await Promise.all([end(children.api, 'SIGTERM'), end(children.worker, 'SIGTERM')]);
+      await rm(folder, { recursive: true, force: true });
+      await db.close();
+    },
+  };
+}
+
+function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.ProcessEnv {
+  const redis = new URL(process.env.TEST_REDIS_URL!);
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    FFMPEG_PATH: process.env.FFMPEG_PATH,
+    FFPROBE_PATH: process.env.FFPROBE_PATH,
+    DATABASE_URL: db.url,
+    REDIS_URL: redis.href,
+    DATA_DIR: folder,
+    TOLLGATE_CONFIG: join(ROOT, 'tollgate.yaml'),
+    TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
+    ADMIN_TOKEN,
+    PORT: String(port),
+    LOG_LEVEL: 'warn',
+    DRAIN_SECONDS: '5',
+  };
+}
+
+async function startProcess(script: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const child = fork(join(ROOT, script), {
+    cwd: ROOT,
+    execArgv: ['--import', 'tsx'],
+    env,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
+  const ready = once(child, 'message', { signal });
+  const failed = once(child, 'exit', { signal }).then(() => {
+    throw new Error(`${script} ended before it was ready`);
+  });
+  await Promise.race([ready, failed]);
+  failed.catch(() => undefined);
+  return child;
+}
+
+async function runToEnd(script: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const child = fork(join(ROOT, script), {
+    cwd: ROOT,
+    execArgv: ['--import', 'tsx'],
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) {
+    throw new Error(`${script} ended with ${code}`);
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  }
+}
+
+async function call<T>(
+  url: string,
+  key: string,
+  path: string,
+  init: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<T> {
+  const response = await fetch(url + path, {
+    method: init.body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
+    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(`${path}: ${response.status} ${text}`);
+  }
+  return JSON.parse(text) as T;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

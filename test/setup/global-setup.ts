@@ -1,0 +1,26 @@
+import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
+import { startTestServices, type TestServices } from './test-services.ts';
+
+declare global {
+  // Read by global-teardown.ts, which runs in the same process.
+  var tollgateTestServices: TestServices | undefined;
+}
+
+/**
+ * Starts the servers of a test run and tells the test files where they are through the environment. Servers that the
+ * environment already names are used as they are. Throws StartFailure.
+ */
+export default async function globalSetup(): Promise<void> {
+  const environment = process.env;
+  const { ffmpeg, ffprobe } = findFfmpeg(environment);
+  environment.FFMPEG_PATH = ffmpeg;
+  environment.FFPROBE_PATH = ffprobe;
+  if (environment.TEST_DATABASE_OWNER_URL && environment.TEST_DATABASE_URL && environment.TEST_REDIS_URL) {
+    return;
+  }
+  const services = await startTestServices(environment);
+  globalThis.tollgateTestServices = services;
+  environment.TEST_DATABASE_OWNER_URL = services.postgres.ownerUrl;
+  environment.TEST_DATABASE_URL = services.postgres.databaseUrl;
+  environment.TEST_REDIS_URL = services.redis.redisUrl;
+}

@@ -1,0 +1,56 @@
+// Stops the throw-away servers of a test run and removes their folder as soon as its input closes, which the
+// operating system does for every way the test run can end, kill -9 included.
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const folder = process.argv[2] ?? '';
+
+function readPids() {
+  const sources = [
+    () => Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]),
+    () => Number(JSON.parse(readFileSync(join(folder, 'redis.json'), 'utf8')).pid),
+  ];
+  return sources.flatMap((read) => {
+    try {
+      const pid = read();
+      return Number.isInteger(pid) && pid > 1 ? [pid] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function signal(pid, name) {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+async function stopAll() {
+  const pids = readPids();
+  // Nothing in there is worth a clean shutdown: SIGQUIT is Postgres' immediate one.
+  for (const pid of pids) {
+    signal(pid, 'SIGQUIT');
+  }
+  const deadline = Date.now() + 3_000;
+  while (pids.some((pid) => signal(pid, 0)) && Date.now() < deadline) {
+    await sleep(10);
+  }
+  for (const pid of pids) {
+    signal(pid, 'SIGKILL');
+  }
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+// A Ctrl-C in the terminal is for the test run; this process ends when that has ended.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+process.stdin.resume();
+process.stdin.on('error', () => undefined);
+process.stdin.once('close', async () => {
+  await stopAll();
+  process.exit(0);
+});

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
+import { isAlive, waitForExit } from '../../ops/embedded/process-identity.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
+import { waitUntil } from './wait-until.ts';
+
+const { folder, remove } = createTemporaryFolder();
+const options = { dataDir: folder, logFile: join(folder, 'logs', 'postgres.log') };
+const fixture = fileURLToPath(new URL('fixtures/start-postgres.ts', import.meta.url));
+let running: EmbeddedPostgres | undefined;
+
+async function start(): Promise<EmbeddedPostgres> {
+  running = await startEmbeddedPostgres(options);
+  return running;
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+afterAll(remove);
+
+test('a first start makes a durable server with an owner and a plain application role', async () => {
+  const postgres = await start();
+  const [application] = await query(
+    postgres.databaseUrl,
+    'select rolname, rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = current_user',
+  );
+  expect(application).toEqual({
+    rolname: 'tollgate',
+    rolsuper: false,
+    rolcreatedb: false,
+    rolcreaterole: false,
+  });
+  const settings = await query(
+    postgres.ownerUrl,
+    "select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'listen_addresses', 'unix_socket_directories', 'max_connections', 'password_encryption') order by name",
+  );
+  expect(Object.fromEntries(settings.map((row) => [row.name, row.setting]))).toEqual({
+    fsync: 'on',
+    full_page_writes: 'on',
+    listen_addresses: '127.0.0.1',
+    max_connections: '200',
+    password_encryption: 'scram-sha-256',
+    unix_socket_directories: '',
+  });
+  const [database] = await query(
+    postgres.ownerUrl,
+    "select pg_get_userbyid(datdba) as owner, pg_encoding_to_char(encoding) as encoding from pg_database where datname = 'tollgate'",
+  );
+  expect(database).toEqual({ owner: 'tollgate_owner', encoding: 'UTF8' });
+  expect(statSync(join(folder, 'postgres.json')).mode & 0o777).toBe(0o600);
+});
+
+test('no one gets in without the password', async () => {
+  const postgres = await start();
+  const url = new URL(postgres.ownerUrl);
+  url.password = 'wrong';
+  await expect(query(url.href, 'select 1')).rejects.toThrow(/password authentication failed/);
+});
+
+test('port, password and data stay over a restart', async () => {
+  const first = await start();
+  await query(first.ownerUrl, 'create table kept as select 42 as value');
+  await first.stop();
+  expect(isAlive(first.pid)).toBe(false);
+  const second = await start();
+  expect(second.databaseUrl).toBe(first.databaseUrl);
+  expect(second.adopted).toBe(false);
+  expect(await query(second.ownerUrl, 'select value from kept')).toEqual([{ value: 42 }]);
+});
+
+test('a server whose starter was killed is taken over', async () => {
+  const { starter, pid } = await startInOtherProcess();
+  starter.kill('SIGKILL');
+  await waitForExit(starter.pid ?? 0, 5_000);
+  expect(isAlive(pid)).toBe(true);
+  const adopted = await start();
+  expect(adopted).toMatchObject({ pid, adopted: true });
+  await adopted.stop();
+  expect(isAlive(pid)).toBe(false);
+});
+
+test('a killed server comes back with what was committed', async () => {
+  const first = await start();
+  await query(first.ownerUrl, 'create table survives as select 1 as value');
+  process.kill(first.pid, 'SIGKILL');
+  await waitForExit(first.pid, 5_000);
+  const second = await start();
+  expect(await query(second.ownerUrl, 'select value from survives')).toEqual([{ value: 1 }]);
+});
+
+test('the pid of another program in the pid file is no obstacle', async () => {
+  const first = await start();
+  await first.stop();
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  writeFileSync(join(folder, 'postgres', 'postmaster.pid'), `${other.pid}\n${folder}/postgres\n`);
+  const second = await start();
+  expect(second.adopted).toBe(false);
+  expect(isAlive(other.pid ?? 0)).toBe(true);
+  other.kill('SIGKILL');
+});
+
+test('when its port was taken meanwhile it moves to another', async () => {
+  const first = await start();
+  await first.stop();
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(first.port, '127.0.0.1', resolve));
+  const second = await start();
+  expect(second.port).not.toBe(first.port);
+  server.close();
+});
+
+test('a first start that was cut off is begun anew; a lost password file is one clear line', async () => {
+  rmSync(join(folder, 'postgres'), { recursive: true });
+  mkdirSync(join(folder, 'postgres-init', 'data'), { recursive: true });
+  writeFileSync(join(folder, 'postgres-init', 'data', 'half'), 'half');
+  const postgres = await start();
+  expect(existsSync(join(folder, 'postgres-init'))).toBe(false);
+  await postgres.stop();
+  const kept = readFileSync(join(folder, 'postgres.json'));
+  rmSync(join(folder, 'postgres.json'));
+  await expect(startEmbeddedPostgres(options)).rejects.toThrow(/postgres\.json is missing.*Restore it/);
+  writeFileSync(join(folder, 'postgres.json'), kept);
+});
+
+async function startInOtherProcess(): Promise<{ starter: ChildProcess; pid: number }> {
+  const starter = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fixture, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  starter.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await waitUntil('the pid of the server', () => output.endsWith('\n'));
+  return { starter, pid: Number(output) };
+}

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTemporaryFolder } from './temporary-folder.ts';
+
+const install = fileURLToPath(new URL('../../ops/install.mjs', import.meta.url));
+const { folder, remove } = createTemporaryFolder();
+
+beforeAll(() => {
+  mkdirSync(join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"name":"x","dependencies":{"is-even":"1.0.0"}}');
+  writeLock('package-lock.json', '1.0.0');
+});
+afterAll(remove);
+
+function writeLock(file: string, version: string): void {
+  const packages = {
+    '': { name: 'x', dependencies: { 'is-even': '1.0.0' } },
+    'node_modules/is-even': { version },
+    'node_modules/only-elsewhere': { version: '1.0.0', optional: true },
+  };
+  writeFileSync(join(folder, file), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }));
+}
+
+/** What ensurePackages answers; `npm` is what lies in `path`. */
+function ensurePackages(path: string): string {
+  const script = `
+    const { ensurePackages } = await import(${JSON.stringify(install)});
+    console.log(await ensurePackages(${JSON.stringify(folder)}, () => {}).catch((error) => error.message));`;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 25_000,
+    env: { PATH: path },
+  });
+  return run.stdout.toString().trim();
+}
+
+test('packages that match the lock are left alone', () => {
+  writeLock('node_modules/.package-lock.json', '1.0.0');
+  expect(ensurePackages('/nonexistent')).toBe('up to date');
+});
+
+test('a changed lock or a cut-off install leads to an install; without npm that is one clear line', () => {
+  writeLock('node_modules/.package-lock.json', '0.9.0');
+  expect(ensurePackages('/nonexistent')).toMatch(/^npm is not on PATH\./);
+  writeFileSync(join(folder, 'node_modules', '.package-lock.json'), '{"packages":');
+  expect(ensurePackages('/nonexistent')).toMatch(/^npm is not on PATH\./);
+});
+
+test.each([
+  [
+    'npm error code ENOTFOUND\nnpm error errno ENOTFOUND',
+    /^npm cannot reach its registry \(code ENOTFOUND\)/,
+  ],
+  ['npm error code ENOSPC\nnpm error nospc There is no space left', /^The disk is full while installing/],
+  ['npm error code EUSAGE\nnpm error\nnpm error the lock is out of step', /: the lock is out of step$/],
+])('what npm says becomes one clear line: %j', (output, line) => {
+  const programs = join(folder, 'programs');
+  mkdirSync(programs, { recursive: true });
+  writeFileSync(join(programs, 'npm'), `#!/bin/sh\nprintf '%s\\n' '${output}' >&2\nexit 1\n`);
+  chmodSync(join(programs, 'npm'), 0o755);
+  writeLock('node_modules/.package-lock.json', '0.9.0');
+  expect(ensurePackages(programs)).toMatch(line);
+});
