@@ -1,0 +1,37 @@
+import type { JobContract } from './define-job.ts';
+import { deliverWebhook } from './jobs/deliver-webhook.job.ts';
+import { generateTask } from './jobs/generate-task.job.ts';
+import {
+  closeMonths,
+  expireMedia,
+  expireTasks,
+  makePartitions,
+  reapHolds,
+  sweepTasks,
+  verifyLedger,
+} from './jobs/maintenance.job.ts';
+import { postprocessTask } from './jobs/postprocess-task.job.ts';
+
+/** Every job there is. A name without a processor in workers/processors does not compile. */
+export const JOBS = {
+  'tasks.generate': generateTask,
+  'tasks.postprocess': postprocessTask,
+  'webhooks.deliver': deliverWebhook,
+  'maintenance.sweep-tasks': sweepTasks,
+  'maintenance.reap-holds': reapHolds,
+  'maintenance.expire-media': expireMedia,
+  'maintenance.expire-tasks': expireTasks,
+  'maintenance.make-partitions': makePartitions,
+  'maintenance.close-months': closeMonths,
+  'maintenance.verify-ledger': verifyLedger,
+} as const;
+
+export type JobName = keyof typeof JOBS;
+
+export type PayloadOf<Name extends JobName> =
+  (typeof JOBS)[Name] extends JobContract<Name, infer Payload> ? Payload : never;
+
+/** Whether a job of that name is known to this version of the code. */
+export function isJobName(name: string): name is JobName {
+  return Object.hasOwn(JOBS, name);
+}

@@ -1,0 +1,72 @@
+import type { JobsOptions } from 'bullmq';
+import type { ZodType, z } from 'zod';
+
+/** `generate` is one queue per engine pool; the others are one queue each. */
+export const QUEUE_FAMILIES = ['generate', 'postprocess', 'webhooks', 'maintenance'] as const;
+export type QueueFamily = (typeof QUEUE_FAMILIES)[number];
+
+export interface JobRetention {
+  readonly ageSeconds: number;
+  readonly count: number;
+}
+
+/** What a producer and a worker agree on. A payload holds ids only: Redis and the operator's board show it in clear. */
+export interface JobContract<Name extends string, Payload> {
+  /** `<area>.<verb>` */
+  readonly name: Name;
+  readonly family: QueueFamily;
+  readonly payload: ZodType<Payload>;
+  /** Unique per dispatch: BullMQ drops a second job of the same id without a word, also after the first has failed. */
+  jobId(payload: Payload): string;
+  /** Runs of one job. Work that has its own retry table (tasks, webhooks) has one and comes back as a new job. */
+  readonly attempts: number;
+  /** Milliseconds before a second run; doubles with each. */
+  readonly backoffMs: number;
+  /** Milliseconds after which a run is aborted and failed. */
+  readonly timeoutMs: number;
+  readonly keepCompleted: JobRetention;
+  readonly keepFailed: JobRetention;
+}
+
+const JOB_ID_PATTERN = /^(?=.*[^0-9])[A-Za-z0-9_.-]{1,128}$/;
+/** Bytes of JSON a payload may have: anything larger is not ids. */
+const PAYLOAD_BYTES_MAX = 4_096;
+
+const DEFAULTS = {
+  attempts: 1,
+  backoffMs: 1_000,
+  keepCompleted: { ageSeconds: 3_600, count: 1_000 },
+  keepFailed: { ageSeconds: 86_400, count: 5_000 },
+} as const;
+
+type Definition<Name extends string, Schema extends ZodType> = Pick<
+  JobContract<Name, z.output<Schema>>,
+  'name' | 'family' | 'jobId' | 'timeoutMs'
+> &
+  Partial<JobContract<Name, z.output<Schema>>> & { readonly payload: Schema };
+
+/** Completes a job contract with the defaults. */
+export function defineJob<const Name extends string, Schema extends ZodType>(
+  definition: Definition<Name, Schema>,
+): JobContract<Name, z.output<Schema>> {
+  return { ...DEFAULTS, ...definition } as JobContract<Name, z.output<Schema>>;
+}
+
+/** BullMQ's options of one job. Throws RangeError for an id that BullMQ would refuse or silently confuse. */
+export function jobOptions<Payload>(contract: JobContract<string, Payload>, payload: Payload): JobsOptions {
+  const jobId = contract.jobId(payload);
+  if (!JOB_ID_PATTERN.test(jobId)) {
+    throw new RangeError(
+      `job id ${jobId} of ${contract.name} has a character that BullMQ reserves, or only digits`,
+    );
+  }
+  return {
+    jobId,
+    attempts: contract.attempts,
+    backoff: { type: 'exponential', delay: contract.backoffMs, jitter: 0.5 },
+    removeOnComplete: { age: contract.keepCompleted.ageSeconds, count: contract.keepCompleted.count },
+    removeOnFail: { age: contract.keepFailed.ageSeconds, count: contract.keepFailed.count },
+    sizeLimit: PAYLOAD_BYTES_MAX,
+    stackTraceLimit: 3,
+  };
+}

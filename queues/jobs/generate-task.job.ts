@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { defineJob } from '../define-job.ts';
+
+/** Runs a queued task on its engine. The relay sends it; `dispatch` makes each sending its own job. */
+export const generateTask = defineJob({
+  name: 'tasks.generate',
+  family: 'generate',
+  payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1) }),
+  jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
+  timeoutMs: 40 * 60_000,
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineJob } from '../define-job.ts';
+
+const NO_IDS = z.strictObject({});
+
+/** A periodic chore. Its jobs come from a scheduler, which names each of them after the time it is due. */
+function defineChore<const Name extends string>(name: Name, timeoutMs: number) {
+  return defineJob({
+    name,
+    family: 'maintenance',
+    payload: NO_IDS,
+    jobId: () => `${name}-manual`,
+    timeoutMs,
+    keepCompleted: { ageSeconds: 600, count: 20 },
+    keepFailed: { ageSeconds: 86_400, count: 100 },
+  });
+}
+
+/** Lapsed leases, passed deadlines, unfinished cancels. */
+export const sweepTasks = defineChore('maintenance.sweep-tasks', 60_000);
+/** Holds of dead processes. */
+export const reapHolds = defineChore('maintenance.reap-holds', 60_000);
+/** Media past its retention. */
+export const expireMedia = defineChore('maintenance.expire-media', 10 * 60_000);
+/** Task rows, webhook logs and worker registrations past their retention. */
+export const expireTasks = defineChore('maintenance.expire-tasks', 10 * 60_000);
+/** The partitions of the months ahead. */
+export const makePartitions = defineChore('maintenance.make-partitions', 60_000);
+/** Statements of the months that are over. */
+export const closeMonths = defineChore('maintenance.close-months', 10 * 60_000);
+/** Every invariant of the ledger. */
+export const verifyLedger = defineChore('maintenance.verify-ledger', 30 * 60_000);

@@ -1,0 +1,80 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { type JobContract, jobOptions } from './define-job.ts';
+
+export interface ProducerSettings {
+  /** Namespace of every key in Redis. */
+  readonly prefix: string;
+}
+
+/** Redis is away; nothing was sent. */
+export class QueueUnavailableError extends Error {
+  override readonly name = 'QueueUnavailableError';
+}
+
+/** Puts jobs into queues and reads how full they are. Owns its queues, not the connection. */
+export class Producer {
+  readonly #connection: Redis;
+  readonly #settings: ProducerSettings;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(connection: Redis, settings: ProducerSettings) {
+    this.#connection = connection;
+    this.#settings = settings;
+  }
+
+  /**
+   * Adds one job per payload; a job whose id is already there is left as it is. Throws QueueUnavailableError when Redis is away,
+   * and Redis's own error when it goes away meanwhile (some of the jobs may then have been added).
+   */
+  async addAll<Payload>(
+    queue: string,
+    contract: JobContract<string, Payload>,
+    payloads: readonly Payload[],
+  ): Promise<void> {
+    const jobs = payloads.map((payload) => ({
+      name: contract.name,
+      data: contract.payload.parse(payload),
+      opts: jobOptions(contract, payload),
+    }));
+    await this.queue(queue).addBulk(jobs);
+  }
+
+  /** Jobs of the queue that no worker has taken yet. Throws like {@link addAll}. */
+  async waiting(queue: string): Promise<number> {
+    return await this.queue(queue).getWaitingCount();
+  }
+
+  /** Keeps every worker of the queue from taking jobs for that many milliseconds. Throws like {@link addAll}. */
+  async pauseFor(queue: string, milliseconds: number): Promise<void> {
+    await this.queue(queue).rateLimit(Math.max(1, Math.ceil(milliseconds)));
+  }
+
+  /** The BullMQ queue itself, for schedulers and the operator's board. Throws QueueUnavailableError when Redis is away. */
+  queue(name: string): Queue {
+    if (this.#connection.status !== 'ready') {
+      throw new QueueUnavailableError(`redis is ${this.#connection.status}`);
+    }
+    const known = this.#queues.get(name);
+    if (known) {
+      return known;
+    }
+    const queue = new Queue(name, {
+      connection: this.#connection,
+      prefix: this.#settings.prefix,
+      skipWaitingForReady: true,
+      streams: { events: { maxLen: 1_000 } },
+    });
+    // Failures reach the caller of each method; the event only repeats them and would end the process unheard.
+    queue.on('error', () => undefined);
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  /** Closes the queues. */
+  async close(): Promise<void> {
+    const queues = [...this.#queues.values()];
+    this.#queues.clear();
+    await Promise.allSettled(queues.map((queue) => queue.close()));
+  }
+}

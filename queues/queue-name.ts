@@ -1,0 +1,19 @@
+import type { QueueFamily } from './define-job.ts';
+
+const POOL_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/** Whether an engine pool's name can stand in a queue's name. */
+export function isPoolName(text: string): boolean {
+  return POOL_PATTERN.test(text);
+}
+
+/** The queue of a family; `generate` needs the engine pool it feeds. Throws RangeError for an impossible pool. */
+export function queueName(family: QueueFamily, pool?: string): string {
+  if (family !== 'generate') {
+    return family;
+  }
+  if (pool === undefined || !isPoolName(pool)) {
+    throw new RangeError(`engine pool ${pool} cannot name a queue`);
+  }
+  return `generate-${pool}`;
+}

@@ -1,0 +1,42 @@
+import type { JobContract } from './define-job.ts';
+import type { Producer } from './producer.ts';
+
+/** A row that has been marked as handed to a queue. */
+export interface RelayTicket {
+  readonly id: string;
+  /** How often the row has been handed out: part of the job's id, so that each time is a new job. */
+  readonly dispatch: number;
+}
+
+/** Where a lane's rows come from. Implemented by a store; safe to call from several relays at once. */
+export interface RelaySource {
+  /**
+   * Marks up to `limit` waiting rows as dispatched, in the order they should run: fair over accounts, then by age. A row that was
+   * dispatched longer than `lostAfterMs` ago and still waits is taken again: its job must have been lost.
+   */
+  take(limit: number, lostAfterMs: number): Promise<RelayTicket[]>;
+  /** Takes the mark off rows whose jobs could not be sent, unless they have moved on. */
+  putBack(tickets: readonly RelayTicket[]): Promise<void>;
+}
+
+/** A path from rows that wait in the database to one queue. */
+export interface RelayLane extends RelaySource {
+  readonly queue: string;
+  send(producer: Producer, tickets: readonly RelayTicket[]): Promise<void>;
+}
+
+/** Joins a source to the queue and job it feeds. */
+export function defineLane<Payload>(definition: {
+  readonly queue: string;
+  readonly contract: JobContract<string, Payload>;
+  readonly source: RelaySource;
+  readonly toPayload: (ticket: RelayTicket) => Payload;
+}): RelayLane {
+  const { queue, contract, source, toPayload } = definition;
+  return {
+    queue,
+    take: (limit, lostAfterMs) => source.take(limit, lostAfterMs),
+    putBack: (tickets) => source.putBack(tickets),
+    send: (producer, tickets) => producer.addAll(queue, contract, tickets.map(toPayload)),
+  };
+}

@@ -1,0 +1,122 @@
+import type { Producer } from './producer.ts';
+import type { RelayLane } from './relay-lane.ts';
+
+export interface RelayTiming {
+  /** Ms between looks when nothing calls: the net below the notifications. */
+  readonly sweepMs: number;
+  /** Ms after which a dispatched row that still waits is dispatched again. */
+  readonly lostAfterMs: number;
+  /** The same when the queue is empty, which shows that Redis has forgotten its jobs. */
+  readonly lostFromEmptyQueueAfterMs: number;
+  /** Rows per statement and per pipeline to Redis. */
+  readonly batch: number;
+}
+
+/** Ms before a full queue is looked at again; doubles while no worker takes from it. */
+const FULL_QUEUE_MS = 20;
+const FULL_QUEUE_MS_MAX = 320;
+const FAILURE_MS = 50;
+const FAILURE_MS_MAX = 1_000;
+
+/** Keeps one queue filled up to its depth. One turn at a time. */
+export class RelayRunner {
+  readonly #lane: RelayLane;
+  readonly #producer: Producer;
+  readonly #timing: RelayTiming;
+  readonly #depth: () => number;
+  readonly #onError: (error: unknown, queue: string) => void;
+  readonly #stopped: Promise<void>;
+  #closing = false;
+  #woken = false;
+  #interrupt: (() => void) | undefined;
+  #failures = 0;
+  #lastWaiting = -1;
+  #fullMs = FULL_QUEUE_MS;
+
+  constructor(
+    lane: RelayLane,
+    producer: Producer,
+    timing: RelayTiming,
+    depth: () => number,
+    onError: (error: unknown, queue: string) => void,
+  ) {
+    this.#lane = lane;
+    this.#producer = producer;
+    this.#timing = timing;
+    this.#depth = depth;
+    this.#onError = onError;
+    this.#stopped = this.#run();
+  }
+
+  /** Looks for rows now, or right after the look that is under way. */
+  wake(): void {
+    this.#woken = true;
+    this.#interrupt?.();
+  }
+
+  /** Stops after the turn that is under way. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#interrupt?.();
+    await this.#stopped;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing) {
+      this.#woken = false;
+      try {
+        const pauseMs = await this.#turn();
+        this.#failures = 0;
+        await this.#pause(pauseMs, pauseMs === this.#timing.sweepMs);
+      } catch (error) {
+        this.#failures += 1;
+        this.#onError(error, this.#lane.queue);
+        await this.#pause(Math.min(FAILURE_MS * 2 ** this.#failures, FAILURE_MS_MAX), false);
+      }
+    }
+  }
+
+  /** Moves one batch. Returns the ms to wait before the next. */
+  async #turn(): Promise<number> {
+    const waiting = await this.#producer.waiting(this.#lane.queue);
+    const room = this.#depth() - waiting;
+    if (room <= 0) {
+      this.#fullMs =
+        waiting === this.#lastWaiting ? Math.min(this.#fullMs * 2, FULL_QUEUE_MS_MAX) : FULL_QUEUE_MS;
+      this.#lastWaiting = waiting;
+      return this.#fullMs;
+    }
+    const limit = Math.min(room, this.#timing.batch);
+    const lostAfterMs = waiting === 0 ? this.#timing.lostFromEmptyQueueAfterMs : this.#timing.lostAfterMs;
+    const tickets = await this.#lane.take(limit, lostAfterMs);
+    if (tickets.length === 0) {
+      return this.#timing.sweepMs;
+    }
+    try {
+      await this.#lane.send(this.#producer, tickets);
+    } catch (error) {
+      await this.#lane.putBack(tickets);
+      throw error;
+    }
+    if (tickets.length < limit) {
+      return this.#timing.sweepMs;
+    }
+    return limit === room ? FULL_QUEUE_MS : 0;
+  }
+
+  async #pause(milliseconds: number, wakeable: boolean): Promise<void> {
+    if (milliseconds === 0 || this.#closing || (wakeable && this.#woken)) {
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#interrupt = () => {
+        if (wakeable || this.#closing) {
+          clearTimeout(timer);
+          resolve();
+        }
+      };
+    });
+    this.#interrupt = undefined;
+  }
+}

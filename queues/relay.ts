@@ -1,0 +1,88 @@
+import type { Producer } from './producer.ts';
+import type { RelayLane } from './relay-lane.ts';
+import { RelayRunner, type RelayTiming } from './relay-runner.ts';
+
+export interface RelaySettings extends Partial<RelayTiming> {
+  /** Jobs kept waiting per live slot. Shallow: what stays in the database stays fair and can still be canceled. */
+  readonly waitingPerSlot?: number;
+  /** Jobs kept waiting where no worker has said how much it can run. */
+  readonly waitingMinimum?: number;
+}
+
+export interface RelayDependencies {
+  readonly producer: Producer;
+  readonly lanes: readonly RelayLane[];
+  /** How many jobs all live workers of a queue can run at once, by queue. */
+  readonly liveSlots: () => Promise<ReadonlyMap<string, number>>;
+  readonly onError: (error: unknown, queue: string) => void;
+  readonly settings?: RelaySettings;
+}
+
+const SLOTS_AGE_MS = 2_000;
+const DEFAULTS = {
+  sweepMs: 1_000,
+  lostAfterMs: 30_000,
+  lostFromEmptyQueueAfterMs: 3_000,
+  batch: 100,
+  waitingPerSlot: 2,
+  waitingMinimum: 4,
+} as const satisfies Required<RelaySettings>;
+
+/**
+ * Turns rows that wait in the database into jobs. Postgres is the outbox, so a job is only a wake-up call: a lost one is
+ * sent again, a double one finds nothing to do, and several relays share the rows among them.
+ */
+export class Relay {
+  readonly #runners: readonly RelayRunner[];
+  readonly #dependencies: RelayDependencies;
+  readonly #settings: Required<RelaySettings>;
+  #slots: ReadonlyMap<string, number> = new Map();
+  readonly #refresh: NodeJS.Timeout;
+
+  /** Starts at once. */
+  constructor(dependencies: RelayDependencies) {
+    this.#dependencies = dependencies;
+    this.#settings = { ...DEFAULTS, ...dependencies.settings };
+    this.#runners = dependencies.lanes.map(
+      (lane) =>
+        new RelayRunner(
+          lane,
+          dependencies.producer,
+          this.#settings,
+          () => this.#depth(lane.queue),
+          dependencies.onError,
+        ),
+    );
+    void this.#refreshSlots();
+    this.#refresh = setInterval(() => void this.#refreshSlots(), SLOTS_AGE_MS);
+    this.#refresh.unref();
+  }
+
+  /** Looks for waiting rows now. Without a queue's name: everywhere. */
+  wake(queue?: string): void {
+    for (const [index, lane] of this.#dependencies.lanes.entries()) {
+      if (queue === undefined || lane.queue === queue) {
+        this.#runners[index]?.wake();
+      }
+    }
+  }
+
+  /** Stops after the batches under way. The producer stays open. */
+  async close(): Promise<void> {
+    clearInterval(this.#refresh);
+    await Promise.all(this.#runners.map((runner) => runner.close()));
+  }
+
+  #depth(queue: string): number {
+    const slots = this.#slots.get(queue) ?? 0;
+    return Math.max(this.#settings.waitingMinimum, Math.ceil(slots * this.#settings.waitingPerSlot));
+  }
+
+  async #refreshSlots(): Promise<void> {
+    try {
+      this.#slots = await this.#dependencies.liveSlots();
+    } catch (error) {
+      this.#dependencies.onError(error, 'slots');
+    }
+  }
+}

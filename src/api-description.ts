@@ -1,0 +1,20 @@
+import type { ApiDescription } from './http/openapi.ts';
+
+/** What the service is, for whoever reads its description. */
+export const API_DESCRIPTION: ApiDescription = {
+  title: 'Tollgate',
+  version: '0.1.0',
+  description:
+    'A prepaid model gateway: chat, messages, videos and images, each paid exactly once from a balance that cannot be overspent.',
+  tags: {
+    Invocation: 'Text models, called synchronously or streamed, in two dialects',
+    Async: 'Videos and images: submit, then ask for the result',
+    Tasks: "The same tasks in this service's own form",
+    Models: 'What can be called, and its prices',
+    Keys: 'API keys, their limits and roles',
+    Usage: 'Credits, consumption and costs',
+    Billing: 'Buying credits, movements of the balance, monthly statements',
+    Operators: 'For whoever runs the service; needs the operator token',
+    Service: 'Health, metrics and this description',
+  },
+};

@@ -1,0 +1,43 @@
+import type { Express, RequestHandler } from 'express';
+import { type AccountRoutesServices, accountSurfaceRoutes } from './account-surface.ts';
+import { createHttpApp } from './http/http-app.ts';
+import type { Kernel } from './http/kernel.ts';
+import { type MetaOptions, metaRoutes } from './http/meta.routes.ts';
+import type { Route } from './http/route.ts';
+import type { Aliases } from './http/route-table.ts';
+import { type OperatorServices, operatorRoutes } from './operators/operators.routes.ts';
+
+export interface AppOptions {
+  readonly kernel: Kernel;
+  /** Chat, messages, tasks: what a client pays for. First, because most requests are theirs. */
+  readonly paidRoutes: readonly Route[];
+  readonly account: AccountRoutesServices;
+  /** Reports, billing, checkout: see billing-surface.ts. */
+  readonly billingRoutes?: readonly Route[];
+  readonly operators: OperatorServices;
+  readonly meta: MetaOptions;
+  readonly surroundings: {
+    readonly aliases: Aliases;
+    /** Number of proxies in front of us. */
+    readonly trustedProxies: number;
+    readonly pages: readonly { readonly path: string; readonly handler: RequestHandler }[];
+  };
+}
+
+/** Every route of the service: what is mounted is what is documented. */
+export function allRoutes(
+  options: Pick<AppOptions, 'paidRoutes' | 'account' | 'billingRoutes' | 'operators' | 'meta'>,
+): Route[] {
+  const routes = [
+    ...options.paidRoutes,
+    ...accountSurfaceRoutes(options.account),
+    ...(options.billingRoutes ?? []),
+    ...operatorRoutes(options.operators),
+  ];
+  return [...routes, ...metaRoutes(options.meta, routes)];
+}
+
+/** The whole HTTP surface on one Express application. No I/O of its own. */
+export function createApp(options: AppOptions): Express {
+  return createHttpApp({ kernel: options.kernel, routes: allRoutes(options), ...options.surroundings });
+}

@@ -1,0 +1,109 @@
+import { checkoutRoutes } from './billing/checkout.routes.ts';
+import { CheckoutService } from './billing/checkout.service.ts';
+import { CheckoutStore } from './billing/checkout.store.ts';
+import { InvoicesReadModel } from './billing/invoices.read-model.ts';
+import { invoiceRoutes } from './billing/invoices.routes.ts';
+import { InvoicesService } from './billing/invoices.service.ts';
+import { type StripeOptions, StripePayment } from './billing/payment/stripe.payment.ts';
+import { TestPayment } from './billing/payment/test.payment.ts';
+import { paymentEventRoutes } from './billing/payment-event.routes.ts';
+import { PaymentInboxService } from './billing/payment-inbox.service.ts';
+import { PaymentInboxStore } from './billing/payment-inbox.store.ts';
+import { paymentPageRoutes } from './billing/payment-page.routes.ts';
+import { ReversalsService } from './billing/reversals.service.ts';
+import { TestCheckoutService } from './billing/test-checkout.service.ts';
+import { TransactionsReadModel } from './billing/transactions.read-model.ts';
+import { transactionRoutes } from './billing/transactions.routes.ts';
+import { TransactionsService } from './billing/transactions.service.ts';
+import type { Route } from './http/route.ts';
+import type { KeysStore } from './keys/keys.store.ts';
+import type { Movements } from './ledger/movements.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/logger.ts';
+import type { Database } from './store/database.ts';
+import { UsageReadModel } from './usage/usage.read-model.ts';
+import { usageRoutes } from './usage/usage.routes.ts';
+import { UsageService } from './usage/usage.service.ts';
+
+/** How credits are paid: by Stripe, by a button (never where credits are worth anything), or not at all. */
+export type PaymentChoice =
+  | { readonly kind: 'stripe'; readonly options: StripeOptions }
+  | { readonly kind: 'test' }
+  | { readonly kind: 'none' };
+
+export interface BillingParts {
+  readonly database: Database;
+  readonly movements: Movements;
+  readonly keysStore: KeysStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly payment: PaymentChoice;
+}
+
+export interface BillingSurface {
+  /** Usage, activity, costs, transactions, invoices, checkout and what the payment provider needs. */
+  readonly routes: readonly Route[];
+  /** Follows payment events that wait and sessions without news; to be run every minute. Returns how many it looked at. */
+  sweep(limit: number): Promise<number>;
+}
+
+/** Puts reports and billing together. */
+export function createBillingSurface(parts: BillingParts): BillingSurface {
+  const { database, keysStore, clock, publicUrl } = parts;
+  const payment = createPayment(parts);
+  const routes = [
+    ...usageRoutes(new UsageService(new UsageReadModel(database.sequelize), keysStore, clock)),
+    ...transactionRoutes(new TransactionsService(new TransactionsReadModel(database.sequelize), keysStore)),
+    ...invoiceRoutes({
+      invoices: new InvoicesService(new InvoicesReadModel(database.sequelize), clock),
+      publicUrl,
+    }),
+    ...checkoutRoutes(payment.checkout),
+    ...payment.routes,
+  ];
+  return {
+    routes,
+    async sweep(limit) {
+      const events = (await payment.inbox?.process(limit)) ?? 0;
+      return events + (await payment.checkout.sweep(limit));
+    },
+  };
+}
+
+interface Payment {
+  readonly checkout: CheckoutService;
+  readonly inbox: PaymentInboxService | undefined;
+  readonly routes: readonly Route[];
+}
+
+function createPayment(parts: BillingParts): Payment {
+  const { database, clock, log, publicUrl, payment } = parts;
+  const store = new CheckoutStore(database.sequelize, database.money);
+  if (payment.kind === 'stripe') {
+    return createStripePayment(parts, store, new StripePayment(payment.options));
+  }
+  const provider = payment.kind === 'test' ? new TestPayment(publicUrl) : undefined;
+  const checkout = new CheckoutService(store, { publicUrl, provider }, clock, log);
+  const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, store)) : [];
+  return { checkout, inbox: undefined, routes };
+}
+
+function createStripePayment(parts: BillingParts, store: CheckoutStore, provider: StripePayment): Payment {
+  const { database, clock, log, publicUrl, movements } = parts;
+  const checkout = new CheckoutService(store, { publicUrl, provider }, clock, log);
+  const inbox = new PaymentInboxService(
+    {
+      inbox: new PaymentInboxStore(database.money, provider.name),
+      sessions: store,
+      checkout,
+      reversals: new ReversalsService(movements, provider, log),
+    },
+    provider.name,
+    clock,
+    log,
+  );
+  const verify = provider.verify.bind(provider);
+  return { checkout, inbox, routes: paymentEventRoutes({ verify, inbox, log }) };
+}

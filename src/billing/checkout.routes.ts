@@ -1,0 +1,48 @@
+import type { Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import { presentCheckout } from './checkout.presenter.ts';
+import { checkoutParams, checkoutResponse, createCheckoutBody } from './checkout.schema.ts';
+import type { CheckoutService } from './checkout.service.ts';
+
+const billing = { tag: 'Billing', access: 'owner', envelope: 'data' } as const;
+
+/** `/api/v1/billing/checkout/sessions`. */
+export function checkoutRoutes(checkout: CheckoutService): Route[] {
+  return [
+    defineRoute({
+      ...billing,
+      method: 'post',
+      path: '/api/v1/billing/checkout/sessions',
+      operationId: 'createCheckoutSession',
+      summary: 'Open a hosted checkout session for prepaid credits',
+      body: createCheckoutBody,
+      response: { status: 201, schema: checkoutResponse },
+      errors: [
+        'unsupported_currency',
+        'idempotency_in_progress',
+        'idempotency_key_reused',
+        'provider_error',
+        'service_unavailable',
+      ],
+      idempotency: 'replay',
+      async handle({ principal, body }) {
+        return { body: { data: presentCheckout(await checkout.create(principal.accountId, body)) } };
+      },
+    }),
+    defineRoute({
+      ...billing,
+      method: 'get',
+      path: '/api/v1/billing/checkout/sessions/{session_id}',
+      operationId: 'getCheckoutSession',
+      summary: 'Get a checkout session',
+      params: checkoutParams,
+      response: { status: 200, schema: checkoutResponse },
+      errors: ['checkout_session_not_found'],
+      async handle({ principal, params }) {
+        return {
+          body: { data: presentCheckout(await checkout.get(principal.accountId, params.session_id)) },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { newUuid, parsePublicId, publicId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { NanoUsd } from '../lib/money.ts';
+import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
+import type { CreateCheckoutBody } from './checkout.schema.ts';
+import type { CheckoutStore } from './checkout.store.ts';
+import { checkoutOutcome } from './checkout-outcome.ts';
+import type { PaymentProvider } from './payment/payment.types.ts';
+
+export interface CheckoutSettings {
+  /** Base of our own pages, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Undefined: buying is not possible here. */
+  readonly provider: PaymentProvider | undefined;
+}
+
+const LIFETIME_MS = 23 * 3_600_000;
+const PURCHASE = 'Purchase of credits';
+
+/** Buying credits: a session of ours, paid at a provider's page, credited once. */
+export class CheckoutService {
+  readonly #store: CheckoutStore;
+  readonly #settings: CheckoutSettings;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+
+  constructor(store: CheckoutStore, settings: CheckoutSettings, clock: Clock, log: Logger) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Opens a session. Throws AppError service_unavailable (no provider is configured), provider_error. */
+  async create(accountId: string, body: CreateCheckoutBody): Promise<CheckoutSessionRow> {
+    const { provider, publicUrl } = this.#settings;
+    if (!provider) {
+      throw new AppError(
+        'service_unavailable',
+        'Credits cannot be bought here: no payment provider is configured.',
+      );
+    }
+    const id = newUuid();
+    const sessionId = publicId('checkoutSession', id);
+    const successUrl = withSessionId(body.success_url ?? `${publicUrl}/console`, sessionId);
+    const cancelUrl = withSessionId(body.cancel_url ?? `${publicUrl}/console`, sessionId);
+    const expiresAt = new Date(this.#clock.now() + LIFETIME_MS);
+    const amount: NanoUsd = body.amount;
+    const { name } = provider;
+    const row = await this.#store.insert({
+      ...{ id, accountId, amount, currency: body.currency, provider: name, successUrl, cancelUrl, expiresAt },
+    });
+    const hosted = await provider.createSession({ sessionId, amount, successUrl, cancelUrl, expiresAt });
+    await this.#store.attach(id, hosted.providerSessionId, hosted.url);
+    return { ...row, provider_session_id: hosted.providerSessionId, url: hosted.url };
+  }
+
+  /** Throws AppError checkout_session_not_found. */
+  async get(accountId: string, id: string): Promise<CheckoutSessionRow> {
+    return this.#find(id, accountId);
+  }
+
+  /** A session by its id alone, for its own payment page. Throws AppError checkout_session_not_found. */
+  async open(id: string): Promise<CheckoutSessionRow> {
+    return this.#find(id, null);
+  }
+
+  /** Asks the provider how a session stands and follows it. Throws AppError provider_error. */
+  async refresh(row: CheckoutSessionRow): Promise<void> {
+    const { provider } = this.#settings;
+    if (!provider || provider.name !== row.provider || row.provider_session_id === null) {
+      return;
+    }
+    const outcome = checkoutOutcome(row, await provider.fetchSession(row.provider_session_id));
+    if (outcome.kind === 'credit') {
+      await this.#store.credit(row.id, outcome.paymentId, PURCHASE);
+    } else if (outcome.kind === 'move') {
+      await this.#store.move(row.id, outcome.status, outcome.paymentStatus);
+    } else if (outcome.kind === 'mismatch') {
+      this.#log.error({ session: row.id, reason: outcome.reason }, 'payment not credited: it does not match');
+    }
+  }
+
+  /** For events that never came: ends old sessions and asks about `limit` waiting ones. Returns how many it looked at. */
+  async sweep(limit: number): Promise<number> {
+    let seen = await this.#store.expire();
+    const { provider } = this.#settings;
+    for (const id of provider ? await this.#store.stale(provider.name, limit) : []) {
+      const row = await this.#store.find(id, null);
+      if (row) {
+        await this.refresh(row);
+        seen += 1;
+      }
+    }
+    return seen;
+  }
+
+  async #find(id: string, accountId: string | null): Promise<CheckoutSessionRow> {
+    const uuid = parsePublicId('checkoutSession', id);
+    const row = uuid && (await this.#store.find(uuid, accountId));
+    if (!row) {
+      throw new AppError('checkout_session_not_found', 'There is no such checkout session.');
+    }
+    const isOver = row.status === 'open' && row.expires_at.getTime() <= this.#clock.now();
+    return isOver ? { ...row, status: 'expired' } : row;
+  }
+}
+
+/** Stripe's placeholder works with every provider. */
+function withSessionId(url: string, sessionId: string): string {
+  return url.replaceAll('{CHECKOUT_SESSION_ID}', sessionId);
+}

@@ -1,0 +1,101 @@
+import type pg from 'pg';
+import type { Sequelize } from 'sequelize';
+import type { NanoUsd } from '../lib/money.ts';
+import {
+  type CheckoutSessionModel,
+  type CheckoutSessionRow,
+  checkoutSessionModel,
+} from '../store/models/checkout-session.model.ts';
+import {
+  creditCheckoutSession,
+  expireCheckoutSessions,
+  moveCheckoutSession,
+  staleCheckoutSessions,
+} from '../store/sql/checkout.ts';
+import { run } from '../store/statement.ts';
+import type { CheckoutStatus, PaymentStatus } from './payment/payment.types.ts';
+
+export interface NewCheckoutSession {
+  readonly id: string;
+  readonly accountId: string;
+  readonly amount: NanoUsd;
+  readonly currency: string;
+  readonly provider: string;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+  readonly expiresAt: Date;
+}
+
+/** Checkout sessions. Crediting is one statement: a paid session without its purchase cannot exist. */
+export class CheckoutStore {
+  readonly #model: CheckoutSessionModel;
+  readonly #pool: pg.Pool;
+
+  constructor(sequelize: Sequelize, pool: pg.Pool) {
+    this.#model = checkoutSessionModel(sequelize);
+    this.#pool = pool;
+  }
+
+  /** Stores a session before the provider is told of it, so that no payment can be made for one we don't know. */
+  async insert(session: NewCheckoutSession): Promise<CheckoutSessionRow> {
+    const fields = {
+      id: session.id,
+      account_id: session.accountId,
+      amount: session.amount.toString(),
+      currency: session.currency,
+      provider: session.provider,
+      url: '',
+      success_url: session.successUrl,
+      cancel_url: session.cancelUrl,
+      expires_at: session.expiresAt,
+    };
+    const row = await this.#model.create(fields, {
+      fields: Object.keys(fields) as (keyof CheckoutSessionRow)[],
+    });
+    return row.get({ plain: true });
+  }
+
+  async attach(id: string, providerSessionId: string, url: string): Promise<void> {
+    await this.#model.update({ provider_session_id: providerSessionId, url }, { where: { id } });
+  }
+
+  /** `accountId` null: whoever owns it. */
+  async find(id: string, accountId: string | null): Promise<CheckoutSessionRow | undefined> {
+    const where = accountId === null ? { id } : { id, account_id: accountId };
+    return (await this.#model.findOne({ where }))?.get({ plain: true });
+  }
+
+  async findByProviderSession(provider: string, id: string): Promise<CheckoutSessionRow | undefined> {
+    return (await this.#model.findOne({ where: { provider, provider_session_id: id } }))?.get({
+      plain: true,
+    });
+  }
+
+  async findByPayment(provider: string, paymentId: string): Promise<CheckoutSessionRow | undefined> {
+    return (await this.#model.findOne({ where: { provider, payment_id: paymentId } }))?.get({ plain: true });
+  }
+
+  /** Credits a session once; false when it was credited before. */
+  async credit(id: string, paymentId: string, description: string): Promise<boolean> {
+    const rows = await run<{ outcome: string }>(this.#pool, creditCheckoutSession, [
+      id,
+      paymentId,
+      description,
+    ]);
+    return rows[0]?.outcome === 'posted';
+  }
+
+  async move(id: string, status: CheckoutStatus, paymentStatus: PaymentStatus): Promise<void> {
+    await run(this.#pool, moveCheckoutSession, [id, status, paymentStatus]);
+  }
+
+  /** Ends sessions whose time is over and that no provider knows. Returns how many. */
+  async expire(): Promise<number> {
+    return (await run(this.#pool, expireCheckoutSessions, [])).length;
+  }
+
+  async stale(provider: string, limit: number): Promise<string[]> {
+    const rows = await run<{ id: string }>(this.#pool, staleCheckoutSessions, [provider, limit]);
+    return rows.map((row) => row.id);
+  }
+}

@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
+import { linkHeader } from '../http/page.ts';
+import type { Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import { presentInvoice } from './invoices.presenter.ts';
+import type { InvoiceRow } from './invoices.read-model.ts';
+import { invoiceListResponse, invoiceParams, invoiceResponse, listInvoicesQuery } from './invoices.schema.ts';
+import type { InvoicesService } from './invoices.service.ts';
+import { statementCsv } from './statement-csv.ts';
+import { type StatementForm, statementForm } from './statement-form.ts';
+import { statementPdf } from './statement-pdf.ts';
+import { transactionId } from './transaction-id.ts';
+
+const TRANSACTIONS_LISTED_MAX = 10_000;
+const billing = { method: 'get', tag: 'Billing', access: 'owner', envelope: 'data' } as const;
+
+export interface InvoiceRoutesOptions {
+  readonly invoices: InvoicesService;
+  /** Base of the links in a PDF, without a trailing slash. */
+  readonly publicUrl: string;
+}
+
+/** `/api/v1/billing/invoices`. */
+export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      ...billing,
+      path: '/api/v1/billing/invoices',
+      operationId: 'listInvoices',
+      summary: 'List the monthly statements, newest first, the running month as a draft',
+      query: listInvoicesQuery,
+      response: { status: 200, schema: invoiceListResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        const page = await invoices.list(principal.accountId, query);
+        const data = page.rows.map((row) => presentInvoice(row, principal.accountId));
+        return { headers: linkHeader(url, page.next), body: { data } };
+      },
+    }),
+    defineRoute({
+      ...billing,
+      path: '/api/v1/billing/invoices/{invoice_id}',
+      operationId: 'getInvoice',
+      summary: 'Get a statement: as JSON, or as PDF or CSV by the Accept header or a suffix',
+      params: invoiceParams,
+      response: {
+        status: 200,
+        schema: invoiceResponse,
+        mediaTypes: ['application/json', 'application/pdf', 'text/csv'],
+      },
+      errors: ['invoice_not_found'],
+      async handle({ principal, params, headers, response, signal }) {
+        const { accountId, accountName } = principal;
+        const { id, form } = statementForm(params.invoice_id, headers.accept);
+        const row = await invoices.get(accountId, id);
+        const lines = invoices.lines(accountId, row);
+        const invoice = presentInvoice(row, accountId);
+        if (form === 'csv') {
+          nameFile(response, form, row);
+          await pipeline(Readable.from(statementCsv(lines, accountId)), response, { signal });
+          return undefined;
+        }
+        if (form === 'pdf') {
+          const pdf = await statementPdf({ accountId, accountName, publicUrl, invoice, lines });
+          nameFile(response, form, row);
+          response.end(pdf);
+          return undefined;
+        }
+        const ids = await transactionIds(lines);
+        return { body: { data: invoice, ...(ids && { balance_transactions: ids }) } };
+      },
+    }),
+  ];
+}
+
+const TYPES: Readonly<Record<StatementForm, string>> = {
+  json: 'application/json',
+  csv: 'text/csv; charset=utf-8',
+  pdf: 'application/pdf',
+};
+
+function nameFile(response: Response, form: StatementForm, row: InvoiceRow): void {
+  const month = row.period_start.toISOString().slice(0, 7);
+  response.setHeader('Content-Type', TYPES[form]);
+  response.setHeader('Content-Disposition', `attachment; filename="statement-${month}.${form}"`);
+}
+
+/** The ids of a statement's movements; undefined when they are too many for one answer. */
+async function transactionIds(
+  lines: AsyncIterable<Parameters<typeof transactionId>[0]>,
+): Promise<string[] | undefined> {
+  const ids: string[] = [];
+  for await (const row of lines) {
+    if (ids.length === TRANSACTIONS_LISTED_MAX) {
+      return undefined;
+    }
+    ids.push(transactionId(row));
+  }
+  return ids;
+}

@@ -1,0 +1,63 @@
+import type pg from 'pg';
+import {
+  claimPaymentEvents,
+  failPaymentEvent,
+  finishPaymentEvent,
+  storePaymentEvent,
+} from '../store/sql/payment-inbox.ts';
+import { run } from '../store/statement.ts';
+import type { PaymentEvent } from './payment/payment.types.ts';
+
+export interface WaitingEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly subject: PaymentEvent['subject'];
+  readonly objectId: string | null;
+  readonly receivedAt: Date;
+}
+
+interface InboxRow extends pg.QueryResultRow {
+  readonly event_id: string;
+  readonly type: string;
+  readonly object_id: string | null;
+  readonly subject: PaymentEvent['subject'];
+  readonly received_at: Date;
+}
+
+/** Payment events as they came in: each once, kept until it has been followed. */
+export class PaymentInboxStore {
+  readonly #pool: pg.Pool;
+  readonly #provider: string;
+
+  constructor(pool: pg.Pool, provider: string) {
+    this.#pool = pool;
+    this.#provider = provider;
+  }
+
+  /** False for an event that was stored before. Of its content only the references are kept: the rest is personal data. */
+  async store(event: PaymentEvent): Promise<boolean> {
+    const kept = JSON.stringify({ subject: event.subject });
+    const values = [this.#provider, event.id, event.type, event.objectId, kept];
+    return (await run(this.#pool, storePaymentEvent, values)).length === 1;
+  }
+
+  /** Takes up to `limit` events that are due; nobody else gets them for half a minute. */
+  async claim(limit: number): Promise<WaitingEvent[]> {
+    const rows = await run<InboxRow>(this.#pool, claimPaymentEvents, [this.#provider, limit]);
+    return rows.map((row) => ({
+      id: row.event_id,
+      type: row.type,
+      subject: row.subject,
+      objectId: row.object_id,
+      receivedAt: row.received_at,
+    }));
+  }
+
+  async finish(eventId: string, problem: string | null): Promise<void> {
+    await run(this.#pool, finishPaymentEvent, [this.#provider, eventId, problem]);
+  }
+
+  async fail(eventId: string, problem: string): Promise<void> {
+    await run(this.#pool, failPaymentEvent, [this.#provider, eventId, problem]);
+  }
+}

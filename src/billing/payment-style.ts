@@ -1,0 +1,34 @@
+export const PAYMENT_STYLE = `
+:root { color-scheme: light dark; --ink: #16201c; --soft: #56635d; --line: #d5ddd8; --page: #eef2ef; --card: #ffffff;
+  --accent: #0b6b53; --on-accent: #ffffff; --warn: #fff3d6; --warn-ink: #5c4300; --bad: #fde8e8; --bad-ink: #8b1a1a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7ece9; --soft: #a3b0a9; --line: #33403a; --page: #0f1412;
+  --card: #18201d; --accent: #5cd3b0; --on-accent: #06231a; --warn: #3a2f10; --warn-ink: #ffe3a0; --bad: #401a1c;
+  --bad-ink: #ffc9c9; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; color: var(--ink); background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
+.banner { margin: 0; padding: .6rem 1rem; text-align: center; background: var(--warn); color: var(--warn-ink);
+  font-size: .9rem; }
+main { width: min(26rem, calc(100% - 2rem)); margin: clamp(1.5rem, 8vh, 5rem) auto; padding: 2rem; background: var(--card);
+  border: 1px solid var(--line); border-radius: 16px; box-shadow: 0 12px 40px rgb(0 0 0 / .06); }
+h1 { margin: 0; font-size: 1.1rem; font-weight: 600; color: var(--soft); }
+.amount { margin: .25rem 0 1.25rem; font-size: 2.4rem; font-weight: 700; letter-spacing: -.02em;
+  font-variant-numeric: tabular-nums; }
+.amount span { font-size: 1rem; font-weight: 500; color: var(--soft); letter-spacing: 0; }
+dl { margin: 0 0 1.25rem; }
+dl div { display: flex; justify-content: space-between; padding: .55rem 0; border-top: 1px solid var(--line); }
+dl .total { font-weight: 600; border-bottom: 1px solid var(--line); }
+dd { margin: 0; font-variant-numeric: tabular-nums; }
+fieldset { margin: 0 0 1.25rem; padding: 0; border: 0; }
+legend { padding: 0; margin-bottom: .4rem; font-size: .9rem; color: var(--soft); }
+label { display: block; padding: .75rem .9rem; border: 1px solid var(--line); border-radius: 10px; margin-bottom: .5rem;
+  cursor: pointer; }
+label:has(input:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+label small { color: var(--soft); }
+input { accent-color: var(--accent); margin: 0 .5rem 0 0; }
+button, .button { display: block; width: 100%; padding: .85rem 1rem; border: 0; border-radius: 10px; text-align: center;
+  background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-decoration: none;
+  cursor: pointer; }
+button:focus-visible, a:focus-visible, input:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
+.quiet { display: block; text-align: center; color: var(--soft); padding: .5rem; }
+.alert { padding: .75rem .9rem; border-radius: 10px; background: var(--bad); color: var(--bad-ink); }
+`;

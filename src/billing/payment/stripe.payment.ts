@@ -1,0 +1,168 @@
+import Stripe from 'stripe';
+import { AppError } from '../../lib/errors.ts';
+import { invariant } from '../../lib/invariant.ts';
+import { type NanoUsd, nanoUsd } from '../../lib/money.ts';
+import type {
+  CheckoutStatus,
+  HostedSession,
+  HostedSessionRequest,
+  PaymentEvent,
+  PaymentProvider,
+  PaymentReversal,
+  PaymentStatus,
+} from './payment.types.ts';
+
+export interface StripeOptions {
+  readonly secretKey: string;
+  /** At least 16 characters: with an empty one, anybody could sign events. */
+  readonly webhookSecret: string;
+  /** Another origin than Stripe's, for tests against a contract server. */
+  readonly baseUrl?: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const SIGNATURE_TOLERANCE_SECONDS = 300;
+const NANO_PER_CENT = 10_000_000n;
+const LISTED_MAX = 100;
+const STATUSES: readonly CheckoutStatus[] = ['open', 'complete', 'expired'];
+const PAYMENT_STATUSES: readonly PaymentStatus[] = ['unpaid', 'paid', 'no_payment_required'];
+
+/** Hosted checkout of Stripe. */
+export class StripePayment implements PaymentProvider {
+  readonly name = 'stripe';
+  readonly #stripe: Stripe;
+  readonly #webhookSecret: string;
+
+  constructor(options: StripeOptions) {
+    invariant(options.webhookSecret.length >= 16, 'the webhook secret of Stripe has at least 16 characters');
+    this.#webhookSecret = options.webhookSecret;
+    this.#stripe = new Stripe(options.secretKey, {
+      timeout: TIMEOUT_MS,
+      maxNetworkRetries: 2,
+      telemetry: false,
+      appInfo: { name: 'tollgate' },
+      ...(options.baseUrl !== undefined && origin(options.baseUrl)),
+    });
+  }
+
+  async createSession(request: HostedSessionRequest): Promise<{ providerSessionId: string; url: string }> {
+    const session = await this.#call(() =>
+      this.#stripe.checkout.sessions.create(
+        {
+          mode: 'payment',
+          client_reference_id: request.sessionId,
+          success_url: request.successUrl,
+          cancel_url: request.cancelUrl,
+          expires_at: Math.floor(request.expiresAt.getTime() / 1000),
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: 'usd',
+                unit_amount: toCents(request.amount),
+                product_data: { name: 'Prepaid credits' },
+              },
+            },
+          ],
+        },
+        { idempotencyKey: request.sessionId },
+      ),
+    );
+    return { providerSessionId: session.id, url: session.url ?? '' };
+  }
+
+  async fetchSession(providerSessionId: string): Promise<HostedSession> {
+    const session = await this.#call(() => this.#stripe.checkout.sessions.retrieve(providerSessionId));
+    return {
+      providerSessionId: session.id,
+      sessionId: session.client_reference_id,
+      url: session.url,
+      status: STATUSES.find((status) => status === session.status) ?? 'open',
+      paymentStatus: PAYMENT_STATUSES.find((status) => status === session.payment_status) ?? 'unpaid',
+      amount: fromCents(session.amount_total ?? 0),
+      currency: (session.currency ?? '').toUpperCase(),
+      paymentId: idOf(session.payment_intent),
+    };
+  }
+
+  async reversalsOf(paymentId: string): Promise<PaymentReversal[]> {
+    const query = { payment_intent: paymentId, limit: LISTED_MAX };
+    const refunds = await this.#call(() => this.#stripe.refunds.list(query));
+    const disputes = await this.#call(() => this.#stripe.disputes.list(query));
+    return [
+      ...refunds.data
+        .filter((refund) => refund.status === 'succeeded' || refund.status === 'pending')
+        .map(({ id, amount }) => reversal(id, 'refund', amount, false)),
+      // warnings are inquiries: no money moves until they become disputes
+      ...disputes.data
+        .filter((dispute) => !dispute.status.startsWith('warning_'))
+        .map(({ id, amount, status }) => reversal(id, 'dispute', amount, status === 'won')),
+    ];
+  }
+
+  /** Checks an event's signature on its raw bytes. Throws AppError signature_invalid. */
+  verify(bytes: Buffer, signature: string | undefined): PaymentEvent {
+    try {
+      const event = this.#stripe.webhooks.constructEvent(
+        bytes,
+        signature ?? '',
+        this.#webhookSecret,
+        SIGNATURE_TOLERANCE_SECONDS,
+      );
+      return toEvent(event);
+    } catch (cause) {
+      throw new AppError('signature_invalid', 'The signature of this event is not valid.', {
+        status: 400,
+        cause,
+      });
+    }
+  }
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      throw new AppError('provider_error', 'The payment provider could not be reached.', { cause });
+    }
+  }
+}
+
+function toEvent(event: Stripe.Event): PaymentEvent {
+  const object = event.data.object as { id?: string; payment_intent?: string | { id: string } | null };
+  if (event.type.startsWith('checkout.session.')) {
+    return { id: event.id, type: event.type, subject: 'session', objectId: object.id ?? null };
+  }
+  if (/^(charge\.refunded|charge\.dispute\.|refund\.|charge\.refund\.)/.test(event.type)) {
+    const objectId = idOf(object.payment_intent ?? null);
+    return { id: event.id, type: event.type, subject: 'payment', objectId };
+  }
+  return { id: event.id, type: event.type, subject: 'other', objectId: null };
+}
+
+function reversal(
+  id: string,
+  kind: PaymentReversal['kind'],
+  cents: number,
+  isReinstated: boolean,
+): PaymentReversal {
+  return { id, kind, amount: fromCents(cents), isReinstated };
+}
+
+function idOf(reference: string | { id: string } | null): string | null {
+  return typeof reference === 'string' ? reference : (reference?.id ?? null);
+}
+
+function toCents(amount: NanoUsd): number {
+  invariant(amount % NANO_PER_CENT === 0n, 'a payment is made of whole cents');
+  return Number(amount / NANO_PER_CENT);
+}
+
+function fromCents(cents: number): NanoUsd {
+  return nanoUsd(BigInt(cents) * NANO_PER_CENT);
+}
+
+function origin(baseUrl: string): { host: string; port: string; protocol: 'http' | 'https' } {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const isPlain = protocol === 'http:';
+  return { host: hostname, port: port || (isPlain ? '80' : '443'), protocol: isPlain ? 'http' : 'https' };
+}

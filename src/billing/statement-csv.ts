@@ -1,0 +1,47 @@
+import { CURRENCY } from '../http/wire-shapes.ts';
+import { presentTransaction } from './transactions.presenter.ts';
+import type { EntryRow } from './transactions.read-model.ts';
+
+const COLUMNS = [
+  'date',
+  'transaction_id',
+  'type',
+  'description',
+  'amount',
+  'balance_after',
+  'currency',
+  'generation_id',
+  'checkout_session_id',
+];
+
+/** A statement as CSV (RFC 4180): every movement on a line, oldest first, the running balance beside it. */
+export async function* statementCsv(
+  lines: AsyncIterable<EntryRow>,
+  accountId: string,
+): AsyncGenerator<string> {
+  yield csvLine(COLUMNS);
+  for await (const row of lines) {
+    const entry = presentTransaction(row, accountId);
+    yield csvLine([
+      entry.created_at,
+      entry.id,
+      entry.type,
+      inert(entry.description),
+      entry.amount.value,
+      entry.balance_after.value,
+      CURRENCY,
+      entry.related_generation_id ?? '',
+      entry.related_checkout_session_id ?? '',
+    ]);
+  }
+}
+
+function csvLine(fields: readonly string[]): string {
+  const quoted = fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field));
+  return `${quoted.join(',')}\r\n`;
+}
+
+/** Free text that a spreadsheet would take for a formula gets an apostrophe. */
+function inert(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}

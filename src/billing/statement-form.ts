@@ -1,0 +1,21 @@
+export type StatementForm = 'json' | 'pdf' | 'csv';
+
+const SUFFIX = /^(.+)\.(pdf|csv)$/;
+
+/** Which form of a statement is asked for: by the id's suffix, else by the first form that `Accept` names, else JSON. */
+export function statementForm(text: string, accept: string | undefined): { id: string; form: StatementForm } {
+  const [, id, suffix] = SUFFIX.exec(text) ?? [];
+  if (id !== undefined && suffix !== undefined) {
+    return { id, form: suffix as StatementForm };
+  }
+  for (const part of (accept ?? '').toLowerCase().split(',')) {
+    const type = part.split(';', 1)[0]?.trim();
+    if (type === 'application/json') {
+      break;
+    }
+    if (type === 'application/pdf' || type === 'text/csv') {
+      return { id: text, form: type === 'text/csv' ? 'csv' : 'pdf' };
+    }
+  }
+  return { id: text, form: 'json' };
+}

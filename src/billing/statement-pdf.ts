@@ -1,0 +1,175 @@
+import PDFDocument from 'pdfkit';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { InvoiceJson } from './invoices.schema.ts';
+import { MARGIN, PAGE_HEIGHT, PAGE_WIDTH, type Palette, palette, winAnsi } from './statement-page.ts';
+import { presentTransaction } from './transactions.presenter.ts';
+import type { EntryRow } from './transactions.read-model.ts';
+
+export interface StatementDocument {
+  readonly accountId: string;
+  readonly accountName: string;
+  /** Base of links to generations, without a trailing slash. */
+  readonly publicUrl: string;
+  readonly invoice: InvoiceJson;
+  readonly lines: AsyncIterable<EntryRow>;
+}
+
+/** Above this many charges a statement on paper helps nobody: their days are summed, and the CSV has each. */
+const CHARGES_LISTED_MAX = 500;
+
+type Pdf = PDFKit.PDFDocument;
+
+/** A statement as PDF: the totals first, then every movement with its running balance. */
+export async function statementPdf(statement: StatementDocument): Promise<Buffer> {
+  const pdf = new PDFDocument({
+    size: 'A4',
+    margin: MARGIN,
+    bufferPages: true,
+    info: { Title: 'Statement' },
+  });
+  const chunks: Buffer[] = [];
+  const finished = new Promise<void>((resolve, reject) => {
+    pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
+    pdf.on('end', resolve);
+    pdf.on('error', reject);
+  });
+  drawHeading(pdf, statement);
+  drawTotals(pdf, statement.invoice);
+  await drawMovements(pdf, statement);
+  drawFooters(pdf, statement);
+  pdf.end();
+  await finished;
+  return Buffer.concat(chunks);
+}
+
+function drawHeading(pdf: Pdf, { invoice, accountName }: StatementDocument): void {
+  pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text('Statement', MARGIN, MARGIN);
+  const state = invoice.status === 'draft' ? 'draft of a running period, not final' : invoice.status;
+  const facts: [string, string][] = [
+    ['Account', accountName],
+    ['Statement', invoice.id],
+    ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)}, both included`],
+    ['Status', state],
+    ['Currency', invoice.currency],
+  ];
+  let y = MARGIN + 40;
+  for (const [label, value] of facts) {
+    pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
+    pdf
+      .fillColor(palette.ink)
+      .text(winAnsi(value), MARGIN + 90, y, { width: 380, height: 12, ellipsis: true });
+    y += 15;
+  }
+  pdf.y = y + 12;
+}
+
+function drawTotals(pdf: Pdf, invoice: InvoiceJson): void {
+  const rows: [string, string, boolean][] = [
+    ['Opening balance', invoice.opening_balance, true],
+    ['Credits purchased', invoice.credit_purchase_total, false],
+    ['Usage', negated(invoice.usage_charge_total), false],
+    ['Refunds', invoice.refund_total, false],
+    ['Adjustments', invoice.adjustment_total, false],
+    ['Closing balance', invoice.closing_balance, true],
+  ];
+  for (const [label, amount, isTotal] of rows) {
+    const { y } = pdf;
+    pdf
+      .font(isTotal ? 'Helvetica-Bold' : 'Helvetica')
+      .fontSize(10)
+      .fillColor(palette.ink);
+    pdf.text(label, MARGIN, y, { lineBreak: false });
+    pdf.text(amount, MARGIN + 200, y, { width: PAGE_WIDTH - 2 * MARGIN - 200, align: 'right' });
+    rule(pdf, y + 15, palette);
+    pdf.y = y + 20;
+  }
+  pdf.y += 18;
+}
+
+async function drawMovements(pdf: Pdf, statement: StatementDocument): Promise<void> {
+  drawTableHead(pdf);
+  let charges = 0;
+  let summed = 0n;
+  for await (const row of statement.lines) {
+    if (row.type === 'usage_charge') {
+      charges += 1;
+      if (charges > CHARGES_LISTED_MAX) {
+        summed += BigInt(row.amount);
+        continue;
+      }
+    }
+    drawMovement(pdf, row, statement);
+  }
+  if (charges > CHARGES_LISTED_MAX) {
+    const rest = charges - CHARGES_LISTED_MAX;
+    pdf.moveDown(0.8).font('Helvetica-Bold').fontSize(9).fillColor(palette.ink);
+    pdf.text(
+      `${rest} further charges, together ${formatUsd(nanoUsd(summed))}; each is in the CSV form.`,
+      MARGIN,
+    );
+  }
+}
+
+function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: StatementDocument): void {
+  if (pdf.y > PAGE_HEIGHT - MARGIN - 30) {
+    pdf.addPage();
+    drawTableHead(pdf);
+  }
+  const entry = presentTransaction(row, accountId);
+  const { y } = pdf;
+  const generation = entry.related_generation_id;
+  const text = generation ?? entry.related_checkout_session_id ?? entry.id;
+  const cell = { height: 10, ellipsis: true, lineBreak: false };
+  pdf.font('Helvetica').fontSize(7.5).fillColor(palette.ink);
+  pdf.text(entry.created_at.slice(0, 19).replace('T', ' '), MARGIN, y, { ...cell, width: 82 });
+  pdf.text(winAnsi(entry.description), MARGIN + 84, y, { ...cell, width: 120 });
+  pdf.fillColor(generation ? palette.link : palette.soft);
+  const link = generation ? { link: `${publicUrl}/api/v1/generation?id=${generation}` } : {};
+  pdf.text(text, MARGIN + 208, y, { ...cell, width: 150, ...link });
+  pdf
+    .fillColor(palette.ink)
+    .text(entry.amount.value, MARGIN + 360, y, { ...cell, width: 70, align: 'right' });
+  pdf.text(entry.balance_after.value, MARGIN + 432, y, { ...cell, width: 66, align: 'right' });
+  pdf.y = y + 12;
+}
+
+function drawTableHead(pdf: Pdf): void {
+  const { y } = pdf;
+  pdf.font('Helvetica-Bold').fontSize(7.5).fillColor(palette.soft);
+  pdf.text('Time (UTC)', MARGIN, y, { lineBreak: false });
+  pdf.text('Description', MARGIN + 84, y, { lineBreak: false });
+  pdf.text('Reference', MARGIN + 208, y, { lineBreak: false });
+  pdf.text('Amount', MARGIN + 360, y, { width: 70, align: 'right', lineBreak: false });
+  pdf.text('Balance', MARGIN + 432, y, { width: 66, align: 'right', lineBreak: false });
+  rule(pdf, y + 11, palette);
+  pdf.y = y + 16;
+}
+
+function drawFooters(pdf: Pdf, { invoice }: StatementDocument): void {
+  const { count } = pdf.bufferedPageRange();
+  for (let page = 0; page < count; page += 1) {
+    pdf.switchToPage(page);
+    // below the margin a text would open another page
+    pdf.page.margins.bottom = 0;
+    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
+    const text = `${invoice.id} · page ${page + 1} of ${count}`;
+    pdf.text(text, MARGIN, PAGE_HEIGHT - MARGIN + 14, { width: PAGE_WIDTH - 2 * MARGIN, align: 'center' });
+  }
+}
+
+function rule(pdf: Pdf, y: number, colors: Palette): void {
+  pdf
+    .moveTo(MARGIN, y)
+    .lineTo(PAGE_WIDTH - MARGIN, y)
+    .lineWidth(0.5)
+    .strokeColor(colors.line)
+    .stroke();
+}
+
+function lastDay(periodEnd: string): string {
+  return new Date(new Date(periodEnd).getTime() - 1).toISOString().slice(0, 10);
+}
+
+function negated(amount: string): string {
+  return /^0\.0+$/.test(amount) ? amount : `-${amount}`;
+}

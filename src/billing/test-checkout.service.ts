@@ -1,0 +1,33 @@
+import { AppError } from '../lib/errors.ts';
+import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
+import type { CheckoutService } from './checkout.service.ts';
+import type { CheckoutStore } from './checkout.store.ts';
+
+/** The buttons of the test provider's payment page. */
+export class TestCheckoutService {
+  readonly #checkout: CheckoutService;
+  readonly #store: CheckoutStore;
+
+  constructor(checkout: CheckoutService, store: CheckoutStore) {
+    this.#checkout = checkout;
+    this.#store = store;
+  }
+
+  /** A session of the test provider. Throws AppError checkout_session_not_found for any other. */
+  async find(id: string): Promise<CheckoutSessionRow> {
+    const row = await this.#checkout.open(id);
+    if (row.provider !== 'test') {
+      throw new AppError('checkout_session_not_found', 'There is no such checkout session.');
+    }
+    return row;
+  }
+
+  /** Pays an open session; a session that is paid already stays as it is. Returns it as it is then. */
+  async pay(id: string): Promise<CheckoutSessionRow> {
+    const row = await this.find(id);
+    if (row.status === 'open') {
+      await this.#store.credit(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
+    }
+    return this.find(id);
+  }
+}

@@ -1,0 +1,44 @@
+import { CURRENCY } from '../http/wire-shapes.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import { invoiceId } from './invoice-id.ts';
+import { type TransactionType, transactionId } from './transaction-id.ts';
+import type { EntryRow } from './transactions.read-model.ts';
+import type { TransactionJson } from './transactions.schema.ts';
+
+const DESCRIPTIONS: Readonly<Record<TransactionType, string>> = {
+  credit_purchase: 'Purchase of credits',
+  usage_charge: 'Usage',
+  refund: 'Refund',
+  adjustment: 'Adjustment',
+};
+
+export function presentTransaction(row: EntryRow, accountId: string): TransactionJson {
+  const money = (amount: string) => ({ value: formatUsd(nanoUsd(amount)), currency: CURRENCY }) as const;
+  return {
+    id: transactionId(row),
+    type: row.type,
+    amount: money(row.amount),
+    balance_after: money(row.balance_after),
+    // what is not final is no entry of the ledger
+    status: 'settled',
+    created_at: row.at.toISOString(),
+    description: row.description ?? DESCRIPTIONS[row.type],
+    related_generation_id: relatedGeneration(row),
+    related_checkout_session_id: relatedCheckout(row),
+    invoice_id: invoiceId(accountId, row.at),
+  };
+}
+
+function relatedGeneration(row: EntryRow): string | null {
+  const uuid = row.type === 'usage_charge' ? row.reference : row.contra === 'revenue' ? row.reverses : null;
+  return uuid === null ? null : publicId('generation', uuid);
+}
+
+/** Purchases, money taken back for one, and debts repaid out of one. */
+function relatedCheckout(row: EntryRow): string | null {
+  if (row.contra !== 'cash_clearing') {
+    return null;
+  }
+  return publicId('checkoutSession', row.reverses ?? row.reference);
+}

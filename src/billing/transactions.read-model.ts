@@ -1,0 +1,59 @@
+import type { Sequelize } from 'sequelize';
+import { readRows } from '../store/report.ts';
+import {
+  transactionByReference,
+  transactionsPage,
+  transactionsPageByKey,
+  transactionsPageByType,
+} from '../store/sql/reports/transactions.ts';
+import type { EntryKey, TransactionType } from './transaction-id.ts';
+
+/** A ledger entry; amounts are nano-USD as decimal text. */
+export interface EntryRow {
+  readonly type: TransactionType;
+  readonly reference: string;
+  readonly seq: string;
+  readonly amount: string;
+  readonly balance_after: string;
+  readonly contra: 'cash_clearing' | 'revenue' | 'write_off' | 'operator';
+  readonly reverses: string | null;
+  readonly description: string | null;
+  readonly at: Date;
+  /** `at` with microseconds: what a position is made of. */
+  readonly at_text: string;
+}
+
+export interface EntryFilter {
+  readonly accountId: string;
+  readonly from: Date | null;
+  readonly before: Date | null;
+  readonly type: TransactionType | null;
+  readonly apiKeyId: string | null;
+  readonly limit: number;
+  /** Time with microseconds and seq of the last row of the page before. */
+  readonly after: readonly string[] | undefined;
+}
+
+export class TransactionsReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  /** Newest first. */
+  list(filter: EntryFilter): Promise<EntryRow[]> {
+    const { accountId, from, before, type, apiKeyId, limit, after } = filter;
+    const values = [accountId, from, before, after?.[0] ?? null, after?.[1] ?? null, limit];
+    if (apiKeyId !== null) {
+      return readRows<EntryRow>(this.#sequelize, transactionsPageByKey, [...values, apiKeyId, type]);
+    }
+    const statement = type === null ? transactionsPage : transactionsPageByType[type];
+    return readRows<EntryRow>(this.#sequelize, statement ?? transactionsPage, values);
+  }
+
+  async find(accountId: string, key: EntryKey): Promise<EntryRow | undefined> {
+    const values = [accountId, key.reference, key.type];
+    return (await readRows<EntryRow>(this.#sequelize, transactionByReference, values))[0];
+  }
+}

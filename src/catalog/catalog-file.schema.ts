@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { providerSettingsSchema } from '../providers/provider-settings.ts';
+import { MODEL_ENDPOINTS } from './catalog.types.ts';
+import { PRICE_NAMES, type PriceName, parsePrice } from './pricing.ts';
+
+const price = z
+  .string({ message: 'must be a quoted decimal of USD, e.g. "0.0000006"' })
+  .transform((text, context) => {
+    const parsed = parsePrice(text);
+    if (parsed === undefined) {
+      context.addIssue({ code: 'custom', message: 'must be a plain decimal of USD with up to 12 decimals' });
+      return z.NEVER;
+    }
+    return parsed;
+  });
+
+/** All eight members, zero where the file says nothing. */
+const pricing = z.strictObject(
+  Object.fromEntries(PRICE_NAMES.map((name) => [name, price.default(0n)])) as Record<
+    PriceName,
+    z.ZodDefault<typeof price>
+  >,
+);
+
+const route = z.union(
+  [
+    z.strictObject({ provider: z.string(), model: z.string().min(1), pricing: pricing.optional() }),
+    z.strictObject({ engine: z.string(), model: z.string().min(1).default('default') }),
+  ],
+  { error: 'must be { provider, model } or { engine, model }' },
+);
+
+const model = z.strictObject({
+  id: z
+    .string()
+    .max(128)
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/,
+      'must be a name like acme/small',
+    ),
+  name: z.string().min(1).max(200).optional(),
+  description: z.string().max(2000).default(''),
+  categories: z.array(z.string().min(1).max(50)).max(20).default([]),
+  endpoints: z.array(z.enum(MODEL_ENDPOINTS)).min(1),
+  context_length: z.int().min(1).max(100_000_000).optional(),
+  max_output_tokens: z.int().min(1).max(100_000_000).optional(),
+  image_tokens: z.int().min(1).max(1_000_000).optional(),
+  input_modalities: z
+    .array(z.enum(['text', 'image', 'file', 'audio', 'video']))
+    .min(1)
+    .default(['text']),
+  tokenizer: z.string().max(50).default('Other'),
+  supported_parameters: z.array(z.string()).max(50).optional(),
+  pricing: pricing.prefault({}),
+  routes: z.array(route).min(1),
+});
+
+const engine = z.looseObject({ id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/), kind: z.string().min(1) });
+
+const limits = z
+  .strictObject({
+    requests_per_minute: z.int().min(1).max(10_000_000).default(600),
+    tokens_per_minute: z.int().min(1).max(10_000_000_000).default(1_000_000),
+    concurrency: z.int().min(1).max(100_000).default(50),
+  })
+  .prefault({});
+
+const path = z.string().regex(/^\/[A-Za-z0-9._~/-]*$/, 'must be a path');
+const header = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
+  .transform((name) => name.toLowerCase());
+
+const aliases = z
+  .strictObject({
+    paths: z.record(path, path).default({}),
+    headers: z.record(header, header).default({}),
+  })
+  .prefault({});
+
+/** tollgate.yaml, after interpolation. */
+export const catalogFile = z.strictObject({
+  providers: z.array(providerSettingsSchema).default([]),
+  models: z.array(model).min(1),
+  engines: z.array(engine).default([]),
+  limits,
+  aliases,
+});
+
+export type CatalogFile = z.output<typeof catalogFile>;
+export type ModelEntry = CatalogFile['models'][number];

@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createLogger } from '../lib/logger.ts';
+import { CatalogSource } from './catalog-source.ts';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+const text = (price: string) => `
+providers: [{ id: b, protocol: builtin }]
+models: [{ id: m, endpoints: [chat], context_length: 9, max_output_tokens: 9, pricing: { prompt: "${price}" },
+  routes: [{ provider: b, model: x }] }]`;
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
+  file = join(folder, 'tollgate.yaml');
+  await writeFile(file, text('1'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const open = (prepare: () => Promise<void> = async () => undefined) =>
+  CatalogSource.open({ file, variables: {}, prepare, log });
+const price = (source: CatalogSource) => source.current.models.get('m')?.pricing.prompt;
+
+test('a changed file comes into force and listeners hear of it', async () => {
+  const source = await open();
+  const heard: number[] = [];
+  source.onChange((catalog) => heard.push(catalog.models.size));
+  await writeFile(file, text('2'));
+  expect(await source.reload()).toBe(true);
+  expect(price(source)).toBe(2_000_000_000_000n);
+  expect(heard).toEqual([1]);
+  expect(await source.reload()).toBe(false);
+});
+
+test('a mistake keeps the old catalog in force', async () => {
+  const source = await open();
+  await writeFile(file, text('cheap'));
+  expect(await source.reload()).toBe(false);
+  await rm(file);
+  expect(await source.reload()).toBe(false);
+  expect(price(source)).toBe(1_000_000_000_000n);
+});
+
+test('a catalog whose prices could not be stored does not come into force, and is tried again', async () => {
+  let works = true;
+  const source = await open(async () => {
+    if (!works) {
+      throw new Error('database away');
+    }
+  });
+  works = false;
+  await writeFile(file, text('2'));
+  expect(await source.reload()).toBe(false);
+  expect(price(source)).toBe(1_000_000_000_000n);
+  works = true;
+  expect(await source.reload()).toBe(true);
+});
+
+test('the file is watched', async () => {
+  const source = await open();
+  const changed = new Promise<void>((resolve) => source.onChange(() => resolve()));
+  source.watch();
+  await writeFile(file, text('3'));
+  await changed;
+  source.close();
+  expect(price(source)).toBe(3_000_000_000_000n);
+});
+
+test('a missing file is one clear line', async () => {
+  await rm(file);
+  await expect(open()).rejects.toThrow(`${file}: cannot be read (ENOENT)`);
+});

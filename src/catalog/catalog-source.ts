@@ -1,0 +1,101 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Logger } from '../lib/logger.ts';
+import type { Catalog } from './catalog.types.ts';
+import { CatalogError } from './catalog-error.ts';
+import { parseCatalog } from './parse-catalog.ts';
+
+const WATCH_INTERVAL_MS = 1_000;
+
+export interface CatalogSourceOptions {
+  /** Path of tollgate.yaml. */
+  readonly file: string;
+  /** What `${NAME}` in the file refers to. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Runs before a catalog comes into force; when it rejects, the catalog does not. */
+  readonly prepare: (catalog: Catalog) => Promise<void>;
+  readonly log: Logger;
+}
+
+/** The catalog in force, reloaded when the file changes. A catalog with a mistake never replaces a good one. */
+export class CatalogSource {
+  readonly #options: CatalogSourceOptions;
+  readonly #listeners: ((catalog: Catalog) => void)[] = [];
+  #current: Catalog;
+  #text: string;
+  #reloading: Promise<boolean> = Promise.resolve(false);
+
+  private constructor(options: CatalogSourceOptions, text: string, catalog: Catalog) {
+    this.#options = options;
+    this.#text = text;
+    this.#current = catalog;
+  }
+
+  /** Reads the file for the first time. Throws CatalogError, and whatever `prepare` throws. */
+  static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
+    const text = await read(options.file);
+    const catalog = parseCatalog(text, options.file, options.variables);
+    await options.prepare(catalog);
+    return new CatalogSource(options, text, catalog);
+  }
+
+  get current(): Catalog {
+    return this.#current;
+  }
+
+  /** Hears of every catalog that comes into force later. */
+  onChange(listener: (catalog: Catalog) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Looks at the file every second (by polling: editors and orchestrators replace files rather than write them). */
+  watch(): void {
+    watchFile(
+      this.#options.file,
+      { interval: WATCH_INTERVAL_MS, persistent: false },
+      () => void this.reload(),
+    );
+  }
+
+  /** Reads the file again, one reload after the other. Resolves to whether another catalog is in force; never rejects. */
+  reload(): Promise<boolean> {
+    this.#reloading = this.#reloading.then(() => this.#load());
+    return this.#reloading;
+  }
+
+  close(): void {
+    unwatchFile(this.#options.file);
+  }
+
+  async #load(): Promise<boolean> {
+    const { file, variables, prepare, log } = this.#options;
+    try {
+      const text = await read(file);
+      if (text === this.#text) {
+        return false;
+      }
+      const catalog = parseCatalog(text, file, variables);
+      await prepare(catalog);
+      this.#text = text;
+      this.#current = catalog;
+      for (const listener of this.#listeners) {
+        listener(catalog);
+      }
+      log.info({ models: catalog.models.size }, 'catalog reloaded');
+      return true;
+    } catch (error) {
+      const reason = error instanceof CatalogError ? error.message : error;
+      log.error({ error: reason }, 'catalog not reloaded, the old one stays in force');
+      return false;
+    }
+  }
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new CatalogError(`${file}: cannot be read (${reason})`, { cause: error });
+  }
+}

@@ -1,0 +1,46 @@
+import type { ModelJson } from './catalog.schema.ts';
+import type { Model, ModelEndpoint } from './catalog.types.ts';
+import { formatPrice } from './pricing.ts';
+
+const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
+  chat: 'text',
+  messages: 'text',
+  video: 'video',
+  image: 'image',
+};
+
+export function presentModel(model: Model): ModelJson {
+  const outputs = [...new Set(model.endpoints.map((endpoint) => OUTPUT[endpoint]))];
+  const { pricing } = model;
+  return {
+    id: model.id,
+    name: model.name,
+    description: model.description,
+    context_length: model.contextLength,
+    architecture: {
+      modality: `${model.inputModalities.join('+')}->${outputs.join('+')}`,
+      input_modalities: [...model.inputModalities],
+      output_modalities: outputs,
+      tokenizer: model.tokenizer,
+      instruct_type: null,
+    },
+    top_provider: {
+      context_length: model.contextLength,
+      max_completion_tokens: model.maxOutputTokens === 0 ? null : model.maxOutputTokens,
+      is_moderated: false,
+    },
+    pricing: {
+      prompt: formatPrice(pricing.prompt),
+      completion: formatPrice(pricing.completion),
+      request: formatPrice(pricing.request),
+      image: formatPrice(pricing.image),
+      web_search: formatPrice(pricing.web_search),
+      internal_reasoning: formatPrice(pricing.internal_reasoning),
+      input_cache_read: formatPrice(pricing.input_cache_read),
+      input_cache_write: formatPrice(pricing.input_cache_write),
+    },
+    supported_parameters: [...model.supportedParameters],
+    endpoints: [...model.endpoints],
+    categories: [...model.categories],
+  };
+}

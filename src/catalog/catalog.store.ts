@@ -1,0 +1,24 @@
+import type pg from 'pg';
+import { savePriceVersions } from '../store/sql/catalog.ts';
+import { run } from '../store/statement.ts';
+import type { Model } from './catalog.types.ts';
+import { formatPrice, PRICE_NAMES } from './pricing.ts';
+
+/** Keeps every price that was ever in force, so that a charge of long ago can be explained. */
+export class CatalogStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Stores the prices of models; ones that are known already stay as they are. */
+  async savePrices(models: Iterable<Model>): Promise<void> {
+    const rows = [...models].map((model) => ({
+      id: model.priceVersion,
+      model: model.id,
+      pricing: Object.fromEntries(PRICE_NAMES.map((name) => [name, formatPrice(model.pricing[name])])),
+    }));
+    await run(this.#pool, savePriceVersions, [JSON.stringify(rows)]);
+  }
+}

@@ -1,0 +1,66 @@
+import type { RateLimits } from '../http/rate-policy.ts';
+import type { Aliases } from '../http/route-table.ts';
+import type { ProviderSettings } from '../providers/provider-settings.ts';
+import type { Pricing } from './pricing.ts';
+
+/** What a model can be called through. */
+export const MODEL_ENDPOINTS = ['chat', 'messages', 'video', 'image'] as const;
+export type ModelEndpoint = (typeof MODEL_ENDPOINTS)[number];
+
+/** One way to serve a text model; the order in the catalog is the order of fallback. */
+export interface ProviderRoute {
+  readonly provider: string;
+  /** The provider's own name of the model. */
+  readonly model: string;
+  /** What the provider bills us; undefined when the operator did not say. */
+  readonly pricing: Pricing | undefined;
+}
+
+/** What makes the pictures of an image or video model. */
+export interface EngineRoute {
+  readonly engine: string;
+  /** The engine's own name of the model. */
+  readonly model: string;
+}
+
+/** A model that is for sale. */
+export interface Model {
+  /** Public id, e.g. `acme/small`. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly categories: readonly string[];
+  readonly endpoints: readonly ModelEndpoint[];
+  /** Input and output together, in tokens; 0 for models without a text answer. */
+  readonly contextLength: number;
+  /** The most tokens of one answer; 0 for models without a text answer. */
+  readonly maxOutputTokens: number;
+  /** The most tokens that one image of the input can be; undefined: the usual bound. */
+  readonly imageTokens: number | undefined;
+  readonly inputModalities: readonly string[];
+  readonly tokenizer: string;
+  readonly supportedParameters: readonly string[];
+  readonly pricing: Pricing;
+  /** Id of these prices; a changed price is another id. */
+  readonly priceVersion: string;
+  /** Empty for image and video models. */
+  readonly routes: readonly ProviderRoute[];
+  /** Undefined for text models. */
+  readonly engine: EngineRoute | undefined;
+}
+
+/** An entry of `engines:`; what else it holds depends on the kind and is checked by the engine's own adapter. */
+export interface EngineSettings {
+  readonly id: string;
+  readonly kind: string;
+  readonly [setting: string]: unknown;
+}
+
+/** One consistent reading of tollgate.yaml. Never changed: a reload makes another one. */
+export interface Catalog {
+  readonly models: ReadonlyMap<string, Model>;
+  readonly providers: readonly ProviderSettings[];
+  readonly engines: readonly EngineSettings[];
+  readonly limits: RateLimits;
+  readonly aliases: Aliases;
+}

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parseCatalog } from './parse-catalog.ts';
+import { formatPrice } from './pricing.ts';
+
+const VALID = `
+providers: [{ id: p, protocol: openai, base_url: https://example.test/v1, api_key: "\${KEY}" }]
+models:
+  - id: acme/small
+    endpoints: [chat, messages]
+    context_length: 100
+    max_output_tokens: 10
+    pricing: { prompt: "0.00000015" }
+    routes: [{ provider: p, model: small }]
+  - { id: picture, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: e, model: m }] }
+engines: [{ id: e, kind: builtin, slots: 2 }]
+limits: { requests_per_minute: 5 }
+aliases: { headers: { Anthropic-Version: vendorx-version } }
+`;
+
+const parse = (text: string, variables: Record<string, string> = { KEY: 'k' }) =>
+  parseCatalog(text, 'tollgate.yaml', variables);
+
+test('a full file', () => {
+  const catalog = parse(VALID);
+  const model = catalog.models.get('acme/small');
+  expect(model).toMatchObject({
+    name: 'acme/small',
+    contextLength: 100,
+    maxOutputTokens: 10,
+    engine: undefined,
+  });
+  expect(formatPrice(model?.pricing.prompt ?? 0n)).toBe('0.00000015');
+  expect(model?.pricing.web_search).toBe(0n);
+  expect(catalog.models.get('picture')?.engine).toEqual({ engine: 'e', model: 'm' });
+  expect(catalog.engines[0]).toMatchObject({ id: 'e', kind: 'builtin', slots: 2 });
+  expect(catalog.limits).toEqual({ requestsPerMinute: 5, tokensPerMinute: 1_000_000, concurrency: 50 });
+  expect(catalog.aliases.headers).toEqual({ 'anthropic-version': 'vendorx-version' });
+  expect(catalog.providers[0]).toMatchObject({ api_key: 'k' });
+});
+
+test('a value from the environment cannot change the structure of the file', () => {
+  const catalog = parse(VALID, { KEY: '"}\nmodels: []' });
+  expect(catalog.models.size).toBe(2);
+});
+
+test('the same prices have the same version, another price another one', () => {
+  const version = (text: string) => parse(text).models.get('acme/small')?.priceVersion;
+  expect(version(VALID)).toBe(version(VALID.replace('"0.00000015"', '"0.000000150"')));
+  expect(version(VALID)).not.toBe(version(VALID.replace('0.00000015', '0.00000016')));
+});
+
+test('the file that ships is valid with an empty environment', () => {
+  const text = readFileSync(new URL('../../tollgate.yaml', import.meta.url), 'utf8');
+  const catalog = parseCatalog(text, 'tollgate.yaml', {});
+  expect([...catalog.models.keys()]).toEqual(['tollgate/small', 'video-fast', 'image-turbo']);
+});
+
+describe('a mistake is one line that names file, path and reason', () => {
+  test('a variable that is not set', () => {
+    const message = 'tollgate.yaml: providers[0].api_key: the environment variable KEY is not set';
+    expect(() => parse(VALID, {})).toThrow(message);
+  });
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    ['broken YAML', () => 'models: [', /^tollgate\.yaml: line \d+: /],
+    ['an empty file', () => '', /^tollgate\.yaml: models: /],
+    [
+      'a price as a number',
+      (text) => text.replace('"0.00000015"', '0.00000015'),
+      /models\[0\]\.pricing\.prompt: must be a quoted decimal/,
+    ],
+    [
+      'a price with an exponent',
+      (text) => text.replace('"0.00000015"', '"1e-7"'),
+      /models\[0\]\.pricing\.prompt: must be a plain decimal/,
+    ],
+    [
+      'an unknown price',
+      (text) => text.replace('prompt:', 'promt:'),
+      /models\[0\]\.pricing\.promt: unknown member/,
+    ],
+    ['an unknown section', (text) => `${text}\nmodel: 1`, /: model: unknown member/],
+    [
+      'an unknown provider',
+      (text) => text.replace('provider: p', 'provider: q'),
+      /models\[0\]\.routes\[0\]\.provider: must name one of providers/,
+    ],
+    [
+      'an unknown engine',
+      (text) => text.replace('engine: e', 'engine: q'),
+      /models\[1\]\.routes\[0\]\.engine: must name one of engines/,
+    ],
+    [
+      'a model twice',
+      (text) => text.replace('id: picture', 'id: acme/small'),
+      /models\[1\]\.id: "acme\/small" stands twice/,
+    ],
+    [
+      'a text model without its length',
+      (text) => text.replace('context_length: 100', ''),
+      /models\[0\]\.context_length: is required/,
+    ],
+    [
+      'output above context',
+      (text) => text.replace('max_output_tokens: 10', 'max_output_tokens: 101'),
+      /models\[0\]\.max_output_tokens: is larger/,
+    ],
+    [
+      'chat and image in one',
+      (text) => text.replace('[chat, messages]', '[chat, image]'),
+      /models\[0\]\.endpoints: /,
+    ],
+    ['a route of no kind', (text) => text.replace('provider: p, ', ''), /models\[0\]\.routes\[0\]/],
+    [
+      'a limit of zero',
+      (text) => text.replace('requests_per_minute: 5', 'requests_per_minute: 0'),
+      /limits\.requests_per_minute: /,
+    ],
+    [
+      'an unknown protocol',
+      (text) => text.replace('protocol: openai', 'protocol: smtp'),
+      /providers\[0\]\.protocol: /,
+    ],
+    [
+      'an alias bomb',
+      () =>
+        `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nmodels: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]`,
+      /^tollgate\.yaml: /,
+    ],
+  ])('%s', (_, change, message) => {
+    let thrown: Error | undefined;
+    try {
+      parse(change(VALID));
+    } catch (error) {
+      thrown = error as Error;
+    }
+    expect(thrown?.message).toMatch(message);
+    expect(thrown?.message).not.toContain('\n');
+  });
+});

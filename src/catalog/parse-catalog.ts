@@ -1,0 +1,77 @@
+import { parseDocument } from 'yaml';
+import { FieldError } from '../http/field-error.ts';
+import { validate } from '../http/validate.ts';
+import { AppError } from '../lib/errors.ts';
+import { buildModel } from './build-model.ts';
+import type { Catalog, Model } from './catalog.types.ts';
+import { CatalogError } from './catalog-error.ts';
+import { type CatalogFile, catalogFile } from './catalog-file.schema.ts';
+import { interpolate } from './interpolate.ts';
+
+/**
+ * Reads the text of a tollgate.yaml. `variables` is what `${NAME}` refers to. Throws CatalogError with one line naming
+ * the file, the path inside it and what is wrong.
+ */
+export function parseCatalog(
+  text: string,
+  fileName: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): Catalog {
+  try {
+    return toCatalog(validate(catalogFile, interpolate(parseYaml(text), variables), 'body'));
+  } catch (error) {
+    if (error instanceof CatalogError || error instanceof AppError) {
+      const message = error instanceof FieldError ? error.message : error.message.replace(/^body: /, '');
+      throw new CatalogError(`${fileName}: ${message}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function parseYaml(text: string): unknown {
+  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
+  const [error] = document.errors;
+  if (error) {
+    throw new CatalogError(`line ${error.linePos?.[0].line ?? '?'}: ${error.message.split('\n')[0]}`);
+  }
+  try {
+    // anchors are expanded at most this often: a small file must not become a huge object
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    return value ?? {};
+  } catch (cause) {
+    throw new CatalogError('too many aliases', { cause });
+  }
+}
+
+function toCatalog(file: CatalogFile): Catalog {
+  requireUnique('providers', file.providers);
+  requireUnique('engines', file.engines);
+  requireUnique('models', file.models);
+  const providers = new Set(file.providers.map((entry) => entry.id));
+  const engines = new Set(file.engines.map((entry) => entry.id));
+  const models = new Map<string, Model>();
+  for (const [index, entry] of file.models.entries()) {
+    models.set(entry.id, buildModel(entry, `models[${index}]`, { providers, engines }));
+  }
+  return {
+    models,
+    providers: file.providers,
+    engines: file.engines,
+    limits: {
+      requestsPerMinute: file.limits.requests_per_minute,
+      tokensPerMinute: file.limits.tokens_per_minute,
+      concurrency: file.limits.concurrency,
+    },
+    aliases: file.aliases,
+  };
+}
+
+function requireUnique(section: string, entries: readonly { readonly id: string }[]): void {
+  const seen = new Set<string>();
+  for (const [index, { id }] of entries.entries()) {
+    if (seen.has(id)) {
+      throw new CatalogError(`${section}[${index}].id: "${id}" stands twice`);
+    }
+    seen.add(id);
+  }
+}

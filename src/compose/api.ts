@@ -1,0 +1,186 @@
+import type { Express } from 'express';
+import type { Redis } from 'ioredis';
+import { createCancelPublisher } from '../../queues/cancel-channel.ts';
+import { createProducerConnection } from '../../queues/connection.ts';
+import type { AccountRoutesServices } from '../account-surface.ts';
+import { createApp } from '../app.ts';
+import { CreditsReadModel } from '../credits/credits.read-model.ts';
+import { GenerationsReadModel } from '../generations/generations.read-model.ts';
+import { GenerationsService } from '../generations/generations.service.ts';
+import { createAnswerCipher } from '../http/answer-cipher.ts';
+import { Authenticator } from '../http/authenticator.ts';
+import { FallbackRateStore } from '../http/fallback-rate-store.ts';
+import { createHttpMetrics } from '../http/http-metrics.ts';
+import { IdempotencyStore } from '../http/idempotency.store.ts';
+import { Idempotency } from '../http/idempotency.ts';
+import type { Kernel } from '../http/kernel.ts';
+import { KeyCache } from '../http/key-cache.ts';
+import { MemoryRateStore } from '../http/memory-rate-store.ts';
+import { RateLimiter } from '../http/rate-limiter.ts';
+import { RedisRateStore } from '../http/redis-rate-store.ts';
+import type { Route } from '../http/route.ts';
+import { KeysService } from '../keys/keys.service.ts';
+import { KeysStore } from '../keys/keys.store.ts';
+import { LastUsedService } from '../keys/last-used.service.ts';
+import { secretHash } from '../keys/secret.ts';
+import { AccountsReadModel } from '../operators/accounts.read-model.ts';
+import { AccountsService } from '../operators/accounts.service.ts';
+import { AuditStore } from '../operators/audit.store.ts';
+import { CorrectionsService } from '../operators/corrections.service.ts';
+import type { OperatorServices } from '../operators/operators.routes.ts';
+import { CancelTaskService } from '../tasks/cancel-task.service.ts';
+import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
+import { SubmitTaskService } from '../tasks/submit-task.service.ts';
+import { taskRoutes } from '../tasks/tasks.routes.ts';
+import { TasksService } from '../tasks/tasks.service.ts';
+import { composeEngines } from './engines.ts';
+import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import { composeInvocation, type InvocationParts } from './invocation.ts';
+import { composeReadiness } from './readiness.ts';
+import { composeTasks, type TaskParts } from './tasks.ts';
+
+/** Ms from submit after which a task fails, unrun or unfinished. */
+const TASK_DEADLINE_MS = { image: 3_600_000, video: 6 * 3_600_000 };
+
+export interface Api {
+  readonly app: Express;
+  /** Makes `/readyz` say no, so that a balancer sends nothing more. */
+  announceShutdown(): void;
+  /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
+  drain(deadlineMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Identity {
+  readonly keysStore: KeysStore;
+  readonly keyCache: KeyCache;
+  readonly lastUsed: LastUsedService;
+  readonly keys: KeysService;
+}
+
+/** Puts the API together on its foundation. */
+export async function composeApi(foundation: Foundation): Promise<Api> {
+  const { config, log, clock } = foundation;
+  const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
+  const rates = new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(clock), clock);
+  const identity = composeIdentity(foundation);
+  const kernel = composeKernel(
+    foundation,
+    identity,
+    new RateLimiter(rates, () => foundation.catalogSource.current.limits),
+  );
+  const invocation = composeInvocation(foundation);
+  const tasks = composeTasks(foundation);
+  const readiness = composeReadiness(foundation);
+  const engines = composeEngines(foundation, 1);
+  const app = createApp({
+    kernel,
+    paidRoutes: [...invocation.routes, ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable)],
+    account: composeAccount(foundation, identity),
+    operators: composeOperators(foundation, identity),
+    meta: {
+      readiness: readiness.check,
+      registry: foundation.registry,
+      authenticator: kernel.authenticator,
+      about: {
+        title: 'Tollgate',
+        version: '0.1.0',
+        description: 'Prepaid model gateway: hosted models sold against credits that cannot be overspent.',
+        contactUrl: config.publicUrl,
+      },
+    },
+    surroundings: { aliases: foundation.catalogSource.current.aliases, trustedProxies: 0, pages: [] },
+  });
+  return {
+    app,
+    announceShutdown: readiness.shutDown,
+    drain: (deadlineMs) => invocation.service.drain(deadlineMs),
+    close: () => closeApi({ invocation, tasks, identity, engines, rates, redis }),
+  };
+}
+
+function composeIdentity({ database, clock, log, movements }: Foundation): Identity {
+  const keysStore = new KeysStore(database.sequelize, database.money);
+  const keyCache = new KeyCache((hash) => keysStore.facts(hash), clock);
+  return {
+    keysStore,
+    keyCache,
+    lastUsed: new LastUsedService(keysStore, clock, log),
+    keys: new KeysService(keysStore, movements, keyCache),
+  };
+}
+
+function composeKernel(foundation: Foundation, identity: Identity, rateLimiter: RateLimiter): Kernel {
+  const { config, log, clock, database, registry } = foundation;
+  return {
+    authenticator: new Authenticator({
+      digest: secretHash,
+      keys: identity.keyCache,
+      clock,
+      operatorToken: config.adminToken,
+    }),
+    rateLimiter,
+    idempotency: new Idempotency(
+      new IdempotencyStore(database.money),
+      createAnswerCipher(config.secret),
+      log,
+    ),
+    metrics: createHttpMetrics(registry),
+    log,
+    onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
+  };
+}
+
+function composeTaskRoutes(
+  { ledger, catalog, storage }: Foundation,
+  tasks: TaskParts,
+  redis: Redis,
+  stoppablePools: readonly string[],
+): Route[] {
+  const submits = new SubmitTaskService(ledger, catalog, { deadlineMs: TASK_DEADLINE_MS });
+  const cancels = new CancelTaskService({
+    reads: tasks.reads,
+    sweeps: tasks.sweeps,
+    endings: tasks.endings,
+    publisher: createCancelPublisher(redis, REDIS_PREFIX),
+    stoppablePools,
+  });
+  const service = new TasksService(tasks.reads, tasks.retention, tasks.estimates, storage);
+  return [...taskRoutes(submits, tasks.results), ...nativeTaskRoutes(service, cancels)];
+}
+
+function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {
+  const { database, catalog, storage, signer, clock } = foundation;
+  return {
+    keys: identity.keys,
+    catalog,
+    credits: new CreditsReadModel(database.sequelize),
+    generations: new GenerationsService(new GenerationsReadModel(database.sequelize)),
+    media: { storage, signer, clock },
+  };
+}
+
+function composeOperators(foundation: Foundation, identity: Identity): OperatorServices {
+  const { database, movements, verifier } = foundation;
+  const readModel = new AccountsReadModel(database.sequelize);
+  const audit = new AuditStore(database.sequelize);
+  return {
+    accounts: new AccountsService(readModel, movements, identity.keys, audit),
+    corrections: new CorrectionsService(movements, readModel, audit),
+    verifier,
+  };
+}
+
+async function closeApi(parts: {
+  readonly invocation: InvocationParts;
+  readonly tasks: TaskParts;
+  readonly identity: Identity;
+  readonly engines: { close(): Promise<void> };
+  readonly rates: FallbackRateStore;
+  readonly redis: Redis;
+}): Promise<void> {
+  parts.tasks.waiter.close();
+  await Promise.all([parts.invocation.close(), parts.identity.lastUsed.close(), parts.engines.close()]);
+  parts.rates.close();
+  parts.redis.disconnect();
+}

@@ -1,0 +1,45 @@
+import { migrationNames } from '../../migrations/migrate.ts';
+import { missingMigrations } from '../store/sql/readiness.ts';
+import { run } from '../store/statement.ts';
+import type { Foundation } from './foundation.ts';
+
+const ANSWER_WITHIN_MS = 500;
+/** A settle lane this deep means the database does not keep up: new calls would only wait. */
+const SETTLE_DEPTH_MAX = 2_000;
+
+export interface Readiness {
+  check(): Promise<Readonly<Record<string, boolean>>>;
+  shutDown(): void;
+}
+
+/** Whether this process should get requests: database reachable, schema current, lanes moving, not on its way out. */
+export function composeReadiness({ database, ledger }: Foundation): Readiness {
+  let leaving = false;
+  const schema = async () => (await run(database.money, missingMigrations, [migrationNames()])).length === 0;
+  return {
+    check: async () => {
+      const current = await withinTime(schema());
+      return {
+        database: current !== undefined,
+        migrations: current === true,
+        lanes: ledger.depth.settle < SETTLE_DEPTH_MAX,
+        accepting: !leaving,
+      };
+    },
+    shutDown: () => {
+      leaving = true;
+    },
+  };
+}
+
+/** The answer, or undefined when it fails or takes longer than a readiness probe may. */
+function withinTime<T>(answer: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ANSWER_WITHIN_MS);
+    const settle = (value: T | undefined) => {
+      clearTimeout(timer);
+      resolve(value);
+    };
+    answer.then(settle, () => settle(undefined));
+  });
+}

@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { discoverGpus } from '../engines/gpu-slots.ts';
+import type { EngineRegistry } from '../engines/registry.ts';
+import { MonthClose } from '../ledger/month-close.ts';
+import { HoldReaper } from '../ledger/reaper.ts';
+import { postprocess } from '../media/postprocess.ts';
+import { GenerateService } from '../tasks/generate.service.ts';
+import { LeaseKeeper } from '../tasks/lease-keeper.ts';
+import { PostprocessService } from '../tasks/postprocess.service.ts';
+import { RetentionService } from '../tasks/retention.service.ts';
+import { SweepService } from '../tasks/sweep.service.ts';
+import { EVERY_TASK } from '../tasks/task-reads.store.ts';
+import { presentTaskResult } from '../tasks/task-result.presenter.ts';
+import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
+import { WebhookSender } from '../webhooks/webhook-sender.ts';
+import { composeEngines, composeFfmpeg } from './engines.ts';
+import type { Foundation } from './foundation.ts';
+import { composeTasks, type TaskParts } from './tasks.ts';
+
+const LEASES = { leaseMs: 15_000, heartbeatMs: 5_000 };
+/** Ms one run on an engine may take. */
+const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
+const TASK_DAYS = 30;
+const WEBHOOK_TIMEOUT_MS = 10_000;
+
+/** Everything a worker process runs, before it is told which queues to serve. */
+export async function composeWorker(foundation: Foundation) {
+  const { config, log } = foundation;
+  const tasks = composeTasks(foundation);
+  const engines = composeEngines(foundation, (await discoverGpus()).length);
+  const leases = new LeaseKeeper(tasks.claims, LEASES, log);
+  const sender = new WebhookSender({
+    allowPrivateTargets: config.webhookPrivateTargets,
+    timeoutMs: WEBHOOK_TIMEOUT_MS,
+  });
+  const workerName = `${hostname()}.${process.pid}`;
+  return {
+    workerName,
+    parts: {
+      services: {
+        ...composeRunners(foundation, tasks, { engines, leases, workerName }),
+        ...composeChores(foundation, tasks),
+        webhooks: new DeliverWebhookService({
+          deliveries: tasks.deliveries,
+          secrets: tasks.secrets,
+          sender,
+          buildPayload: async (taskId) => presentTaskResult(await tasks.results.read(taskId, EVERY_TASK)),
+          log,
+        }),
+      },
+      engines,
+      leases,
+      dispatch: tasks.dispatch,
+      deliveries: tasks.deliveries,
+      listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
+        new TaskSignalsStore(config.databaseUrl, onSignal, (error) => log.debug({ error }, 'not listening')),
+      log,
+    },
+    close: async () => {
+      tasks.waiter.close();
+      await Promise.all([sender.close(), engines.close()]);
+    },
+  };
+}
+
+function composeRunners(
+  { config, log, storage }: Foundation,
+  { claims, reads, endings }: TaskParts,
+  own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string },
+) {
+  const ffmpeg = composeFfmpeg(config);
+  const { engines, leases, workerName: worker } = own;
+  const workFolder = join(config.dataFolder, 'work');
+  return {
+    generate: new GenerateService(
+      { claims, leases, endings, engines, storage, log },
+      { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
+    ),
+    postprocess: new PostprocessService(
+      { claims, reads, leases, endings, storage, postprocess: (job) => postprocess(job, ffmpeg) },
+      { worker, workFolder, log },
+    ),
+  };
+}
+
+function composeChores(
+  { database, ledger, ledgerStore, verifier, storage, log }: Foundation,
+  tasks: TaskParts,
+) {
+  return {
+    sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
+    retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
+    reaper: new HoldReaper(ledgerStore, ledger, log),
+    months: new MonthClose(database.money, verifier, log),
+    verifier,
+  };
+}

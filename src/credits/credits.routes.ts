@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import { creditsJson, presentCredits } from './credits.presenter.ts';
+import type { CreditsReadModel } from './credits.read-model.ts';
+
+/** `/api/v1/credits`. */
+export function creditRoutes(credits: CreditsReadModel): Route[] {
+  return [
+    defineRoute({
+      method: 'get',
+      path: '/api/v1/credits',
+      operationId: 'getCredits',
+      summary: 'Get the credits of the account',
+      tag: 'Usage',
+      access: 'inference',
+      envelope: 'data',
+      response: { status: 200, schema: z.strictObject({ data: creditsJson, request_id: z.string() }) },
+      errors: [],
+      async handle({ principal }) {
+        return { body: { data: presentCredits(await credits.get(principal.accountId)) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import {
+  type Engine,
+  type EngineContext,
+  EngineError,
+  type EngineOutput,
+  type EngineRequest,
+  type EngineStatus,
+} from '../engine.types.ts';
+import type { FramePixels } from './render-job.ts';
+import { renderOnThread } from './render-thread.ts';
+
+/** What the engine needs to turn pixels into files; the media folder provides both. */
+export interface BuiltinEncoders {
+  /** Writes width × height × 3 bytes of sRGB as a PNG file. */
+  encodePng(pixels: FramePixels, width: number, height: number, path: string): Promise<void>;
+  /** Writes frames of width × height × 3 bytes of sRGB as an H.264 MP4 file. Even sides only. */
+  encodeFrames(
+    frames: AsyncIterable<FramePixels>,
+    path: string,
+    options: { width: number; height: number; framesPerSecond: number; signal: AbortSignal },
+  ): Promise<void>;
+}
+
+export interface BuiltinEngineOptions {
+  readonly id: string;
+  readonly encoders: BuiltinEncoders;
+  /** Frames of a video; the loop closes after them. */
+  readonly videoFrames?: number;
+  readonly framesPerSecond?: number;
+  /** Runs held at once, finished ones that nobody collected included. */
+  readonly runsMax?: number;
+}
+
+interface Run {
+  readonly path: string;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+  progress: number;
+  state: 'running' | 'succeeded' | 'failed' | 'canceled';
+  failure: EngineError | undefined;
+}
+
+const REFERENCE_PREFIX = 'builtin:';
+const VIDEO_FRAMES = 60;
+const FRAMES_PER_SECOND = 24;
+const RUNS_MAX = 32;
+const POLL_INTERVAL_MS = 200;
+const SIDE_MIN = 16;
+const SIDE_MAX = 4096;
+
+/**
+ * The engine that needs nothing: it draws generative art on this machine from prompt, seed and steps. It is no model and
+ * understands no language; it makes the whole asynchronous path real without a GPU, a key or a network. The same request
+ * gives the same bytes, so a lost run is simply drawn again.
+ */
+export class BuiltinEngine implements Engine {
+  readonly kind = 'builtin';
+  readonly capabilities = {
+    kinds: ['image', 'video'],
+    sizeMultiple: 1,
+    cancelQueued: true,
+    cancelRunning: true,
+    paid: false,
+  } as const;
+  readonly pollIntervalMs = POLL_INTERVAL_MS;
+  readonly id: string;
+  readonly #options: BuiltinEngineOptions;
+  readonly #runs = new Map<string, Run>();
+
+  constructor(options: BuiltinEngineOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  async submit(request: EngineRequest, context: EngineContext): Promise<string> {
+    checkRequest(request);
+    context.signal.throwIfAborted();
+    const reference = `${REFERENCE_PREFIX}${request.taskId}:${request.attempt}`;
+    if (this.#runs.has(reference)) {
+      return reference;
+    }
+    const full = this.#runs.size >= (this.#options.runsMax ?? RUNS_MAX);
+    if (full && !forgetOldestEnded(this.#runs)) {
+      throw new EngineError({ code: 'engine_busy', message: 'too many runs at once', retryable: true });
+    }
+    this.#runs.set(reference, startRun(this.#options, request, context));
+    return reference;
+  }
+
+  // A run lives in this process only: after a crash nobody else has it, and drawing it again gives the same bytes.
+  async recover(): Promise<null> {
+    return null;
+  }
+
+  async poll(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
+    const run = this.#runs.get(reference);
+    if (run === undefined) {
+      return { state: 'failed', failure: LOST };
+    }
+    context.onProgress(run.progress);
+    const status = { state: run.state, progress: run.progress };
+    return run.failure ? { ...status, failure: run.failure.failure } : status;
+  }
+
+  async collect(reference: string): Promise<EngineOutput[]> {
+    const run = this.#runs.get(reference);
+    if (run?.state !== 'succeeded') {
+      throw run?.failure ?? new EngineError(LOST);
+    }
+    this.#runs.delete(reference);
+    return [{ index: 0, path: run.path }];
+  }
+
+  async cancel(reference: string): Promise<'stopped'> {
+    const run = this.#runs.get(reference);
+    this.#runs.delete(reference);
+    run?.abort.abort();
+    await run?.done;
+    return 'stopped';
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#runs.keys()].map((reference) => this.cancel(reference)));
+  }
+}
+
+// A caller that died or gave up never collects; its ended runs make room for new ones.
+function forgetOldestEnded(runs: Map<string, Run>): boolean {
+  for (const [reference, run] of runs) {
+    if (run.state !== 'running') {
+      return runs.delete(reference);
+    }
+  }
+  return false;
+}
+
+const LOST = {
+  code: 'run_lost',
+  message: 'the run ended with the process that held it',
+  retryable: true,
+} as const;
+
+function checkRequest(request: EngineRequest): void {
+  const sides = [request.width, request.height];
+  const fits = sides.every((side) => Number.isInteger(side) && side >= SIDE_MIN && side <= SIDE_MAX);
+  const even = request.kind === 'image' || sides.every((side) => side % 2 === 0);
+  if (!fits || !even) {
+    const message = `the built-in engine cannot draw ${request.kind} of ${request.width}x${request.height}`;
+    throw new EngineError({ code: 'unsupported_size', message, retryable: false });
+  }
+}
+
+function outputPath(request: EngineRequest, context: EngineContext): string {
+  return join(context.folder, request.kind === 'image' ? 'output-0.png' : 'output-0.mp4');
+}
+
+function startRun(options: BuiltinEngineOptions, request: EngineRequest, context: EngineContext): Run {
+  const abort = new AbortController();
+  const signal = AbortSignal.any([abort.signal, context.signal]);
+  const onProgress = (fraction: number) => {
+    run.progress = Math.max(run.progress, fraction);
+    context.onProgress(run.progress);
+  };
+  const path = outputPath(request, context);
+  const run: Run = {
+    path,
+    abort,
+    progress: 0,
+    state: 'running',
+    failure: undefined,
+    done: draw(options, request, path, signal, onProgress).then(
+      () => {
+        run.state = 'succeeded';
+        onProgress(1);
+      },
+      (error: unknown) => {
+        run.state = signal.aborted ? 'canceled' : 'failed';
+        run.failure = signal.aborted ? undefined : toEngineError(error);
+      },
+    ),
+  };
+  return run;
+}
+
+async function draw(
+  options: BuiltinEngineOptions,
+  request: EngineRequest,
+  path: string,
+  signal: AbortSignal,
+  onProgress: (fraction: number) => void,
+): Promise<void> {
+  const { width, height, prompt, seed, steps } = request;
+  const frames = request.kind === 'image' ? 1 : (options.videoFrames ?? VIDEO_FRAMES);
+  // The last part belongs to the encoder, which ends after the renderer.
+  const rendered = renderOnThread({ width, height, frames, prompt, seed, steps }, signal, (fraction) =>
+    onProgress(fraction * 0.97),
+  );
+  if (request.kind === 'video') {
+    const framesPerSecond = options.framesPerSecond ?? FRAMES_PER_SECOND;
+    await options.encoders.encodeFrames(rendered, path, { width, height, framesPerSecond, signal });
+    return;
+  }
+  for await (const pixels of rendered) {
+    await options.encoders.encodePng(pixels, width, height, path);
+  }
+  signal.throwIfAborted();
+}
+
+function toEngineError(error: unknown): EngineError {
+  if (error instanceof EngineError) {
+    return error;
+  }
+  const failure = { code: 'render_failed', message: 'the picture could not be drawn', retryable: true };
+  return new EngineError(failure, { cause: error });
+}

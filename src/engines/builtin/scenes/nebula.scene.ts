@@ -1,0 +1,117 @@
+import type { Canvas } from '../canvas.ts';
+import { createNoiseField, sampleLinear, sampleSmooth } from '../noise-field.ts';
+import type { Report, Scene, SceneInput } from '../scene.types.ts';
+import { addDisc, addStars } from './sky.ts';
+
+/** Glowing gas and dark dust around a few bright stars. */
+export function createNebulaScene(input: SceneInput): Scene {
+  const layout = drawLayout(input);
+  return { paint: (canvas, phase, report) => paint(layout, canvas, phase, report) };
+}
+
+type Layout = ReturnType<typeof drawLayout>;
+
+function drawLayout(input: SceneInput) {
+  const { random, palette, detail, fieldSize } = input;
+  const angle = random.between(0, Math.PI);
+  const scale = random.between(0.2, 0.3);
+  const squash = random.between(1.1, 2.2);
+  const bend = random.between(0.1, 0.2);
+  const arm = random.between(-0.25, 0.25);
+  const band = random.between(2.2, 5);
+  const salt = random.integer(1, 100_000);
+  const suns = Array.from({ length: random.integer(2, 5) }, () => ({
+    x: random.between(0.12, 0.88),
+    y: random.between(0.12, 0.88),
+    size: random.between(0.003, 0.006),
+  }));
+  const originX = random.unit();
+  const originY = random.unit();
+  const bends = createNoiseField(random, { size: 512, cells: 4, octaves: 3, gain: 0.5 });
+  const gas = createNoiseField(random, { size: fieldSize, cells: 4, octaves: 2 + 4.5 * detail, gain: 0.52 });
+  const dust = createNoiseField(random, {
+    size: fieldSize,
+    cells: 4,
+    octaves: 1.5 + 4.5 * detail,
+    gain: 0.5,
+    ridged: true,
+  });
+  const cosine = Math.cos(angle);
+  const sine = Math.sin(angle);
+  return {
+    palette,
+    detail,
+    scale,
+    squash,
+    bend,
+    arm,
+    band,
+    salt,
+    suns,
+    originX,
+    originY,
+    bends,
+    gas,
+    dust,
+    cosine,
+    sine,
+  };
+}
+
+function paint(layout: Layout, canvas: Canvas, phase: number, report: Report): void {
+  const { palette, detail, salt, suns } = layout;
+  paintGas(layout, canvas, phase, report);
+  const shortSide = Math.min(canvas.width, canvas.height);
+  const density = 2400 * (0.2 + 0.8 * detail);
+  addStars(canvas, phase, { density, salt, tint: palette.light, horizon: 2 });
+  for (const sun of suns) {
+    const pulse = 1 + 0.08 * Math.sin(2 * Math.PI * (phase + sun.x));
+    const x = sun.x * canvas.width;
+    const y = sun.y * canvas.height;
+    addDisc(canvas, x, y, shortSide * sun.size, 3.2 * pulse, palette.light);
+    addDisc(canvas, x, y, shortSide * sun.size * 6, 0.3 * pulse, palette.accent);
+  }
+  report(1);
+}
+
+function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report): void {
+  const { palette, scale, squash, bend, arm, band, originX, originY, bends, gas, dust, cosine, sine } =
+    layout;
+  const { width, height, light } = canvas;
+  const unit = 1 / Math.min(width, height);
+  const turn = phase * 2 * Math.PI;
+  const circleX = 0.018 * Math.cos(turn);
+  const circleY = 0.018 * Math.sin(turn);
+  for (let y = 0; y < height; y += 1) {
+    const py = (y - height / 2) * unit;
+    for (let x = 0; x < width; x += 1) {
+      const px = (x - width / 2) * unit;
+      const along = cosine * px + sine * py;
+      const across = cosine * py - sine * px;
+      const u = along * scale + originX;
+      const v = across * scale * squash + originY;
+      const a = sampleLinear(bends, u + circleX, v + circleY);
+      const b = sampleLinear(bends, v - circleY, u + circleX + 0.4);
+      const cloud = sampleSmooth(gas, u + bend * a + circleY, v + bend * b - circleX);
+      const lane = sampleSmooth(dust, u * 1.2 + bend * b * 0.7, v * 1.2 + bend * a * 0.7 + circleX);
+      const distance = across - arm - 0.22 * a;
+      const belt = Math.exp(-distance * distance * band);
+      const density = Math.max(0, 0.36 + 0.55 * cloud + 0.12 * lane) * belt;
+      const shadow = 1 / (1 + Math.exp((lane * 0.55 - cloud * 0.8 - 0.12) * 7));
+      const core = density * density * shadow;
+      const wisp = density * (0.3 + 0.7 * shadow);
+      const mix = Math.min(1, Math.max(0, 0.5 + 0.75 * b + 0.4 * a));
+      const index = (y * width + x) * 3;
+      for (let channel = 0; channel < 3; channel += 1) {
+        const first = palette.secondAccent[channel] as number;
+        const second = palette.main[channel] as number;
+        const hue = first + (second - first) * mix;
+        light[index + channel] =
+          (palette.deep[channel] as number) * (palette.dark ? 0.4 : 0.14) +
+          hue * wisp * 0.42 +
+          (hue * 0.8 + (palette.light[channel] as number) * 0.5) * core * 1.15;
+      }
+    }
+    report((0.85 * y) / height);
+  }
+}

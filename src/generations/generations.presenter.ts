@@ -1,0 +1,28 @@
+import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { GenerationRow } from './generations.read-model.ts';
+import type { GenerationJson } from './generations.schema.ts';
+
+export function presentGeneration(row: GenerationRow): GenerationJson {
+  const error = row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' };
+  const lines = Object.entries(row.lines).filter(([, amount]) => BigInt(amount) !== 0n);
+  return {
+    id: publicId('generation', row.id),
+    created_at: row.created_at.toISOString(),
+    endpoint: row.endpoint,
+    status: row.status,
+    model: row.model,
+    api_key_hash: row.api_key_hash,
+    latency_ms: row.latency_ms,
+    usage: presentUsage(row),
+    charged_amount: formatUsd(nanoUsd(row.charge)),
+    currency: CURRENCY,
+    error,
+    usage_source: row.usage_source,
+    cost_details: Object.fromEntries(lines.map(([item, amount]) => [item, formatUsd(nanoUsd(amount))])),
+    finish_reason: row.finish_reason,
+    streamed: row.streamed,
+    first_token_ms: row.first_token_ms,
+  };
+}

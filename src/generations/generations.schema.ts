@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { CURRENCY, usageJson, usdString } from '../http/wire-shapes.ts';
+
+export const generationQuery = z.strictObject({
+  id: z.string().min(1).max(128).meta({ description: 'Generation id (gen-…) or the id of the request' }),
+});
+
+export const generationJson = z
+  .object({
+    id: z.string(),
+    created_at: z.iso.datetime(),
+    endpoint: z.string(),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
+    model: z.string(),
+    api_key_hash: z.string(),
+    latency_ms: z.int(),
+    usage: usageJson,
+    charged_amount: usdString,
+    currency: z.literal(CURRENCY),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    usage_source: z.string().meta({ description: 'Who counted: provider, counted (our tokenizer), none' }),
+    cost_details: z.record(z.string(), usdString).meta({ description: 'The charge by line item' }),
+    finish_reason: z.string().nullable(),
+    streamed: z.boolean(),
+    first_token_ms: z.int().nullable(),
+  })
+  .meta({ id: 'Generation' });
+
+export const generationResponse = z.strictObject({ data: generationJson, request_id: z.string() });
+
+export type GenerationJson = z.output<typeof generationJson>;

@@ -1,0 +1,84 @@
+import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
+import { z } from 'zod';
+import type { Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { mediaResponse } from '../media/media-response.ts';
+import type { UrlSigner } from '../media/signed-url.ts';
+import type { Storage } from '../media/storage.types.ts';
+
+export interface MediaRoutesOptions {
+  readonly storage: Storage;
+  readonly signer: UrlSigner;
+  readonly clock: Clock;
+}
+
+/** `/media/…`: finished files, for whoever holds a signed URL. */
+export function mediaRoutes(options: MediaRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      method: 'get',
+      path: '/media/{key+}',
+      operationId: 'getMedia',
+      summary: 'Get a finished file by the signed URL of a task result; ranges are supported',
+      tag: 'Async',
+      access: 'public',
+      envelope: 'bare',
+      params: z.object({ key: z.string().min(1).max(500) }),
+      query: z.object({
+        exp: z.string().optional(),
+        kid: z.string().optional(),
+        sig: z.string().optional(),
+        dl: z.string().optional(),
+      }),
+      response: { status: 200, schema: z.string(), mediaTypes: ['image/png', 'image/jpeg', 'video/mp4'] },
+      errors: ['signature_invalid', 'media_not_found', 'media_expired'],
+      async handle({ params, query, headers, response, signal }) {
+        const method = response.req.method;
+        const verified = options.signer.verify({ method, key: params.key, query });
+        const object = await options.storage.stat(verified.key);
+        if (!object) {
+          throw new AppError('media_not_found', 'The file is gone: media is kept for a limited time.');
+        }
+        const answer = mediaResponse(
+          object,
+          {
+            range: headers.range,
+            ifRange: header(headers['if-range']),
+            ifNoneMatch: headers['if-none-match'],
+          },
+          {
+            downloadName: verified.downloadName,
+            secondsLeft: verified.expiresAt - options.clock.now() / 1000,
+          },
+        );
+        writeHead(response, answer.status, answer.headers);
+        if (method === 'HEAD' || answer.status === 304 || answer.status === 416) {
+          response.end();
+          return undefined;
+        }
+        const bytes = await options.storage.read(verified.key, answer.range);
+        await pipeline(bytes, response, { signal }).catch((error: unknown) => {
+          // a client that stops watching a video is no failure
+          if (!signal.aborted) {
+            throw error;
+          }
+        });
+        return undefined;
+      },
+    }),
+  ];
+}
+
+function writeHead(response: Response, status: number, headers: Readonly<Record<string, string>>): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) {
+    response.setHeader(name, value);
+  }
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

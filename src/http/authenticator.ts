@@ -1,0 +1,109 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { presentedSecret } from './credential.ts';
+import { FailureLimiter } from './failure-limiter.ts';
+import type { KeyCache, KeyFacts } from './key-cache.ts';
+import type { Principal } from './route.ts';
+
+export interface AuthenticatorOptions {
+  /** The hash of a well-formed secret; undefined for text that can be no key of ours. Must do no I/O. */
+  readonly digest: (secret: string) => string | undefined;
+  readonly keys: KeyCache;
+  readonly clock: Clock;
+  /** The operator's token; undefined = nobody is an operator. */
+  readonly operatorToken: string | undefined;
+  /** Failed authentications that one client address may make per minute. Default 120. */
+  readonly failuresPerMinute?: number;
+}
+
+const FAILURES_PER_MINUTE = 120;
+
+/** Tells who is calling. Everything that is wrong with a credential is answered here. */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #failures: FailureLimiter;
+  readonly #operatorDigest: Buffer | undefined;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#failures = new FailureLimiter(options.failuresPerMinute ?? FAILURES_PER_MINUTE, options.clock);
+    this.#operatorDigest = options.operatorToken === undefined ? undefined : sha256(options.operatorToken);
+  }
+
+  /**
+   * The principal behind a request's key. Throws AppError missing_api_key, invalid_api_key, key_disabled, key_expired,
+   * account_suspended (unless `readOnly`), rate_limit_exceeded (too many failures from the address).
+   */
+  async principal(headers: IncomingHttpHeaders, address: string, readOnly: boolean): Promise<Principal> {
+    try {
+      const hash = this.#hash(presentedSecret(headers), address);
+      return this.#admit(await this.#options.keys.find(hash), readOnly);
+    } catch (error) {
+      this.#count(error, address);
+      throw error;
+    }
+  }
+
+  /** Passes for the operator's token alone, compared in constant time. Throws AppError missing_api_key, invalid_api_key. */
+  operator(headers: IncomingHttpHeaders, address: string): void {
+    this.#refuseFlood(address);
+    try {
+      const digest = sha256(presentedSecret(headers));
+      if (!this.#operatorDigest || !timingSafeEqual(digest, this.#operatorDigest)) {
+        throw new AppError('invalid_api_key', 'the operator token is not valid');
+      }
+    } catch (error) {
+      this.#count(error, address);
+      throw error;
+    }
+  }
+
+  #hash(secret: string, address: string): string {
+    const hash = this.#options.digest(secret);
+    // a key that worked lately passes even while its address is shut out for other people's failures
+    if (hash === undefined || !this.#options.keys.wasKnown(hash)) {
+      this.#refuseFlood(address);
+    }
+    if (hash === undefined) {
+      throw new AppError('invalid_api_key', 'the API key is not valid');
+    }
+    return hash;
+  }
+
+  #admit(facts: KeyFacts | undefined, readOnly: boolean): Principal {
+    if (!facts) {
+      throw new AppError('invalid_api_key', 'the API key is not valid');
+    }
+    if (facts.disabled) {
+      throw new AppError('key_disabled', 'the API key is disabled');
+    }
+    if (facts.expiresAtMs !== null && facts.expiresAtMs <= this.#options.clock.now()) {
+      throw new AppError('key_expired', 'the API key has expired');
+    }
+    if (facts.suspended && !readOnly) {
+      throw new AppError('account_suspended', 'the account is suspended');
+    }
+    return facts.principal;
+  }
+
+  #refuseFlood(address: string): void {
+    const retryAfterSeconds = this.#failures.retryAfterSeconds(address);
+    if (retryAfterSeconds > 0) {
+      throw new AppError('rate_limit_exceeded', 'too many failed authentications from this address', {
+        retryAfterSeconds,
+      });
+    }
+  }
+
+  #count(error: unknown, address: string): void {
+    if (error instanceof AppError && error.status === 401 && error.code !== 'missing_api_key') {
+      this.#failures.recordFailure(address);
+    }
+  }
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

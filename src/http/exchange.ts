@@ -1,0 +1,69 @@
+import type { Request, Response } from 'express';
+import type { Logger } from '../lib/logger.ts';
+import type { Envelope } from './envelope.ts';
+import { envelopeOfPath } from './envelope.ts';
+import type { HttpMetrics } from './http-metrics.ts';
+import { effectiveRequestId } from './request-id.ts';
+
+/** One request and its response, with what the kernel learns about it on the way. */
+export interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  readonly requestId: string;
+  readonly log: Logger;
+  /** Route pattern for metrics and log; `unmatched` until a route is found. */
+  route: string;
+  envelope: Envelope;
+  accountId: string | undefined;
+  apiKeyId: string | undefined;
+}
+
+const exchanges = new WeakMap<Request, Exchange>();
+
+/** Starts an exchange: gives it its id, and writes its one log line and its metrics when the response ends. */
+export function openExchange(
+  request: Request,
+  response: Response,
+  log: Logger,
+  metrics: HttpMetrics,
+): Exchange {
+  const requestId = effectiveRequestId(request.headers['x-request-id']);
+  const exchange: Exchange = {
+    request,
+    response,
+    requestId,
+    log: log.child({ requestId }),
+    route: 'unmatched',
+    envelope: envelopeOfPath(request.path),
+    accountId: undefined,
+    apiKeyId: undefined,
+  };
+  exchanges.set(request, exchange);
+  response.setHeader('x-request-id', requestId);
+  const startedAt = performance.now();
+  metrics.started();
+  response.once('close', () => {
+    const durationMs = performance.now() - startedAt;
+    metrics.finished(exchange.route, request.method, response.statusCode, durationMs);
+    log.info(summary(exchange, durationMs), 'request');
+  });
+  return exchange;
+}
+
+/** The exchange that a request belongs to; undefined for one that failed before it was opened. */
+export function exchangeOf(request: Request): Exchange | undefined {
+  return exchanges.get(request);
+}
+
+function summary(exchange: Exchange, durationMs: number): object {
+  return {
+    requestId: exchange.requestId,
+    method: exchange.request.method,
+    route: exchange.route,
+    status: exchange.response.statusCode,
+    durationMs: Math.round(durationMs * 10) / 10,
+    complete: exchange.response.writableFinished,
+    accountId: exchange.accountId,
+    apiKeyId: exchange.apiKeyId,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../lib/clock.ts';
+import { LruMap } from './lru-map.ts';
+
+const ADDRESSES_MAX = 10_000;
+
+/** Counts failures per client address: at most `perMinute` in a burst, refilled evenly. */
+export class FailureLimiter {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  /** Unix ms at which the address's failures are all forgiven. */
+  readonly #forgivenAt = new LruMap<string, number>(ADDRESSES_MAX);
+
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** Seconds until the address may try again; 0 when it may now. */
+  retryAfterSeconds(address: string): number {
+    const excessMs = (this.#forgivenAt.get(network(address)) ?? 0) - this.#clock.now() - 60_000;
+    return Math.max(0, Math.ceil(excessMs / 1000));
+  }
+
+  recordFailure(address: string): void {
+    const key = network(address);
+    const now = this.#clock.now();
+    const from = Math.max(this.#forgivenAt.get(key) ?? 0, now);
+    this.#forgivenAt.set(key, from + 60_000 / this.#perMinute);
+  }
+}
+
+/** An IPv6 client owns a /64 at least, so that is what is counted. */
+function network(address: string): string {
+  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
+}

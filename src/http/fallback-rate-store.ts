@@ -1,0 +1,63 @@
+import type { Clock } from '../lib/clock.ts';
+import type { MemoryRateStore } from './memory-rate-store.ts';
+import type { RateDecision } from './rate-policy.ts';
+import type { RateQuestion, RateStore } from './rate-store.types.ts';
+import type { RedisRateStore } from './redis-rate-store.ts';
+
+const PATIENCE_MS = 100;
+/** After a failure the shared store is left alone this long, so that an outage costs one slow request per second. */
+const PAUSE_MS = 1_000;
+
+/** Asks Redis, and decides within the process by the same policy when Redis is away or slow. Never fails a request. */
+export class FallbackRateStore implements RateStore {
+  readonly #shared: RedisRateStore;
+  readonly #local: MemoryRateStore;
+  readonly #clock: Clock;
+  readonly #locallyAdmitted = new Set<string>();
+  #pausedUntilMs = 0;
+
+  constructor(shared: RedisRateStore, local: MemoryRateStore, clock: Clock) {
+    this.#shared = shared;
+    this.#local = local;
+    this.#clock = clock;
+  }
+
+  async take(question: RateQuestion): Promise<RateDecision> {
+    if (this.#shared.ready && this.#clock.now() >= this.#pausedUntilMs) {
+      const decision = await withinPatience(this.#shared.take(question));
+      if (decision) {
+        return decision;
+      }
+      this.#pausedUntilMs = this.#clock.now() + PAUSE_MS;
+      // an answer that comes too late must not leave the call counted
+      void this.#shared.finish(question, -question.cost.tokens);
+    }
+    const decision = await this.#local.take(question);
+    if (decision.refused === null && question.cost.concurrent) {
+      this.#locallyAdmitted.add(question.callId);
+    }
+    return decision;
+  }
+
+  async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
+    const store = this.#locallyAdmitted.delete(question.callId) ? this.#local : this.#shared;
+    await store.finish(question, tokensDelta);
+  }
+
+  close(): void {
+    this.#shared.close();
+    this.#local.close();
+  }
+}
+
+/** The answer, or undefined when it fails or takes longer than {@link PATIENCE_MS}. */
+function withinPatience(answer: Promise<RateDecision>): Promise<RateDecision | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+    const settle = (decision: RateDecision | undefined): void => {
+      clearTimeout(timer);
+      resolve(decision);
+    };
+    answer.then(settle, () => settle(undefined));
+  });
+}

@@ -1,0 +1,109 @@
+import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
+import express from 'express';
+import helmet from 'helmet';
+import { AppError } from '../lib/errors.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeOf, openExchange } from './exchange.ts';
+import type { Kernel } from './kernel.ts';
+import type { Route } from './route.ts';
+import type { Aliases } from './route-table.ts';
+import { routeTable } from './route-table.ts';
+import { runRoute } from './run-route.ts';
+import { sendError } from './send.ts';
+
+export interface HttpAppOptions {
+  readonly kernel: Kernel;
+  readonly routes: readonly Route[];
+  readonly aliases: Aliases;
+  /** How many proxies in front of us may be believed about the client's address. */
+  readonly trustedProxies: number;
+  /** Whole sub-applications that bring their own pages (console, queue board), mounted before the 404. */
+  readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
+}
+
+/** The Express application: every route behind the kernel, every other request answered in the envelope. */
+export function createHttpApp(options: HttpAppOptions): Express {
+  const { kernel } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.set('trust proxy', options.trustedProxies);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.use((request, response, next) => {
+    const exchange = openExchange(request, response, kernel.log, kernel.metrics);
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      sendError(exchange, new AppError('invalid_request', 'the Host header is missing'));
+      return;
+    }
+    renameHeaders(request, options.aliases);
+    next();
+  });
+  app.use(
+    helmet({ contentSecurityPolicy: { useDefaults: true, directives: { upgradeInsecureRequests: null } } }),
+  );
+  for (const entry of routeTable(options.routes, options.aliases)) {
+    app.all(entry.pattern, (request, response) => dispatch(kernel, entry.methods, request, response));
+  }
+  for (const page of options.pages ?? []) {
+    app.use(page.path, page.handler);
+  }
+  app.use((request) => {
+    throw new AppError('route_not_found', `there is no ${request.method} ${request.path.slice(0, 200)}`);
+  });
+  app.use(answerErrors(kernel));
+  return app;
+}
+
+async function dispatch(
+  kernel: Kernel,
+  methods: ReadonlyMap<string, Route>,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const exchange = requireExchange(request);
+  const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
+  if (route) {
+    await runRoute(kernel, route, exchange);
+    return;
+  }
+  const [first] = methods.values();
+  exchange.route = first?.path ?? exchange.route;
+  exchange.envelope = first?.envelope ?? exchange.envelope;
+  response.setHeader('Allow', allowed(methods));
+  if (request.method === 'OPTIONS') {
+    response.status(204).end();
+    return;
+  }
+  sendError(exchange, new AppError('method_not_allowed', `${request.method} is not allowed here`));
+}
+
+function allowed(methods: ReadonlyMap<string, Route>): string {
+  const names = [...methods.keys()];
+  return [...names, ...(names.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+}
+
+function requireExchange(request: Request): Exchange {
+  const exchange = exchangeOf(request);
+  if (!exchange) {
+    throw new Error('the request has no exchange');
+  }
+  return exchange;
+}
+
+function renameHeaders(request: Request, aliases: Aliases): void {
+  for (const [alias, name] of Object.entries(aliases.headers)) {
+    const value = request.headers[alias];
+    if (value !== undefined && request.headers[name] === undefined) {
+      request.headers[name] = value;
+    }
+  }
+}
+
+function answerErrors(kernel: Kernel): ErrorRequestHandler {
+  return (error, request, response, _next) => {
+    const exchange = exchangeOf(request) ?? openExchange(request, response, kernel.log, kernel.metrics);
+    sendError(exchange, error);
+  };
+}

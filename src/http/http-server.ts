@@ -1,0 +1,61 @@
+import type { RequestListener, Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { AppError } from '../lib/errors.ts';
+import { envelopeOfPath, errorBody } from './envelope.ts';
+import { effectiveRequestId } from './request-id.ts';
+
+const HEADER_BYTES_MAX = 16 * 1024;
+const CONNECTIONS_MAX = 10_000;
+
+/** The HTTP server with limits a public port needs, answering in the envelope even what Node refuses by itself. */
+export function createHttpServer(listener: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      connectionsCheckingInterval: 5_000,
+      // above the idle timeout of common load balancers, so that it is never us who closes under a request in flight
+      keepAliveTimeout: 75_000,
+      // checked by the application, which answers with a body
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  server.on('checkExpectation', listener);
+  server.on('clientError', answerClientError);
+  return server;
+}
+
+const REFUSALS: Record<string, AppError> = {
+  HPE_HEADER_OVERFLOW: new AppError(
+    'headers_too_large',
+    `the request head is larger than ${HEADER_BYTES_MAX} bytes`,
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: new AppError('invalid_request', 'the request took too long to arrive', {
+    status: 408,
+  }),
+};
+const MALFORMED = new AppError('invalid_request', 'the request is not valid HTTP');
+
+function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+  const isAnswered = '_httpMessage' in socket && Boolean(socket._httpMessage);
+  if (!socket.writable || error.code === 'ECONNRESET' || isAnswered) {
+    socket.destroy();
+    return;
+  }
+  const refusal = REFUSALS[error.code ?? ''] ?? MALFORMED;
+  const requestId = effectiveRequestId(undefined);
+  const path = error.rawPacket?.toString('latin1', 0, 200).split(' ', 2)[1] ?? '';
+  const body = JSON.stringify(errorBody(refusal, requestId, envelopeOfPath(path)));
+  const head = [
+    `HTTP/1.1 ${refusal.status} ${refusal.code}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,17 @@
+import type { Logger } from '../lib/logger.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { HttpMetrics } from './http-metrics.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import type { Principal } from './route.ts';
+
+/** What every route runs on. The kernel knows no feature; all of it is passed in. */
+export interface Kernel {
+  readonly authenticator: Authenticator;
+  readonly rateLimiter: RateLimiter;
+  readonly idempotency: Idempotency;
+  readonly metrics: HttpMetrics;
+  readonly log: Logger;
+  /** Told about every authenticated request; must be cheap and not throw. */
+  readonly onAuthenticated: (principal: Principal) => void;
+}

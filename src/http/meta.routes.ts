@@ -1,0 +1,113 @@
+import type { Response } from 'express';
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import type { Authenticator } from './authenticator.ts';
+import { docsPage } from './docs-page.ts';
+import { type ApiDescription, openApiDocument } from './openapi.ts';
+import type { JsonSchema } from './openapi-schemas.ts';
+import { isPrivateAddress } from './private-address.ts';
+import type { Route } from './route.ts';
+import { defineRoute } from './route.ts';
+
+export interface MetaOptions {
+  /** The parts that must work before this process should get requests; each true when it does. Must not reject. */
+  readonly readiness: () => Promise<Readonly<Record<string, boolean>>>;
+  readonly registry: Registry;
+  readonly authenticator: Pick<Authenticator, 'operator'>;
+  readonly about: ApiDescription;
+}
+
+const meta = { method: 'get', tag: 'Service', access: 'public', envelope: 'bare' } as const;
+
+/** Health, metrics and the API's own description. `routes` are the other routes: what is described. */
+export function metaRoutes(options: MetaOptions, routes: readonly Route[]): Route[] {
+  const own: Route[] = [...healthRoutes(options), metricsRoute(options)];
+  let described: JsonSchema | undefined;
+  const document = (): JsonSchema => {
+    described ??= openApiDocument([...routes, ...own], options.about);
+    return described;
+  };
+  own.push(...descriptionRoutes(document));
+  return own;
+}
+
+function healthRoutes(options: MetaOptions): Route[] {
+  return [
+    defineRoute({
+      ...meta,
+      path: '/healthz',
+      operationId: 'getHealth',
+      summary: 'Whether the process runs',
+      response: { status: 200, schema: z.object({ status: z.literal('ok') }) },
+      errors: [],
+      handle: async () => ({ body: { status: 'ok' } }),
+    }),
+    defineRoute({
+      ...meta,
+      path: '/readyz',
+      operationId: 'getReadiness',
+      summary: 'Whether the process can serve: database, migrations, lanes',
+      response: {
+        status: 200,
+        schema: z.object({ status: z.enum(['ready', 'unready']), checks: z.record(z.string(), z.boolean()) }),
+      },
+      errors: ['service_unavailable'],
+      async handle() {
+        const checks = await options.readiness();
+        const isReady = Object.values(checks).every(Boolean);
+        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ready' : 'unready', checks } };
+      },
+    }),
+  ];
+}
+
+function metricsRoute(options: MetaOptions): Route {
+  return defineRoute({
+    ...meta,
+    path: '/metrics',
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus; from outside the private network only with the operator token',
+    response: { status: 200, schema: z.string(), mediaTypes: ['text/plain'] },
+    errors: ['invalid_api_key'],
+    async handle({ headers, response }) {
+      const address = response.req.socket.remoteAddress ?? '';
+      if (headers['x-forwarded-for'] !== undefined || !isPrivateAddress(address)) {
+        options.authenticator.operator(headers, address);
+      }
+      return sendText(response, options.registry.contentType, await options.registry.metrics());
+    },
+  });
+}
+
+function descriptionRoutes(document: () => JsonSchema): Route[] {
+  let page: string | undefined;
+  return [
+    defineRoute({
+      ...meta,
+      path: '/openapi.json',
+      operationId: 'getOpenApi',
+      summary: 'This API as an OpenAPI 3.1 document',
+      response: { status: 200, schema: z.looseObject({ openapi: z.string() }) },
+      errors: [],
+      handle: async () => ({ body: document() }),
+    }),
+    defineRoute({
+      ...meta,
+      path: '/docs',
+      operationId: 'getDocs',
+      summary: 'This API as a page',
+      response: { status: 200, schema: z.string(), mediaTypes: ['text/html'] },
+      errors: [],
+      async handle({ response }) {
+        page ??= docsPage(document());
+        return sendText(response, 'text/html; charset=utf-8', page);
+      },
+    }),
+  ];
+}
+
+function sendText(response: Response, type: string, text: string): undefined {
+  response.setHeader('Content-Type', type);
+  response.end(text);
+  return undefined;
+}

@@ -1,0 +1,50 @@
+import { errorCodes } from '../lib/errors.ts';
+import type { JsonSchema } from './openapi-schemas.ts';
+
+/** The two error bodies. */
+export function errorSchemas(): Record<string, JsonSchema> {
+  const types = [...new Set(errorCodes().map((entry) => entry.type))];
+  const error: JsonSchema = {
+    type: 'object',
+    required: ['code', 'message'],
+    additionalProperties: false,
+    properties: {
+      code: {
+        type: 'string',
+        description: 'Stable, for programs',
+        enum: errorCodes().map((entry) => entry.code),
+      },
+      message: { type: 'string', description: 'For people; begins with the path of a wrong member' },
+      type: { type: 'string', enum: types },
+    },
+  };
+  const requestId: JsonSchema = { type: 'string' };
+  return {
+    Error: {
+      type: 'object',
+      required: ['error', 'request_id'],
+      additionalProperties: false,
+      properties: { error, request_id: requestId },
+      example: {
+        error: {
+          code: 'invalid_parameter',
+          message: 'limit: Too big: expected number to be <=1000',
+          type: 'invalid_request_error',
+        },
+        request_id: 'req_01JD0000000000000000000000',
+      },
+    },
+    TaskError: {
+      type: 'object',
+      required: ['code', 'reason', 'message', 'metadata', 'error', 'request_id'],
+      properties: {
+        code: { type: 'integer', description: 'The HTTP status' },
+        reason: { type: 'string', examples: ['INVALID_REQUEST_BODY'] },
+        message: { type: 'string' },
+        metadata: { type: 'object', additionalProperties: { type: 'string' } },
+        error,
+        request_id: requestId,
+      },
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { ZodType } from 'zod';
+import { z } from 'zod';
+
+export type JsonSchema = Record<string, unknown>;
+
+/** Collects named schemas, so that each stands in the document once and is referred to everywhere else. */
+export class SchemaRegistry {
+  readonly #named = new Map<string, JsonSchema>();
+
+  /** A zod schema as JSON schema; parts with an `id` become references. `io`: as it is sent or as it is answered. */
+  convert(schema: ZodType, io: 'input' | 'output'): JsonSchema {
+    const converted: JsonSchema = {
+      ...z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }),
+    };
+    const definitions = (converted.$defs ?? {}) as Record<string, JsonSchema>;
+    for (const [name, definition] of Object.entries(definitions)) {
+      this.#add(name, definition);
+    }
+    delete converted.$defs;
+    delete converted.$schema;
+    const { id } = converted;
+    if (typeof id === 'string') {
+      this.#add(id, converted);
+      return { $ref: `#/components/schemas/${id}` };
+    }
+    return relocate(converted) as JsonSchema;
+  }
+
+  addAll(schemas: Readonly<Record<string, JsonSchema>>): void {
+    for (const [name, schema] of Object.entries(schemas)) {
+      this.#add(name, schema);
+    }
+  }
+
+  /** By name, in alphabetical order: the document must not depend on the order of routes. */
+  all(): Record<string, JsonSchema> {
+    return Object.fromEntries([...this.#named].sort(([first], [second]) => (first < second ? -1 : 1)));
+  }
+
+  #add(name: string, schema: JsonSchema): void {
+    const { id: _, ...rest } = schema;
+    const relocated = relocate(rest) as JsonSchema;
+    const known = this.#named.get(name);
+    if (known && JSON.stringify(known) !== JSON.stringify(relocated)) {
+      throw new Error(`two different schemas are named ${name}`);
+    }
+    this.#named.set(name, relocated);
+  }
+}
+
+/** References to `$defs` point to the components of the document instead. */
+function relocate(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(relocate);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      name === '$ref' && typeof member === 'string'
+        ? member.replace('#/$defs/', '#/components/schemas/')
+        : relocate(member),
+    ]),
+  );
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { type ErrorCode, errorCodes } from '../lib/errors.ts';
+import { errorSchemas } from './openapi-errors.ts';
+import { type JsonSchema, SchemaRegistry } from './openapi-schemas.ts';
+import type { Route } from './route.ts';
+
+export interface ApiDescription {
+  readonly version: string;
+  readonly title: string;
+  readonly description: string;
+  readonly contactUrl?: string;
+  /** By tag of the routes. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** Refusals that every route of an access class can give. */
+const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
+  public: ['invalid_request', 'rate_limit_exceeded', 'internal_error'],
+  inference: [
+    'invalid_request',
+    'invalid_api_key',
+    'account_suspended',
+    'rate_limit_exceeded',
+    'internal_error',
+  ],
+  owner: [
+    'invalid_request',
+    'invalid_api_key',
+    'insufficient_scope',
+    'rate_limit_exceeded',
+    'internal_error',
+  ],
+  operator: ['invalid_request', 'invalid_api_key', 'rate_limit_exceeded', 'internal_error'],
+};
+
+/** Refusals that have nothing to do with the operation. */
+const TRANSPORT_ERRORS =
+  'method_not_allowed (405), payload_too_large (413), unsupported_media_type (415), headers_too_large (431), service_unavailable (503)';
+
+const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
+  public: [],
+  inference: [{ bearer: [] }, { apiKeyHeader: [] }],
+  owner: [{ bearer: [] }, { apiKeyHeader: [] }],
+  operator: [{ operatorToken: [] }],
+};
+
+/** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
+export function openApiDocument(routes: readonly Route[], about: ApiDescription): JsonSchema {
+  const schemas = new SchemaRegistry();
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    const path = route.path.replace('+}', '}');
+    paths[path] = { ...paths[path], [route.method]: operation(route, schemas) };
+  }
+  schemas.addAll(errorSchemas());
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: about.title,
+      version: about.version,
+      description: about.description,
+      license: { name: 'MIT', identifier: 'MIT' },
+      ...(about.contactUrl !== undefined && { contact: { url: about.contactUrl } }),
+    },
+    servers: [{ url: '/', description: 'This installation' }],
+    tags: tagsOf(routes, about.tags ?? {}),
+    paths,
+    components: {
+      schemas: schemas.all(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key' },
+        apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key' },
+        operatorToken: { type: 'http', scheme: 'bearer', description: 'The operator token' },
+      },
+    },
+  };
+}
+
+function tagsOf(routes: readonly Route[], descriptions: Readonly<Record<string, string>>): JsonSchema[] {
+  const names = new Set(routes.map((route) => route.tag));
+  return [...names].map((name) => ({ name, ...(descriptions[name] && { description: descriptions[name] }) }));
+}
+
+function operation(route: Route, schemas: SchemaRegistry): JsonSchema {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    ...(route.access === 'owner' && { description: 'Needs an owner key.' }),
+    security: SECURITY[route.access],
+    parameters: parameters(route, schemas),
+    ...(route.body && { requestBody: requestBody(route, schemas) }),
+    responses: responses(route, schemas),
+  };
+}
+
+function parameters(route: Route, schemas: SchemaRegistry): JsonSchema[] {
+  const found: JsonSchema[] = [
+    ...members(route.params, 'path', schemas),
+    ...members(route.query, 'query', schemas),
+  ];
+  found.push({
+    name: 'x-request-id',
+    in: 'header',
+    required: false,
+    description: 'An id of your own for this request; 1 to 128 visible ASCII characters',
+    schema: { type: 'string' },
+  });
+  if (route.idempotency) {
+    found.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description:
+        'Repeating the request with the same key within 24 hours gives the first answer and costs nothing',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    });
+  }
+  return found;
+}
+
+function members(schema: Route['query'], place: 'path' | 'query', schemas: SchemaRegistry): JsonSchema[] {
+  if (!(schema instanceof z.ZodObject)) {
+    return [];
+  }
+  const object = schemas.convert(schema, 'input');
+  const required = new Set(Array.isArray(object.required) ? object.required : []);
+  return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).map(([name, member]) => {
+    const { description, ...rest } = member;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.has(name),
+      ...(description !== undefined && { description }),
+      schema: rest,
+    };
+  });
+}
+
+function requestBody(route: Route, schemas: SchemaRegistry): JsonSchema {
+  if (route.bodyFormat === 'raw' || !route.body) {
+    return { required: true, content: { 'application/octet-stream': { schema: {} } } };
+  }
+  return {
+    required: true,
+    content: { 'application/json': { schema: schemas.convert(route.body, 'input') } },
+  };
+}
+
+function responses(route: Route, schemas: SchemaRegistry): JsonSchema {
+  const { status, schema, mediaTypes } = route.response;
+  const types = mediaTypes ?? ['application/json'];
+  const body = schemas.convert(schema, 'output');
+  const content = Object.fromEntries(
+    types.map((type) => [type, { schema: type === 'application/json' ? body : { type: 'string' } }]),
+  );
+  return {
+    [status]: {
+      description: 'Success',
+      headers: { 'x-request-id': { schema: { type: 'string' } } },
+      content,
+    },
+    ...errorResponses(route),
+  };
+}
+
+function errorResponses(route: Route): JsonSchema {
+  const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set([...COMMON_ERRORS[route.access], ...route.errors])) {
+    const status = code === 'model_not_found' && route.method === 'post' ? 400 : (table.get(code) ?? 500);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const name = route.envelope === 'task' ? 'TaskError' : 'Error';
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+  const sorted = [...byStatus].sort(([first], [second]) => first - second);
+  return {
+    ...Object.fromEntries(
+      sorted.map(([status, codes]) => [status, { description: codes.join(', '), content }]),
+    ),
+    default: { description: TRANSPORT_ERRORS, content },
+  };
+}

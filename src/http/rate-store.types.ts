@@ -1,0 +1,18 @@
+import type { RateCost, RateDecision, RateLimits } from './rate-policy.ts';
+
+export interface RateQuestion {
+  readonly keyId: string;
+  /** Names the call among the concurrent ones. */
+  readonly callId: string;
+  readonly limits: RateLimits;
+  readonly cost: RateCost;
+}
+
+/** Keeps the counters of all keys. */
+export interface RateStore {
+  /** Decides and, when admitted, consumes: in one step. */
+  take(question: RateQuestion): Promise<RateDecision>;
+  /** Frees the concurrent place and books the difference between real and estimated tokens. Never rejects. */
+  finish(question: RateQuestion, tokensDelta: number): Promise<void>;
+  close(): void;
+}

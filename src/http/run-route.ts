@@ -1,0 +1,163 @@
+import { newUuid } from '../lib/ids.ts';
+import { admitCaller } from './admit-caller.ts';
+import type { Exchange } from './exchange.ts';
+import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
+import { idempotencyKey } from './idempotency.ts';
+import type { Kernel } from './kernel.ts';
+import { parseJson, readBody, requireJson } from './request-body.ts';
+import type { Principal, Reply, Route, RouteContext } from './route.ts';
+import { sendError, sendSuccess } from './send.ts';
+import { validate } from './validate.ts';
+
+const BODY_BYTES_MAX = 64 * 1024;
+
+interface Input {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly bytes: Buffer;
+}
+
+/**
+ * One request through its route: who calls, may they, how often; what they send; whether it was done before; the
+ * handler; the answer. Never rejects: whatever is thrown on the way is answered.
+ */
+export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange): Promise<void> {
+  exchange.route = route.path;
+  exchange.envelope = route.envelope;
+  try {
+    const admission = await admitCaller(kernel, route, exchange);
+    const input = await readInput(route, exchange);
+    const begun = await beginOnce(kernel, route, exchange, admission.principal, input);
+    if (begun && 'body' in begun) {
+      replay(exchange, begun);
+      return;
+    }
+    await answer(
+      route,
+      exchange,
+      contextOf(exchange, admission, input, begun?.generationId ?? newUuid()),
+      begun,
+    );
+  } catch (error) {
+    sendError(exchange, error);
+  }
+}
+
+async function readInput(route: Route, exchange: Exchange): Promise<Input> {
+  const { request } = exchange;
+  const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
+  const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
+  if (!route.body) {
+    return { params, query, body: undefined, bytes: Buffer.alloc(0) };
+  }
+  if (route.bodyFormat !== 'raw') {
+    requireJson(request.headers['content-type']);
+  }
+  const bytes = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  const body = route.bodyFormat === 'raw' ? bytes : validate(route.body, parseJson(bytes), 'body');
+  return { params, query, body, bytes };
+}
+
+/** A rest-of-path parameter arrives as its decoded segments. */
+function pathParameters(params: Record<string, string | string[]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
+  );
+}
+
+async function beginOnce(
+  kernel: Kernel,
+  route: Route,
+  exchange: Exchange,
+  principal: Principal | undefined,
+  input: Input,
+): Promise<IdempotencyRun | RecordedAnswer | undefined> {
+  const key = route.idempotency ? idempotencyKey(exchange.request.headers['idempotency-key']) : undefined;
+  if (key === undefined || !principal) {
+    return undefined;
+  }
+  return kernel.idempotency.begin({
+    accountId: principal.accountId,
+    apiKeyId: principal.apiKeyId,
+    key,
+    method: exchange.request.method,
+    path: route.path,
+    body: input.bytes,
+    requestId: exchange.requestId,
+    generationId: newUuid(),
+  });
+}
+
+function replay(exchange: Exchange, recorded: RecordedAnswer): void {
+  exchange.response.setHeader('Idempotent-Replayed', 'true');
+  setHeaders(exchange, recorded.headers);
+  sendSuccess(exchange, recorded.status, recorded.body);
+}
+
+async function answer(
+  route: Route,
+  exchange: Exchange,
+  context: RouteContext<never, unknown, unknown, unknown>,
+  run: IdempotencyRun | undefined,
+): Promise<void> {
+  let reply: Reply | undefined;
+  try {
+    reply = await route.handle(context);
+  } catch (error) {
+    await run?.failed();
+    throw error;
+  }
+  if (!reply) {
+    await run?.streamed();
+    return;
+  }
+  const status = reply.status ?? route.response.status;
+  const headers = reply.headers ?? {};
+  await run?.answered({ status, headers, body: reply.body });
+  setHeaders(exchange, headers);
+  sendSuccess(exchange, status, reply.body);
+}
+
+function contextOf(
+  exchange: Exchange,
+  admission: Awaited<ReturnType<typeof admitCaller>>,
+  input: Input,
+  generationId: string,
+): RouteContext<never, unknown, unknown, unknown> {
+  const { request, response } = exchange;
+  return {
+    requestId: exchange.requestId,
+    generationId,
+    principal: admission.principal as never,
+    params: input.params,
+    query: input.query,
+    body: input.body,
+    headers: request.headers,
+    url: request.originalUrl,
+    signal: departureSignal(exchange),
+    reportTokens: admission.reportTokens,
+    log: exchange.log,
+    response,
+  };
+}
+
+/** Aborts when the connection closes before the response is finished. */
+function departureSignal({ response }: Exchange): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) {
+      controller.abort();
+    }
+  });
+  if (response.destroyed && !response.writableFinished) {
+    controller.abort();
+  }
+  return controller.signal;
+}
+
+function setHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    exchange.response.setHeader(name, value);
+  }
+}

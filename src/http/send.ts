@@ -1,0 +1,40 @@
+import type { Response } from 'express';
+import { errorBody, successBody } from './envelope.ts';
+import type { Exchange } from './exchange.ts';
+import { toAppError } from './to-app-error.ts';
+
+/** Writes a JSON body as the whole response. */
+export function sendJson(response: Response, status: number, body: object): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}
+
+export function sendSuccess(exchange: Exchange, status: number, body: object): void {
+  sendJson(exchange.response, status, successBody(body, exchange.requestId, exchange.envelope));
+}
+
+/**
+ * The one way an error leaves: its envelope when nothing was sent yet, a cut connection otherwise. What is not the
+ * client's doing is logged with the request id; the client sees neither stack nor cause.
+ */
+export function sendError(exchange: Exchange, thrown: unknown): void {
+  const error = toAppError(thrown);
+  if (error.status >= 500) {
+    exchange.log.error(
+      { error: error.cause ?? error, code: error.code, route: exchange.route },
+      'request failed',
+    );
+  }
+  const { response } = exchange;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (error.retryAfterSeconds !== undefined) {
+    response.setHeader('Retry-After', error.retryAfterSeconds);
+  }
+  sendJson(response, error.status, errorBody(error, exchange.requestId, exchange.envelope));
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { FieldError } from './field-error.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const DEFAULT_RANGE_MS = 30 * DAY_MS;
+const UNIX_SECONDS_MAX = 253_402_300_799;
+
+/** RFC 3339 or unix seconds, as a Date. */
+export const timeParameter = z
+  .string()
+  .transform((text, context): Date => {
+    const time = parseTime(text);
+    if (time === undefined) {
+      context.addIssue({ code: 'custom', message: 'must be an RFC 3339 time or unix seconds' });
+      return z.NEVER;
+    }
+    return time;
+  })
+  .meta({ description: 'RFC 3339 or unix seconds', examples: ['2026-11-01T00:00:00Z'] });
+
+const rfc3339 = z.iso.datetime({ offset: true });
+
+function parseTime(text: string): Date | undefined {
+  if (/^\d{1,12}$/.test(text)) {
+    const seconds = Number(text);
+    return seconds <= UNIX_SECONDS_MAX ? new Date(seconds * SECOND_MS) : undefined;
+  }
+  return rfc3339.safeParse(text).success ? new Date(text) : undefined;
+}
+
+export const GRANULARITIES = ['5m', 'hour', 'day'] as const;
+export type Granularity = (typeof GRANULARITIES)[number];
+
+/** Length of a bucket and the longest range it may be asked for, in ms. */
+const BUCKETS: Readonly<Record<Granularity, { readonly lengthMs: number; readonly rangeMsMax: number }>> = {
+  '5m': { lengthMs: 5 * MINUTE_MS, rangeMsMax: 48 * HOUR_MS },
+  hour: { lengthMs: HOUR_MS, rangeMsMax: 31 * DAY_MS },
+  day: { lengthMs: DAY_MS, rangeMsMax: 366 * DAY_MS },
+};
+
+/** A range of time, start inclusive, end exclusive, cut into buckets of UTC. */
+export interface BucketRange {
+  readonly start: Date;
+  readonly end: Date;
+  readonly granularity: Granularity;
+  readonly bucketMs: number;
+}
+
+export interface RangeQuery {
+  readonly start_time?: Date | undefined;
+  readonly end_time?: Date | undefined;
+}
+
+/**
+ * The range that a query asks for; by default the last 30 days, or as much as the granularity may have, up to `nowMs`.
+ * Throws FieldError when it ends before it starts or is too long for its buckets.
+ */
+export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: number): BucketRange {
+  const { lengthMs, rangeMsMax } = BUCKETS[granularity];
+  // an open end includes the bucket that is being filled
+  const end = query.end_time?.getTime() ?? nowMs + 1;
+  const start = query.start_time?.getTime() ?? end - Math.min(DEFAULT_RANGE_MS, rangeMsMax);
+  if (start > end) {
+    throw new FieldError('start_time', 'must not be after end_time');
+  }
+  if (end - start > rangeMsMax + lengthMs) {
+    const days = rangeMsMax / DAY_MS;
+    throw new FieldError(
+      'start_time',
+      `the range is longer than the ${days} days that "${granularity}" allows`,
+    );
+  }
+  return { start: new Date(start), end: new Date(end), granularity, bucketMs: lengthMs };
+}

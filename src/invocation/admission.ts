@@ -1,0 +1,99 @@
+import { ONE_CALL } from '../catalog/pricing.ts';
+import type { Ledger } from '../ledger/ledger.types.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Dialect } from '../providers/provider.types.ts';
+import { grantedOutputTokens, planHold } from './hold-plan.ts';
+import { estimateInput, type InputEstimate, inputContent } from './input-estimate.ts';
+import type { InvocableModel, Invocation, InvocationSettings, ModelSource } from './invocation.types.ts';
+import { LiveCall } from './live-call.ts';
+import type { ProviderSource } from './route-runner.ts';
+
+/** A call whose money is held, before any provider was asked. */
+export interface Admitted {
+  readonly invocation: Invocation;
+  readonly call: LiveCall;
+  readonly model: InvocableModel;
+  readonly input: InputEstimate;
+  /** The cap the provider is told, in tokens. */
+  readonly outputTokensMax: number;
+  /** True when money, not the caller or the model, decided the cap. */
+  readonly clamped: boolean;
+}
+
+export interface AdmissionDependencies {
+  readonly ledger: Ledger;
+  readonly models: ModelSource;
+  readonly providers: ProviderSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: InvocationSettings;
+}
+
+/** Decides whether a call may be made, and holds the most it can cost. */
+export class Admission {
+  readonly #deps: AdmissionDependencies;
+
+  constructor(deps: AdmissionDependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, context_length_exceeded,
+   * insufficient_credits and whatever the ledger refuses with. Nothing is held then.
+   */
+  async admit(invocation: Invocation): Promise<Admitted> {
+    const { ledger, clock, log, models, settings } = this.#deps;
+    const startedAt = clock.now();
+    const model = models.invocable(invocation.modelId, invocation.caller);
+    requireEndpoint(model, invocation.dialect);
+    const input = await estimateInput(inputContent(invocation.body), {
+      contextLength: model.contextLength,
+      imageTokens: model.imageTokens,
+      dialects: this.#dialectsOf(model),
+    });
+    const units = { ...ONE_CALL, images: input.images };
+    const { maxTokens, maxCost, streamed, onUsage } = invocation;
+    const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
+    const plan = planHold(wish);
+    const hold = await ledger.reserve(
+      {
+        id: invocation.generationId,
+        accountId: invocation.caller.accountId,
+        apiKeyId: invocation.caller.apiKeyId,
+        requestId: invocation.requestId,
+        endpoint: invocation.endpoint,
+        model: model.id,
+        priceVersion: model.priceVersion,
+        amount: plan.amount,
+        minimum: plan.minimum,
+      },
+      invocation.signal,
+    );
+    const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
+    const terms = { model, input, units, outputTokensMax, maxCost, streamed, startedAt, onUsage };
+    const clamped = outputTokensMax < plan.outputTokens;
+    return {
+      invocation,
+      call: new LiveCall({ ledger, clock, log, hold, ...terms }),
+      model,
+      input,
+      outputTokensMax,
+      clamped,
+    };
+  }
+
+  #dialectsOf(model: InvocableModel): Dialect[] {
+    return model.routes.flatMap((route) => this.#deps.providers.find(route.provider)?.dialect ?? []);
+  }
+}
+
+function requireEndpoint(model: InvocableModel, dialect: Dialect): void {
+  if (!model.endpoints.includes(dialect)) {
+    throw new AppError(
+      'model_not_supported_on_endpoint',
+      `model ${model.id} is not available on this endpoint`,
+    );
+  }
+}

@@ -1,0 +1,43 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import { chatPresenter } from './chat.presenter.ts';
+import { chatCompletion, chatRequest } from './chat.schema.ts';
+import type { InvocationService } from './invocation.service.ts';
+import { INVOCATION_ERRORS } from './invocation-errors.ts';
+import { invoke } from './invoke.ts';
+
+const PATH = '/api/v1/chat/completions';
+
+export interface ChatRouteDependencies {
+  readonly service: InvocationService;
+  /** Largest request body, in bytes: images travel inside. */
+  readonly bodyBytesMax: number;
+}
+
+/** OpenAI's chat completions. */
+export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Route[] {
+  const route = { service, presenter: chatPresenter, dialect: 'chat', endpoint: PATH, headers: {} } as const;
+  return [
+    defineRoute({
+      method: 'post',
+      path: PATH,
+      operationId: 'createChatCompletion',
+      summary: 'Chat completion, as JSON or as server-sent events',
+      tag: 'Invocation',
+      access: 'inference',
+      envelope: 'bare',
+      body: chatRequest,
+      bodyBytesMax,
+      response: {
+        status: 200,
+        schema: chatCompletion,
+        mediaTypes: ['application/json', 'text/event-stream'],
+      },
+      errors: INVOCATION_ERRORS,
+      idempotency: 'replay',
+      async handle(context) {
+        const { body } = context;
+        return invoke(context, body, body.max_completion_tokens ?? body.max_tokens ?? undefined, route);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { usageJson } from '../http/wire-shapes.ts';
+
+const MESSAGES_MAX = 2_000;
+const TOOLS_MAX = 128;
+
+const imageUrl = z.string().regex(/^(?:https:\/\/|data:image\/)/, 'must be an https: or data:image/ URL');
+
+const contentPart = z
+  .looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    image_url: z.union([z.looseObject({ url: imageUrl }), imageUrl]).optional(),
+  })
+  .refine((part) => part.type !== 'text' || part.text !== undefined, {
+    path: ['text'],
+    message: 'is required',
+  })
+  .refine((part) => part.type !== 'image_url' || part.image_url !== undefined, {
+    path: ['image_url'],
+    message: 'is required',
+  });
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  type: z.string().optional(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }).optional(),
+});
+
+const message = z.looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']).default('user'),
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  name: z.string().nullish(),
+  tool_call_id: z.string().nullish(),
+  tool_calls: z.array(toolCall).max(TOOLS_MAX).nullish(),
+});
+
+const tool = z.looseObject({
+  type: z.string().default('function'),
+  function: z.looseObject({ name: z.string().min(1).max(128) }).optional(),
+});
+
+const tokens = z.int().min(1).max(100_000_000);
+
+/** Body of a chat completion. Members it does not know are handed on where the provider speaks the same dialect. */
+export const chatRequest = z
+  .looseObject({
+    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    messages: z.array(message).min(1).max(MESSAGES_MAX),
+    stream: z.boolean().nullish(),
+    max_tokens: tokens.nullish(),
+    max_completion_tokens: tokens.nullish(),
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    tools: z.array(tool).max(TOOLS_MAX).nullish(),
+    tool_choice: z
+      .union([z.string(), z.looseObject({ type: z.string() })])
+      .nullish()
+      .meta({ description: '"none", "auto", "required", the name of a tool, or an object that names one' }),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: z.looseObject({ type: z.string() }).nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
+    n: z.literal(1, { error: 'only one answer per call is offered' }).nullish(),
+    seed: z.int().nullish(),
+    user: z.string().max(512).nullish(),
+  })
+  .meta({ id: 'ChatRequest' });
+
+export type ChatRequest = z.output<typeof chatRequest>;
+
+const chatUsage = usageJson
+  .extend({ prompt_tokens: z.int(), completion_tokens: z.int() })
+  .meta({ id: 'ChatUsage' });
+
+/** A chat completion, and what a stream's chunks add up to. */
+export const chatCompletion = z
+  .looseObject({
+    id: z.string().meta({ description: 'The generation id' }),
+    object: z.string(),
+    created: z.int().meta({ description: 'Unix seconds' }),
+    model: z.string(),
+    choices: z.array(
+      z.looseObject({
+        index: z.int(),
+        message: z.looseObject({ role: z.string(), content: z.string().nullable() }),
+        finish_reason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']),
+      }),
+    ),
+    usage: chatUsage,
+  })
+  .meta({ id: 'ChatCompletion' });

@@ -1,0 +1,84 @@
+import { chatAnswerToMessages } from './chat-answer-to-messages.ts';
+import { messagesAnswerToChat } from './messages-answer-to-chat.ts';
+
+test('chat → messages: reasoning, text and calls become blocks', () => {
+  const message = {
+    role: 'assistant',
+    content: 'Looking.',
+    reasoning_content: 'hm',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":[1]}' } }],
+  };
+  expect(chatAnswerToMessages({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })).toEqual({
+    type: 'message',
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: '' },
+      { type: 'text', text: 'Looking.' },
+      { type: 'tool_use', id: 'c', name: 'f', input: { a: [1] } },
+    ],
+    stop_reason: 'tool_use',
+    stop_sequence: null,
+  });
+});
+
+test.each<[object, string, string | null]>([
+  [{ finish_reason: 'stop' }, 'end_turn', null],
+  [{ finish_reason: 'stop', stop_reason: 'END' }, 'stop_sequence', 'END'],
+  [{ finish_reason: 'length' }, 'max_tokens', null],
+  [{ finish_reason: 'content_filter' }, 'refusal', null],
+  [{ finish_reason: 'eos_token' }, 'end_turn', null],
+])('chat → messages: %j stops by %s', (choice, stop_reason, stop_sequence) => {
+  const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] });
+  expect(answer).toMatchObject({ stop_reason, stop_sequence });
+});
+
+test('chat → messages: arguments that are no JSON become no arguments', () => {
+  const message = { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }] };
+  expect(chatAnswerToMessages({ choices: [{ message, finish_reason: 'tool_calls' }] }).content).toEqual([
+    { type: 'tool_use', id: 'c', name: 'f', input: {} },
+  ]);
+});
+
+test('messages → chat: blocks become one message, signatures travel along', () => {
+  const content = [
+    { type: 'thinking', thinking: 'hm', signature: 's' },
+    { type: 'redacted_thinking', data: 'r' },
+    { type: 'text', text: 'a' },
+    { type: 'text', text: 'b' },
+    { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } },
+  ];
+  const format = 'anthropic-claude-v1';
+  expect(messagesAnswerToChat({ content, stop_reason: 'tool_use' })).toEqual({
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: 'ab',
+          reasoning: 'hm',
+          reasoning_details: [
+            { type: 'reasoning.text', text: 'hm', signature: 's', format, index: 0 },
+            { type: 'reasoning.encrypted', data: 'r', format, index: 1 },
+          ],
+          tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  });
+});
+
+test.each([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'content_filter'],
+])('messages → chat: %s finishes as %s', (stop_reason, finish) => {
+  const { choices } = messagesAnswerToChat({ content: [], stop_reason }) as {
+    choices: [{ finish_reason: string }];
+  };
+  expect(choices[0].finish_reason).toBe(finish);
+});

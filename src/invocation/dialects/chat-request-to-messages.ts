@@ -1,0 +1,173 @@
+import {
+  compact,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  parseJson,
+  textOf,
+} from '../../providers/json.ts';
+import { blockSourceOf, sourceOfUrl } from './media-parts.ts';
+import { thinkingOf } from './reasoning-settings.ts';
+import { thinkingOfDetails } from './thinking-details.ts';
+import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
+import { untranslatable } from './untranslatable.ts';
+
+const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
+
+/**
+ * A chat request as a messages request. `maxOutputTokens` bounds thinking. What the other protocol has no word for and
+ * only tunes the answer (seed, penalties, logprobs) is left out; what would change its meaning is refused.
+ */
+export function chatRequestToMessages(body: JsonObject, maxOutputTokens: number): JsonObject {
+  const messages = objectsOf(body.messages);
+  const policy = readChatToolPolicy(body);
+  const thinking =
+    policy.mode === 'any' || policy.mode === 'tool' ? undefined : thinkingOf(body, maxOutputTokens);
+  const system = systemBlocks(messages, body.response_format);
+  const tools = toolsOf(body.tools, policy);
+  return compact({
+    system: system.length === 0 ? undefined : system,
+    messages: mergeTurns(messages.filter((message) => !isSystem(message)).map(turnOf)),
+    tools: tools.length === 0 ? undefined : tools,
+    tool_choice: tools.length === 0 ? undefined : messagesToolChoice(policy),
+    stop_sequences: stopSequences(body.stop),
+    // Thinking is only accepted with the default temperature and a top_p near 1.
+    temperature: thinking || typeof body.temperature !== 'number' ? undefined : Math.min(body.temperature, 1),
+    top_p: thinking ? undefined : body.top_p,
+    top_k: thinking ? undefined : body.top_k,
+    thinking,
+    output_config: outputConfig(body.response_format),
+    metadata: typeof body.user === 'string' ? { user_id: body.user } : undefined,
+  });
+}
+
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly content: readonly JsonObject[];
+}
+
+function isSystem(message: JsonObject): boolean {
+  return message.role === 'system' || message.role === 'developer';
+}
+
+function systemBlocks(messages: readonly JsonObject[], responseFormat: unknown): JsonObject[] {
+  const blocks = messages.filter(isSystem).flatMap((message) => contentBlocks(message.content));
+  const jsonOnly = objectOf(responseFormat).type === 'json_object';
+  return jsonOnly ? [...blocks, { type: 'text', text: JSON_ONLY }] : blocks;
+}
+
+function turnOf(message: JsonObject): Turn {
+  if (message.role === 'assistant') {
+    return { role: 'assistant', content: assistantBlocks(message) };
+  }
+  if (message.role !== 'tool') {
+    return { role: 'user', content: contentBlocks(message.content) };
+  }
+  const result = compact({
+    type: 'tool_result',
+    tool_use_id: textOf(message.tool_call_id),
+    content: typeof message.content === 'string' ? message.content : contentBlocks(message.content),
+    cache_control: message.cache_control,
+  });
+  return { role: 'user', content: [result] };
+}
+
+function assistantBlocks(message: JsonObject): JsonObject[] {
+  const calls = objectsOf(message.tool_calls).map((call) => ({
+    type: 'tool_use',
+    id: textOf(call.id),
+    name: chatToolName(call),
+    input: objectOf(parseJson(textOf(objectOf(call.function).arguments))),
+  }));
+  const refusal = textOf(message.refusal);
+  return [
+    ...thinkingOfDetails(message.reasoning_details),
+    ...contentBlocks(message.content),
+    ...(refusal === '' ? [] : [{ type: 'text', text: refusal }]),
+    ...calls,
+  ];
+}
+
+/** Turns must alternate, and all results of parallel calls must stand in one turn. */
+function mergeTurns(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    if (turn.content.length === 0) {
+      continue;
+    }
+    if (last?.role === turn.role) {
+      merged[merged.length - 1] = { role: turn.role, content: [...last.content, ...turn.content] };
+    } else {
+      merged.push(turn);
+    }
+  }
+  return merged;
+}
+
+function contentBlocks(content: unknown): JsonObject[] {
+  if (typeof content === 'string') {
+    return content === '' ? [] : [{ type: 'text', text: content }];
+  }
+  return objectsOf(content).flatMap((part) => {
+    const block = blockOf(part);
+    return block ? [compact({ ...block, cache_control: part.cache_control })] : [];
+  });
+}
+
+function blockOf(part: JsonObject): JsonObject | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'refusal': {
+      const text = textOf(part.text ?? part.refusal);
+      return text === '' ? undefined : { type: 'text', text };
+    }
+    case 'image_url': {
+      const url = isObject(part.image_url) ? textOf(part.image_url.url) : textOf(part.image_url);
+      return { type: 'image', source: blockSourceOf(sourceOfUrl(url)) };
+    }
+    case 'file': {
+      const file = objectOf(part.file);
+      if (textOf(file.file_data) === '') {
+        throw untranslatable('a file by its id');
+      }
+      const source = blockSourceOf(sourceOfUrl(textOf(file.file_data)));
+      return compact({ type: 'document', source, title: file.filename });
+    }
+    default:
+      throw untranslatable(`content of type ${JSON.stringify(part.type)}`);
+  }
+}
+
+function toolsOf(tools: unknown, policy: ToolPolicy): JsonObject[] {
+  const offered = objectsOf(tools).filter((tool) => policy.allowed?.includes(chatToolName(tool)) ?? true);
+  return offered.map((tool) => {
+    const definition = objectOf(tool.function);
+    if (tool.type !== undefined && tool.type !== 'function') {
+      throw untranslatable(`a tool of type ${JSON.stringify(tool.type)}`);
+    }
+    return compact({
+      name: definition.name,
+      description: definition.description,
+      input_schema: definition.parameters ?? { type: 'object', properties: {} },
+      strict: definition.strict === true ? true : undefined,
+      cache_control: tool.cache_control ?? definition.cache_control,
+    });
+  });
+}
+
+function stopSequences(stop: unknown): string[] | undefined {
+  const list = (Array.isArray(stop) ? stop : [stop]).filter((item) => typeof item === 'string');
+  if (list.some((item) => item.trim() === '')) {
+    throw untranslatable('a stop sequence of spaces only');
+  }
+  return list.length === 0 ? undefined : list;
+}
+
+function outputConfig(responseFormat: unknown): JsonObject | undefined {
+  const format = objectOf(responseFormat);
+  return format.type === 'json_schema'
+    ? { format: { type: 'json_schema', schema: objectOf(format.json_schema).schema } }
+    : undefined;
+}

@@ -1,0 +1,36 @@
+import { type JsonObject, objectOf, textOf } from '../../providers/json.ts';
+
+const DATA_URL = /^data:([^;,]+)(?:;[^;,=]+=[^;,]*)*;base64,/;
+
+/** An image or document of either dialect; URLs are handed on, never fetched here. */
+export type Source =
+  | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
+  | { readonly kind: 'url'; readonly url: string };
+
+/** Reads a `data:` or https URL. */
+export function sourceOfUrl(url: string): Source {
+  const match = DATA_URL.exec(url.slice(0, 256));
+  return match
+    ? { kind: 'base64', mediaType: match[1] ?? '', data: url.slice(match[0].length) }
+    : { kind: 'url', url };
+}
+
+/** Reads the `source` of a messages block; undefined for files that live at one provider. */
+export function sourceOfBlock(block: JsonObject): Source | undefined {
+  const source = objectOf(block.source);
+  if (source.type === 'base64') {
+    return { kind: 'base64', mediaType: textOf(source.media_type), data: textOf(source.data) };
+  }
+  return source.type === 'url' ? { kind: 'url', url: textOf(source.url) } : undefined;
+}
+
+export function urlOfSource(source: Source): string {
+  return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
+}
+
+/** The `source` member of a messages block. */
+export function blockSourceOf(source: Source): JsonObject {
+  return source.kind === 'url'
+    ? { type: 'url', url: source.url }
+    : { type: 'base64', media_type: source.mediaType, data: source.data };
+}

@@ -1,0 +1,146 @@
+import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { sourceOfBlock, urlOfSource } from './media-parts.ts';
+import { effortOf } from './reasoning-settings.ts';
+import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
+import { untranslatable } from './untranslatable.ts';
+
+export interface ChatTarget {
+  readonly maxOutputTokens: number;
+  /** Models that cannot reason refuse the very word. */
+  readonly reasoning: boolean;
+}
+
+/**
+ * A messages request as a chat request. Thinking blocks and cache marks have no word there and are left out, as is
+ * `top_k`; blocks that would change the meaning are refused.
+ */
+export function messagesRequestToChat(body: JsonObject, target: ChatTarget): JsonObject {
+  const tools = objectsOf(body.tools).map(toolOf);
+  const system = textBlocks(body.system);
+  return compact({
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system', content: system }]),
+      ...objectsOf(body.messages).flatMap(messagesOfTurn),
+    ],
+    tools: tools.length === 0 ? undefined : tools,
+    ...(tools.length === 0 ? {} : chatToolChoice(readMessagesToolPolicy(body))),
+    stop:
+      Array.isArray(body.stop_sequences) && body.stop_sequences.length > 0 ? body.stop_sequences : undefined,
+    temperature: body.temperature,
+    top_p: body.top_p,
+    reasoning_effort: target.reasoning ? effortOf(body, target.maxOutputTokens) : undefined,
+    response_format: responseFormat(body),
+    user: objectOf(body.metadata).user_id,
+  });
+}
+
+function messagesOfTurn(turn: JsonObject): JsonObject[] {
+  if (typeof turn.content === 'string') {
+    return [{ role: turn.role, content: turn.content }];
+  }
+  const blocks = objectsOf(turn.content);
+  return turn.role === 'assistant' ? [assistantMessage(blocks)] : userMessages(blocks);
+}
+
+function assistantMessage(blocks: readonly JsonObject[]): JsonObject {
+  const text = textBlocks(blocks.filter((block) => block.type === 'text'));
+  const calls = blocks
+    .filter((block) => block.type === 'tool_use')
+    .map((block) => ({
+      id: block.id,
+      type: 'function',
+      function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+    }));
+  return compact({
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    tool_calls: calls.length === 0 ? undefined : calls,
+  });
+}
+
+/** Tool results are messages of their own and must directly follow the calls; the rest of the turn comes after them. */
+function userMessages(blocks: readonly JsonObject[]): JsonObject[] {
+  const results = blocks.filter((block) => block.type === 'tool_result');
+  const rest = blocks.filter((block) => block.type !== 'tool_result');
+  const images = results.flatMap((result) =>
+    objectsOf(result.content).filter((block) => block.type !== 'text'),
+  );
+  const parts = [...images, ...rest].map(partOf);
+  return [
+    ...results.map((result) => ({
+      role: 'tool',
+      tool_call_id: result.tool_use_id,
+      content: textBlocks(result.content),
+    })),
+    ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }]),
+  ];
+}
+
+/** Small servers know only string content. */
+function plainIfPossible(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? textOf(only.text) : parts;
+}
+
+function partOf(block: JsonObject): JsonObject {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: textOf(block.text) };
+    case 'image': {
+      const source = sourceOfBlock(block);
+      if (!source) {
+        throw untranslatable('an image by its file id');
+      }
+      return { type: 'image_url', image_url: { url: urlOfSource(source) } };
+    }
+    case 'document':
+      return documentPart(block);
+    default:
+      throw untranslatable(`content of type ${JSON.stringify(block.type)}`);
+  }
+}
+
+function documentPart(block: JsonObject): JsonObject {
+  const inline = objectOf(block.source);
+  if (inline.type === 'text') {
+    return { type: 'text', text: textOf(inline.data) };
+  }
+  const source = sourceOfBlock(block);
+  if (source?.kind !== 'base64') {
+    throw untranslatable('a document that is not sent inline');
+  }
+  return {
+    type: 'file',
+    file: { filename: textOf(block.title) || 'document.pdf', file_data: urlOfSource(source) },
+  };
+}
+
+function textBlocks(content: unknown): string {
+  if (typeof content === 'string') {
+    return content;
+  }
+  return objectsOf(content)
+    .map((block) => textOf(block.text))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function toolOf(tool: JsonObject): JsonObject {
+  if (tool.type !== undefined && tool.type !== 'custom') {
+    throw untranslatable(`a tool of type ${JSON.stringify(tool.type)}`);
+  }
+  const definition = compact({
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.input_schema,
+    strict: tool.strict === true ? true : undefined,
+  });
+  return { type: 'function', function: definition };
+}
+
+function responseFormat(body: JsonObject): JsonObject | undefined {
+  const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
+  return format.type === 'json_schema'
+    ? { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
+    : undefined;
+}

@@ -1,0 +1,49 @@
+import { THINKING_BUDGET_MIN } from '../../providers/anthropic.provider.ts';
+import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
+
+/** Share of the output cap that each effort may think, the shares OpenRouter documents. */
+const EFFORT_SHARES: Readonly<Record<string, number>> = {
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.95,
+};
+
+/**
+ * Anthropic's `thinking` for what a chat request says about reasoning: OpenAI's `reasoning_effort`, or OpenRouter's
+ * `reasoning: {effort | max_tokens | enabled}`. Undefined when it says nothing or the cap leaves no room to think.
+ */
+export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObject | undefined {
+  const reasoning = objectOf(body.reasoning);
+  const asked =
+    reasoning.effort ?? body.reasoning_effort ?? (reasoning.enabled === true ? 'medium' : undefined);
+  const share = EFFORT_SHARES[String(asked)];
+  const wanted =
+    typeof reasoning.max_tokens === 'number' ? reasoning.max_tokens : maxOutputTokens * (share ?? 0);
+  if (wanted <= 0) {
+    return undefined;
+  }
+  const budget = Math.min(Math.max(Math.floor(wanted), THINKING_BUDGET_MIN), maxOutputTokens - 1);
+  return budget < THINKING_BUDGET_MIN ? undefined : { type: 'enabled', budget_tokens: budget };
+}
+
+/** OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
+export function effortOf(body: JsonObject, maxOutputTokens: number): string | undefined {
+  const configured = objectOf(body.output_config).effort;
+  if (typeof configured === 'string') {
+    return configured === 'max' ? 'xhigh' : configured;
+  }
+  const thinking = body.thinking;
+  if (!isObject(thinking) || thinking.type === 'disabled') {
+    return undefined;
+  }
+  if (typeof thinking.budget_tokens !== 'number') {
+    return 'medium';
+  }
+  const share = thinking.budget_tokens / maxOutputTokens;
+  if (share <= 0.25) {
+    return 'low';
+  }
+  return share <= 0.6 ? 'medium' : 'high';
+}

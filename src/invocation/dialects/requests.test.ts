@@ -1,0 +1,195 @@
+import { chatRequestToMessages } from './chat-request-to-messages.ts';
+import { messagesRequestToChat } from './messages-request-to-chat.ts';
+import { tidyRequest } from './tidy-request.ts';
+
+const CAP = 4_000;
+const toMessages = (body: object) => chatRequestToMessages({ messages: [], ...body }, CAP);
+const toChat = (body: object, reasoning = false) =>
+  messagesRequestToChat({ messages: [], ...body }, { maxOutputTokens: CAP, reasoning });
+
+describe('chat → messages', () => {
+  test('a whole conversation', () => {
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a":1}' } });
+    const messages = [
+      { role: 'system', content: 'one' },
+      { role: 'developer', content: [{ type: 'text', text: 'two', cache_control: { type: 'ephemeral' } }] },
+      { role: 'user', content: 'hello' },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+      { role: 'assistant', content: 'sure', tool_calls: [call('x'), call('y')] },
+      { role: 'tool', tool_call_id: 'x', content: 'rx' },
+      { role: 'tool', tool_call_id: 'y', content: [{ type: 'text', text: 'ry' }] },
+      { role: 'user', content: 'and now?' },
+    ];
+    const tools = [
+      {
+        type: 'function',
+        function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true },
+      },
+    ];
+    expect(toMessages({ messages, tools, stop: 'END', top_p: 0.5, seed: 4, presence_penalty: 1 })).toEqual({
+      system: [
+        { type: 'text', text: 'one' },
+        { type: 'text', text: 'two', cache_control: { type: 'ephemeral' } },
+      ],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'hello' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'sure' },
+            { type: 'tool_use', id: 'x', name: 'f', input: { a: 1 } },
+            { type: 'tool_use', id: 'y', name: 'f', input: { a: 1 } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'x', content: 'rx' },
+            { type: 'tool_result', tool_use_id: 'y', content: [{ type: 'text', text: 'ry' }] },
+            { type: 'text', text: 'and now?' },
+          ],
+        },
+      ],
+      tools: [{ name: 'f', description: 'd', input_schema: { type: 'object' }, strict: true }],
+      stop_sequences: ['END'],
+      top_p: 0.5,
+    });
+  });
+
+  test('a PDF becomes a document', () => {
+    const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBE' };
+    const { messages } = toMessages({ messages: [{ role: 'user', content: [{ type: 'file', file }] }] });
+    const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBE' };
+    expect(messages).toEqual([{ role: 'user', content: [{ type: 'document', source, title: 'a.pdf' }] }]);
+  });
+
+  test('JSON without a schema is asked for in words', () => {
+    const { system } = toMessages({ response_format: { type: 'json_object' } });
+    expect(JSON.stringify(system)).toContain('JSON');
+  });
+
+  test.each<[object, unknown]>([
+    [{ reasoning_effort: 'low' }, { type: 'enabled', budget_tokens: 1_024 }],
+    [{ reasoning_effort: 'high' }, { type: 'enabled', budget_tokens: 3_200 }],
+    [{ reasoning: { max_tokens: 2_500 } }, { type: 'enabled', budget_tokens: 2_500 }],
+    [{ reasoning: { max_tokens: 9_999 } }, { type: 'enabled', budget_tokens: 3_999 }],
+    [{ reasoning: { enabled: true } }, { type: 'enabled', budget_tokens: 2_000 }],
+    [{ reasoning_effort: 'none' }, undefined],
+    [{}, undefined],
+    [{ reasoning_effort: 'high', tools: [{ function: { name: 'f' } }], tool_choice: 'required' }, undefined],
+  ])('%j thinks %j', (body, thinking) => {
+    const request = toMessages({ temperature: 0.3, ...body });
+    expect(request.thinking).toEqual(thinking);
+    expect(request.temperature).toBe(thinking ? undefined : 0.3);
+  });
+
+  test.each<[string, object]>([
+    ['audio', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+    ['a file id', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }],
+    ['a custom tool', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+    ['a stop of spaces', { stop: ['\n'] }],
+  ])('%s is refused', (_what, body) => {
+    expect(() => toMessages(body)).toThrow('is not supported for this model');
+  });
+});
+
+describe('messages → chat', () => {
+  test('system, samplers, metadata', () => {
+    const system = [
+      { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'b' },
+    ];
+    const messages = [{ role: 'user', content: 'hi' }];
+    const body = {
+      system,
+      messages,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 40,
+      stop_sequences: ['X'],
+      metadata: { user_id: 'u' },
+    };
+    expect(toChat(body)).toEqual({
+      messages: [
+        { role: 'system', content: 'a\nb' },
+        { role: 'user', content: 'hi' },
+      ],
+      stop: ['X'],
+      temperature: 0.5,
+      top_p: 0.9,
+      user: 'u',
+    });
+  });
+
+  test('documents', () => {
+    const content = [
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'JV' },
+        title: 't.pdf',
+      },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'plain' } },
+    ];
+    expect(toChat({ messages: [{ role: 'user', content }] }).messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'file', file: { filename: 't.pdf', file_data: 'data:application/pdf;base64,JV' } },
+          { type: 'text', text: 'plain' },
+        ],
+      },
+    ]);
+  });
+
+  test.each<[object, string | undefined]>([
+    [{ thinking: { type: 'enabled', budget_tokens: 1_000 } }, 'low'],
+    [{ thinking: { type: 'enabled', budget_tokens: 3_900 } }, 'high'],
+    [{ thinking: { type: 'adaptive' } }, 'medium'],
+    [{ thinking: { type: 'disabled' } }, undefined],
+    [{ output_config: { effort: 'max' } }, 'xhigh'],
+    [{}, undefined],
+  ])('%j is effort %j', (body, effort) => {
+    expect(toChat(body, true).reasoning_effort).toBe(effort);
+    expect(toChat(body, false).reasoning_effort).toBeUndefined();
+  });
+
+  test.each<[string, object]>([
+    ['a typed tool', { tools: [{ type: 'bash_20250124', name: 'bash' }] }],
+    [
+      'a file id',
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+    ],
+    [
+      'a document by URL',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://x' } }] },
+        ],
+      },
+    ],
+  ])('%s is refused', (_what, body) => {
+    expect(() => toChat(body)).toThrow('is not supported for this model');
+  });
+});
+
+test('our short forms are written out for a provider of the same dialect', () => {
+  const tools = [{ name: 'f' }];
+  expect(tidyRequest({ tools, tool_choice: 'any' }, 'messages').tool_choice).toEqual({ type: 'any' });
+  expect(tidyRequest({ tools, tool_choice: 'f' }, 'messages').tool_choice).toEqual({
+    type: 'tool',
+    name: 'f',
+  });
+  expect(tidyRequest({ tools, tool_choice: 'required' }, 'chat').tool_choice).toBe('required');
+  expect(tidyRequest({ tools, tool_choice: 'any' }, 'chat').tool_choice).toBe('required');
+  expect(tidyRequest({ tools, tool_choice: 'f' }, 'chat').tool_choice).toEqual({
+    type: 'function',
+    function: { name: 'f' },
+  });
+  expect(tidyRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
+});

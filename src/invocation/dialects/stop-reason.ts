@@ -1,0 +1,13 @@
+import type { FinishReason } from '../../providers/provider.types.ts';
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** The messages word for a finish reason. A stop sequence, when the provider names it, is a reason of its own there. */
+export function stopReasonOf(finishReason: FinishReason, stopSequence: string | null): string {
+  return finishReason === 'stop' && stopSequence !== null ? 'stop_sequence' : STOP_REASONS[finishReason];
+}

@@ -1,0 +1,135 @@
+import { createChatToMessages } from './chat-stream-to-messages.ts';
+import { createMessagesToChat } from './messages-stream-to-chat.ts';
+
+const chunk = (delta: object, finish: string | null = null, choice: object = {}) => ({
+  choices: [{ index: 0, delta, finish_reason: finish, ...choice }],
+});
+const call = (index: number, args: string, start?: { id: string; name: string }) => ({
+  tool_calls: [
+    {
+      index,
+      ...(start && { id: start.id, type: 'function' }),
+      function: { ...(start && { name: start.name }), arguments: args },
+    },
+  ],
+});
+
+function toMessages(chunks: readonly object[]): object[] {
+  const translate = createChatToMessages();
+  return chunks.flatMap((one) => translate({ ...one }));
+}
+
+const START = { type: 'message_start', message: { type: 'message', role: 'assistant', content: [] } };
+const stop = (index: number) => ({ type: 'content_block_stop', index });
+const delta = (index: number, body: object) => ({ type: 'content_block_delta', index, delta: body });
+const open = (index: number, content_block: object) => ({
+  type: 'content_block_start',
+  index,
+  content_block,
+});
+const end = (stop_reason: string, stop_sequence: string | null = null) => ({
+  type: 'message_delta',
+  delta: { stop_reason, stop_sequence },
+});
+
+test('chat → messages: reasoning, then text', () => {
+  const chunks = [
+    chunk({ role: 'assistant', content: '' }),
+    chunk({ reasoning_content: 'hm' }),
+    chunk({ content: 'a' }),
+    chunk({ content: 'b' }),
+    chunk({}, 'stop', { stop_reason: 'END' }),
+    { choices: [], usage: {} },
+  ];
+  expect(toMessages(chunks)).toEqual([
+    START,
+    open(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, { type: 'thinking_delta', thinking: 'hm' }),
+    stop(0),
+    open(1, { type: 'text', text: '' }),
+    delta(1, { type: 'text_delta', text: 'a' }),
+    delta(1, { type: 'text_delta', text: 'b' }),
+    stop(1),
+    end('stop_sequence', 'END'),
+  ]);
+});
+
+test('chat → messages: calls that interleave come out one after the other, complete', () => {
+  const chunks = [
+    chunk({ content: 'Looking' }),
+    chunk(call(0, '', { id: 'x', name: 'f' })),
+    chunk(call(1, '{"b"', { id: 'y', name: 'g' })),
+    chunk(call(0, '{"a":')),
+    chunk(call(1, ':2}')),
+    chunk(call(0, '1}')),
+    chunk({}, 'tool_calls'),
+  ];
+  expect(toMessages(chunks)).toEqual([
+    START,
+    open(0, { type: 'text', text: '' }),
+    delta(0, { type: 'text_delta', text: 'Looking' }),
+    stop(0),
+    open(1, { type: 'tool_use', id: 'x', name: 'f', input: {} }),
+    delta(1, { type: 'input_json_delta', partial_json: '{"a":' }),
+    delta(1, { type: 'input_json_delta', partial_json: '1}' }),
+    stop(1),
+    open(2, { type: 'tool_use', id: 'y', name: 'g', input: {} }),
+    delta(2, { type: 'input_json_delta', partial_json: '{"b":2}' }),
+    stop(2),
+    end('tool_use'),
+  ]);
+});
+
+test('chat → messages: a refusal is text and a stop reason', () => {
+  const events = toMessages([chunk({ refusal: 'No.' }), chunk({}, 'stop')]);
+  expect(events).toContainEqual(delta(0, { type: 'text_delta', text: 'No.' }));
+  expect(events.at(-1)).toEqual(end('refusal'));
+});
+
+test('messages → chat: every kind of event', () => {
+  const format = 'anthropic-claude-v1';
+  const events = [
+    { ...START },
+    { type: 'ping' },
+    open(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, { type: 'thinking_delta', thinking: 'hm' }),
+    delta(0, { type: 'signature_delta', signature: 's' }),
+    stop(0),
+    open(1, { type: 'redacted_thinking', data: 'r' }),
+    stop(1),
+    open(2, { type: 'text', text: '' }),
+    delta(2, { type: 'text_delta', text: 'a' }),
+    stop(2),
+    open(3, { type: 'tool_use', id: 'x', name: 'f', input: {} }),
+    delta(3, { type: 'input_json_delta', partial_json: '{}' }),
+    stop(3),
+    open(4, { type: 'tool_use', id: 'y', name: 'g', input: { whole: true } }),
+    stop(4),
+    end('tool_use'),
+    { type: 'message_stop' },
+  ];
+  const translate = createMessagesToChat();
+  const deltas = events
+    .flatMap((event) => translate(event))
+    .map((one) => (one.choices as [{ delta: object }])[0]);
+  expect(deltas).toEqual(
+    [
+      { role: 'assistant', content: '' },
+      {
+        reasoning: 'hm',
+        reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: '', format, index: 0 }],
+      },
+      { reasoning_details: [{ type: 'reasoning.text', text: '', signature: 's', format, index: 0 }] },
+      { reasoning_details: [{ type: 'reasoning.encrypted', data: 'r', format, index: 1 }] },
+      { content: 'a' },
+      { tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: '{}' } }] },
+      {
+        tool_calls: [
+          { index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '{"whole":true}' } },
+        ],
+      },
+      {},
+    ].map((body, index) => ({ index: 0, delta: body, finish_reason: index === 8 ? 'tool_calls' : null })),
+  );
+});

@@ -1,0 +1,84 @@
+import { compact, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+
+/** What a request wants done with its tools, in either dialect. */
+export interface ToolPolicy {
+  readonly mode: 'auto' | 'none' | 'any' | 'tool' | undefined;
+  /** The forced tool of mode `tool`. */
+  readonly name?: string;
+  /** The only tools that may be used; undefined: all of them. */
+  readonly allowed?: readonly string[];
+  readonly parallel: boolean | undefined;
+}
+
+const CHAT_MODES: Readonly<Record<string, 'auto' | 'none' | 'any'>> = {
+  auto: 'auto',
+  none: 'none',
+  required: 'any',
+  any: 'any',
+};
+
+/** Reads chat's `tool_choice` (word, tool name, function, allowed tools) and `parallel_tool_calls`. */
+export function readChatToolPolicy(body: JsonObject): ToolPolicy {
+  const parallel = typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : undefined;
+  const choice = body.tool_choice;
+  if (typeof choice === 'string') {
+    return readWord(choice, parallel);
+  }
+  if (!isObject(choice)) {
+    return { mode: undefined, parallel };
+  }
+  if (choice.type === 'allowed_tools') {
+    const rule = objectOf(choice.allowed_tools);
+    const allowed = objectsOf(rule.tools).map(chatToolName);
+    return { mode: rule.mode === 'required' ? 'any' : 'auto', allowed, parallel };
+  }
+  return { mode: 'tool', name: chatToolName(choice), parallel };
+}
+
+/** Reads messages' `tool_choice`: an object, or a word as the interface allows. */
+export function readMessagesToolPolicy(body: JsonObject): ToolPolicy {
+  const choice = body.tool_choice;
+  if (typeof choice === 'string') {
+    return readWord(choice, undefined);
+  }
+  if (!isObject(choice)) {
+    return { mode: undefined, parallel: undefined };
+  }
+  const parallel = choice.disable_parallel_tool_use === true ? false : undefined;
+  return choice.type === 'tool'
+    ? { mode: 'tool', name: textOf(choice.name), parallel }
+    : readWord(textOf(choice.type), parallel);
+}
+
+/** The members of a chat request that say the policy. */
+export function chatToolChoice(policy: ToolPolicy): JsonObject {
+  const words = { auto: 'auto', none: 'none', any: 'required', tool: undefined } as const;
+  const forced = { type: 'function', function: { name: policy.name } };
+  return compact({
+    tool_choice: policy.mode === 'tool' ? forced : policy.mode && words[policy.mode],
+    parallel_tool_calls: policy.parallel,
+  });
+}
+
+/** The `tool_choice` member of a messages request that says the policy; undefined when it says nothing. */
+export function messagesToolChoice(policy: ToolPolicy): JsonObject | undefined {
+  const serial = policy.parallel === false && policy.mode !== 'none';
+  if (policy.mode === undefined && !serial) {
+    return undefined;
+  }
+  return compact({
+    type: policy.mode ?? 'auto',
+    name: policy.name,
+    disable_parallel_tool_use: serial ? true : undefined,
+  });
+}
+
+/** The name of a chat tool or of a reference to one, function or custom. */
+export function chatToolName(tool: JsonObject): string {
+  return textOf(objectOf(tool.function).name) || textOf(objectOf(tool.custom).name) || textOf(tool.name);
+}
+
+function readWord(word: string, parallel: boolean | undefined): ToolPolicy {
+  const mode = CHAT_MODES[word];
+  return mode ? { mode, parallel } : { mode: 'tool', name: word, parallel };
+}

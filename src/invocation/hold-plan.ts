@@ -1,0 +1,66 @@
+import { affordableOutputTokens, type BilledUnits, costCeiling } from '../catalog/pricing.ts';
+import { AppError } from '../lib/errors.ts';
+import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import { contextExceeded, type InputEstimate } from './input-estimate.ts';
+import type { InvocableModel } from './invocation.types.ts';
+
+export interface HoldWish {
+  readonly model: InvocableModel;
+  readonly input: InputEstimate;
+  readonly units: BilledUnits;
+  /** The caller's own cap, in tokens. */
+  readonly maxTokens: number | undefined;
+  /** The caller's own limit, in nano-USD. */
+  readonly maxCost: NanoUsd | undefined;
+  /** Fewer output tokens than this are not worth a call. */
+  readonly floorTokens: number;
+}
+
+export interface HoldPlan {
+  /** The most the call can cost, in nano-USD, and the least worth holding. */
+  readonly amount: NanoUsd;
+  readonly minimum: NanoUsd;
+  /** The output cap when money does not matter, in tokens. */
+  readonly outputTokens: number;
+}
+
+/**
+ * How much to hold for a call. Without `max_tokens` a smaller hold is fine, down to the floor; with it, the caller's
+ * word stands and the hold is all or nothing. Throws AppError context_length_exceeded or insufficient_credits
+ * (`x-max-cost` below the floor).
+ */
+export function planHold(wish: HoldWish): HoldPlan {
+  const outputTokens = outputCap(wish);
+  const floor = costOf(wish, Math.min(outputTokens, wish.floorTokens));
+  const full = costOf(wish, outputTokens);
+  const amount = wish.maxCost !== undefined && wish.maxCost < full ? wish.maxCost : full;
+  if (amount < floor) {
+    const limit = formatUsd(amount);
+    const least = formatUsd(floor);
+    throw new AppError('insufficient_credits', `x-max-cost ${limit} is less than this call needs (${least})`);
+  }
+  return { amount, minimum: wish.maxTokens === undefined ? floor : amount, outputTokens };
+}
+
+/** The output cap that a hold of `granted` nano-USD pays for, in tokens. */
+export function grantedOutputTokens(wish: HoldWish, plan: HoldPlan, granted: NanoUsd): number {
+  const { input, units, model } = wish;
+  const affordable = affordableOutputTokens(granted, input.upperBound, units, model.pricing);
+  return Math.max(1, Math.min(plan.outputTokens, affordable));
+}
+
+function costOf(wish: HoldWish, outputTokens: number): NanoUsd {
+  return costCeiling(wish.input.upperBound, outputTokens, wish.units, wish.model.pricing);
+}
+
+/** The smallest of what the caller asks for, the model can write and the context has room for. */
+function outputCap(wish: HoldWish): number {
+  const { contextLength, maxOutputTokens } = wish.model;
+  const room = contextLength - wish.input.tokens;
+  if (room < 1) {
+    throw contextExceeded(contextLength);
+  }
+  // The provider counts its own way; by the bound its own check passes too.
+  const safeRoom = Math.max(contextLength - wish.input.upperBound, Math.min(room, wish.floorTokens));
+  return Math.min(wish.maxTokens ?? maxOutputTokens, maxOutputTokens, safeRoom);
+}

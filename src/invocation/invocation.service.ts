@@ -1,0 +1,235 @@
+import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
+import type { JsonObject } from '../providers/json.ts';
+import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
+import type { Admission, Admitted } from './admission.ts';
+import { translateRequest } from './dialects/translate-request.ts';
+import type { InFlight } from './in-flight.ts';
+import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
+import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
+import { clientErrorOf } from './provider-error.ts';
+import type { RouteRunner } from './route-runner.ts';
+import { relayStream, type StreamSink } from './stream-relay.ts';
+import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
+
+export type ResponseHeaders = Readonly<Record<string, string>>;
+
+/** Runs calls from admission to settlement; knows no dialect, only presenters. */
+export class InvocationService {
+  readonly #admission: Admission;
+  readonly #runner: RouteRunner;
+  readonly #inFlight: InFlight;
+  readonly #settings: InvocationSettings;
+
+  constructor(admission: Admission, runner: RouteRunner, inFlight: InFlight, settings: InvocationSettings) {
+    this.#admission = admission;
+    this.#runner = runner;
+    this.#inFlight = inFlight;
+    this.#settings = settings;
+  }
+
+  /**
+   * One whole answer; undefined when the client left before it came. The charge is committed when it resolves.
+   * Throws AppError; a call that was admitted is settled all the same.
+   */
+  complete(
+    invocation: Invocation,
+    presenter: DialectPresenter,
+  ): Promise<{ body: JsonObject; headers: ResponseHeaders } | undefined> {
+    return this.#inFlight.run(async () => {
+      const admitted = await this.#admission.admit(invocation);
+      const answered = await this.#answer(admitted);
+      if (!answered) {
+        return undefined;
+      }
+      const { answer, provider } = answered;
+      const end = await admitted.call.complete(answer.finishReason);
+      const body = presenter.answer(answer, provider.dialect, identityOf(admitted), end);
+      return { body, headers: headersOf(admitted) };
+    });
+  }
+
+  /**
+   * One streamed answer, written to the sink that `open` makes once the money is held. Errors before the first frame
+   * are thrown as AppError, later ones are told in the stream.
+   */
+  stream(
+    invocation: Invocation,
+    presenter: DialectPresenter,
+    open: (headers: ResponseHeaders) => StreamSink,
+  ): Promise<void> {
+    return this.#inFlight.run(async () => {
+      const admitted = await this.#admission.admit(invocation);
+      const sink = open(headersOf(admitted));
+      try {
+        await this.#relay(admitted, presenter, sink);
+      } catch (error) {
+        if (!sink.opened) {
+          sink.release();
+          throw error;
+        }
+        await sink.write(presenter.failure(appErrorOf(error), identityOf(admitted)));
+        sink.end();
+      }
+    });
+  }
+
+  /** Refuses new calls, lets running ones go on for `deadlineMs`, then ends and settles them. */
+  drain(deadlineMs: number): Promise<void> {
+    return this.#inFlight.drain(deadlineMs);
+  }
+
+  async #answer(admitted: Admitted): Promise<{ answer: ProviderAnswer; provider: Provider } | undefined> {
+    const { call } = admitted;
+    try {
+      const run = await this.#run(admitted, (provider, route, upstream) =>
+        provider.complete(requestFor(admitted, provider, route), upstream.signal),
+      );
+      run.upstream.release();
+      call.answeredBy(run.route);
+      call.deliver(run.value);
+      return { answer: run.value, provider: run.provider };
+    } catch (error) {
+      await this.#settleFailure(admitted, error);
+      return undefined;
+    }
+  }
+
+  async #relay(admitted: Admitted, dialect: DialectPresenter, sink: StreamSink): Promise<void> {
+    const opened = await this.#openStream(admitted, dialect);
+    if (!opened) {
+      sink.release();
+      return;
+    }
+    const { call, invocation } = admitted;
+    const { presenter, upstream, route } = opened;
+    try {
+      const outcome = await relayStream({ ...opened, sink, call, client: invocation.signal });
+      if (outcome === 'left') {
+        await call.cancel();
+        sink.release();
+        return;
+      }
+      if (outcome === 'shutdown') {
+        throw new ProviderFailure('aborted');
+      }
+      const end = await (outcome === 'cut' ? call.cut() : call.complete(call.meter.finishReason ?? 'stop'));
+      await sink.write(presenter.ending(end));
+      sink.end();
+    } catch (error) {
+      if (error instanceof ProviderFailure) {
+        this.#runner.reportBroken(route, error);
+      }
+      await this.#settleFailure(admitted, error);
+    } finally {
+      upstream.release();
+    }
+  }
+
+  /** Undefined when the client left before the first token. */
+  async #openStream(admitted: Admitted, dialect: DialectPresenter): Promise<OpenedStream | undefined> {
+    try {
+      const run = await this.#run(admitted, (provider, route, upstream) =>
+        provider.stream(requestFor(admitted, provider, route), upstream.signal),
+      );
+      const { provider, route, upstream, value: parts } = run;
+      admitted.call.answeredBy(route);
+      const presenter = dialect.stream(provider.dialect, identityOf(admitted));
+      return { parts, presenter, route, upstream, onDisconnect: provider.onDisconnect };
+    } catch (error) {
+      await this.#settleFailure(admitted, error);
+      return undefined;
+    }
+  }
+
+  #run<T>(
+    admitted: Admitted,
+    call: (provider: Provider, route: ModelRoute, upstream: UpstreamSignal) => Promise<T>,
+  ): Promise<{ value: T; provider: Provider; route: ModelRoute; upstream: UpstreamSignal }> {
+    const { signal } = admitted.invocation;
+    return this.#runner.run({
+      routes: admitted.model.routes,
+      signal,
+      attempts: admitted.call.attempts,
+      call: async (provider, route) => {
+        const { drainMs } = this.#settings;
+        const upstream = upstreamSignal(signal, this.#inFlight, provider.onDisconnect, drainMs);
+        try {
+          return { value: await call(provider, route, upstream), provider, route, upstream };
+        } catch (error) {
+          upstream.release();
+          throw error;
+        }
+      },
+    });
+  }
+
+  /** Settles a call that did not end well and throws what the client is to be told; nothing when it left by itself. */
+  async #settleFailure(admitted: Admitted, error: unknown): Promise<void> {
+    const { call, invocation } = admitted;
+    if (!(error instanceof ProviderFailure)) {
+      await call.fail(appErrorOf(error));
+      throw error;
+    }
+    if (error.reason !== 'aborted') {
+      const told = clientErrorOf(error);
+      await call.fail(told);
+      throw told;
+    }
+    if (invocation.signal.aborted) {
+      await call.cancel();
+      return;
+    }
+    const told = new AppError('service_unavailable', 'the service is restarting, please retry', {
+      retryAfterSeconds: 1,
+    });
+    await call.cancel({ code: told.code, message: told.message });
+    throw told;
+  }
+}
+
+interface OpenedStream {
+  readonly parts: AsyncIterable<StreamBatch>;
+  readonly presenter: StreamPresenter;
+  readonly route: ModelRoute;
+  readonly upstream: UpstreamSignal;
+  readonly onDisconnect: Provider['onDisconnect'];
+}
+
+function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
+  const { invocation, model, outputTokensMax } = admitted;
+  const body = translateRequest(invocation.body, {
+    from: invocation.dialect,
+    to: provider.dialect,
+    maxOutputTokens: outputTokensMax,
+    reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
+  });
+  return { model: route.model, body, maxOutputTokens: outputTokensMax };
+}
+
+function identityOf(admitted: Admitted): AnswerIdentity {
+  const { invocation, model, input, call } = admitted;
+  return {
+    id: publicId('generation', invocation.generationId),
+    model: model.id,
+    createdSeconds: Math.floor(call.parts.startedAt / 1000),
+    inputTokens: input.tokens,
+    requestId: invocation.requestId,
+  };
+}
+
+function headersOf(admitted: Admitted): ResponseHeaders {
+  const id = publicId('generation', admitted.invocation.generationId);
+  return admitted.clamped
+    ? { 'X-Generation-Id': id, 'X-Max-Tokens-Clamped': String(admitted.outputTokensMax) }
+    : { 'X-Generation-Id': id };
+}
+
+function appErrorOf(error: unknown): AppError {
+  return error instanceof AppError
+    ? error
+    : new AppError('internal_error', 'an internal error occurred; support can trace it by its request id', {
+        cause: error,
+      });
+}

@@ -1,0 +1,79 @@
+import type { Pricing } from '../catalog/pricing.ts';
+import type { NanoUsd } from '../lib/money.ts';
+import type { TokenUsage, UsageSource } from '../lib/usage.ts';
+import type { JsonObject } from '../providers/json.ts';
+import type { Dialect, FinishReason } from '../providers/provider.types.ts';
+
+/** Who calls, as far as an invocation cares. */
+export interface Caller {
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly allowedModels: readonly string[] | null;
+}
+
+/** A provider that serves a model, under the provider's own name of it. */
+export interface ModelRoute {
+  readonly provider: string;
+  readonly model: string;
+  /** What the provider bills us; undefined when the operator did not say. */
+  readonly pricing?: Pricing | undefined;
+}
+
+/** A model of the catalog, as far as an invocation cares. */
+export interface InvocableModel {
+  readonly id: string;
+  readonly endpoints: readonly string[];
+  readonly contextLength: number;
+  readonly maxOutputTokens: number;
+  readonly pricing: Pricing;
+  readonly priceVersion: string;
+  /** In fallback order. */
+  readonly routes: readonly ModelRoute[];
+  readonly supportedParameters: readonly string[];
+  /** Most tokens one image can be; undefined: the usual bound. */
+  readonly imageTokens?: number | undefined;
+}
+
+/** Where models are looked up. Throws AppError model_not_found (400) or model_not_allowed. */
+export interface ModelSource {
+  invocable(modelId: string, caller: Caller): InvocableModel;
+}
+
+/** One call as its route understood it. */
+export interface Invocation {
+  readonly dialect: Dialect;
+  /** The literal path, as it stands in reports. */
+  readonly endpoint: string;
+  readonly requestId: string;
+  /** The generation id (UUID text form). */
+  readonly generationId: string;
+  readonly caller: Caller;
+  readonly modelId: string;
+  /** The request in the caller's dialect, freed of what is ours to set. */
+  readonly body: JsonObject;
+  /** The output cap the caller asked for, in tokens. */
+  readonly maxTokens: number | undefined;
+  /** The most this call may cost, in nano-USD. */
+  readonly maxCost: NanoUsd | undefined;
+  readonly streamed: boolean;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Told what the call really used, once it is settled. */
+  readonly onUsage: (usage: TokenUsage) => void;
+}
+
+/** How a call ended, after its charge is committed. */
+export interface CallEnd {
+  readonly usage: TokenUsage;
+  readonly usageSource: UsageSource;
+  readonly finishReason: FinishReason;
+}
+
+export interface InvocationSettings {
+  /** The affordability clamp never goes below this many tokens. */
+  readonly outputFloorTokens: number;
+  /** How long a provider is read on after its client left, when it is to be drained, in ms. */
+  readonly drainMs: number;
+}
+
+export const DEFAULT_INVOCATION_SETTINGS: InvocationSettings = { outputFloorTokens: 16, drainMs: 30_000 };

@@ -1,0 +1,76 @@
+import type { Reply, RouteContext } from '../http/route.ts';
+import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
+import { AppError } from '../lib/errors.ts';
+import { type NanoUsd, parseUsd } from '../lib/money.ts';
+import type { JsonObject } from '../providers/json.ts';
+import type { Dialect } from '../providers/provider.types.ts';
+import type { InvocationService } from './invocation.service.ts';
+import type { Invocation } from './invocation.types.ts';
+import type { DialectPresenter } from './presenter.types.ts';
+import { applyRequestPolicy } from './request-policy.ts';
+
+export interface DialectRoute {
+  readonly service: InvocationService;
+  readonly presenter: DialectPresenter;
+  readonly dialect: Dialect;
+  /** The literal path, as it stands in reports. */
+  readonly endpoint: string;
+  /** Sent with every answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What both dialects' bodies have in common. */
+type InvocationBody = JsonObject & {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly max_tokens?: number | null | undefined;
+};
+
+export type InvocationContext = Omit<RouteContext<'inference', unknown, unknown, unknown>, 'body'>;
+
+/** Answers one request of either dialect, as JSON or as a stream. */
+export async function invoke(
+  context: InvocationContext,
+  body: InvocationBody,
+  maxTokens: number | undefined,
+  route: DialectRoute,
+): Promise<Reply | undefined> {
+  const { service, presenter } = route;
+  const invocation: Invocation = {
+    dialect: route.dialect,
+    endpoint: route.endpoint,
+    requestId: context.requestId,
+    generationId: context.generationId,
+    caller: context.principal,
+    modelId: body.model,
+    body: applyRequestPolicy(route.dialect, body),
+    maxTokens,
+    maxCost: maxCostOf(context.headers['x-max-cost']),
+    streamed: body.stream === true,
+    signal: context.signal,
+    onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
+  };
+  if (!invocation.streamed) {
+    const answered = await service.complete(invocation, presenter);
+    return answered && { headers: { ...route.headers, ...answered.headers }, body: answered.body };
+  }
+  await service.stream(invocation, presenter, (headers) => {
+    context.response.set({ ...route.headers, ...headers });
+    return new EventStream(context.response, {
+      ...COMMENT_KEEP_ALIVE,
+      keepAliveFrame: presenter.keepAliveFrame,
+    });
+  });
+  return undefined;
+}
+
+function maxCostOf(header: string | readonly string[] | undefined): NanoUsd | undefined {
+  if (header === undefined) {
+    return undefined;
+  }
+  const amount = typeof header === 'string' ? parseUsd(header) : undefined;
+  if (amount === undefined || amount < 0n) {
+    throw new AppError('invalid_parameter', 'x-max-cost: must be a decimal amount of USD, e.g. "0.05"');
+  }
+  return amount;
+}

@@ -1,0 +1,52 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import { AppError } from '../lib/errors.ts';
+import type { InvocationService } from './invocation.service.ts';
+import { INVOCATION_ERRORS } from './invocation-errors.ts';
+import { invoke } from './invoke.ts';
+import { messagesPresenter } from './messages.presenter.ts';
+import { messageAnswer, messagesRequest } from './messages.schema.ts';
+
+const PATH = '/vendorx/v1/messages';
+const VERSION_HEADER = 'vendorx-version';
+const VERSION = '2023-06-01';
+
+export interface MessagesRouteDependencies {
+  readonly service: InvocationService;
+  /** Largest request body, in bytes: images travel inside. */
+  readonly bodyBytesMax: number;
+}
+
+/** Anthropic's messages. Other paths and header names are aliases of these, see the catalog's `aliases`. */
+export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependencies): Route[] {
+  const route = { service, presenter: messagesPresenter, dialect: 'messages', endpoint: PATH } as const;
+  return [
+    defineRoute({
+      method: 'post',
+      path: PATH,
+      operationId: 'createMessage',
+      summary: 'Message completion, as JSON or as server-sent events',
+      tag: 'Invocation',
+      access: 'inference',
+      envelope: 'bare',
+      body: messagesRequest,
+      bodyBytesMax,
+      response: { status: 200, schema: messageAnswer, mediaTypes: ['application/json', 'text/event-stream'] },
+      errors: INVOCATION_ERRORS,
+      idempotency: 'replay',
+      async handle(context) {
+        const { body, headers } = context;
+        const version = effectiveVersion(headers[VERSION_HEADER]);
+        const versioned = { ...route, headers: { [VERSION_HEADER]: version } };
+        return invoke(context, body, body.max_tokens ?? undefined, versioned);
+      },
+    }),
+  ];
+}
+
+/** There is one version; whichever date a caller names, it is told which one it got. */
+function effectiveVersion(header: string | string[] | undefined): string {
+  if (typeof header === 'string' && header !== '' && !/^\d{4}-\d{2}-\d{2}$/.test(header)) {
+    throw new AppError('invalid_parameter', `${VERSION_HEADER}: must be a date such as ${VERSION}`);
+  }
+  return VERSION;
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { usageJson } from '../http/wire-shapes.ts';
+
+const MESSAGES_MAX = 2_000;
+const TOOLS_MAX = 128;
+
+const source = z
+  .looseObject({
+    type: z.string(),
+    media_type: z.string().optional(),
+    data: z.string().optional(),
+    url: z
+      .string()
+      .regex(/^https:\/\//, 'must be an https: URL')
+      .optional(),
+  })
+  .refine(
+    (value) => value.type !== 'base64' || (value.data !== undefined && value.media_type !== undefined),
+    {
+      message: 'a base64 source has media_type and data',
+    },
+  );
+
+const block = z
+  .looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    source: source.optional(),
+    tool_use_id: z.string().optional(),
+  })
+  .refine((value) => value.type !== 'text' || value.text !== undefined, {
+    path: ['text'],
+    message: 'is required',
+  })
+  .refine((value) => value.type !== 'image' || value.source !== undefined, {
+    path: ['source'],
+    message: 'is required',
+  })
+  .refine((value) => value.type !== 'tool_result' || value.tool_use_id !== undefined, {
+    path: ['tool_use_id'],
+    message: 'is required',
+  });
+
+const message = z.looseObject({
+  role: z.enum(['user', 'assistant']).default('user'),
+  content: z.union([z.string(), z.array(block)]),
+});
+
+const tool = z.looseObject({
+  name: z.string().min(1).max(128),
+  type: z.string().nullish(),
+  description: z.string().nullish(),
+  input_schema: z.looseObject({}).optional(),
+});
+
+/** Body of a message call. Members it does not know are handed on where the provider speaks the same dialect. */
+export const messagesRequest = z
+  .looseObject({
+    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    messages: z.array(message).min(1).max(MESSAGES_MAX),
+    max_tokens: z.int().min(1).max(100_000_000).nullish(),
+    stream: z.boolean().nullish(),
+    system: z.union([z.string(), z.array(block)]).nullish(),
+    stop_sequences: z.array(z.string()).max(64).nullish(),
+    temperature: z.number().min(0).max(1).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    top_k: z.int().min(0).nullish(),
+    tools: z.array(tool).max(TOOLS_MAX).nullish(),
+    tool_choice: z
+      .union([z.string(), z.looseObject({ type: z.string() })])
+      .nullish()
+      .meta({ description: '"auto", "any", "none", the name of a tool, or an object that names one' }),
+    thinking: z.looseObject({ type: z.string(), budget_tokens: z.int().min(1).optional() }).nullish(),
+    metadata: z.looseObject({ user_id: z.string().max(512).nullish() }).nullish(),
+  })
+  .meta({ id: 'MessagesRequest' });
+
+export type MessagesRequest = z.output<typeof messagesRequest>;
+
+const messagesUsage = usageJson
+  .extend({ cache_read_input_tokens: z.int(), cache_creation_input_tokens: z.int() })
+  .meta({ id: 'MessagesUsage', description: 'input_tokens includes cache reads and writes' });
+
+/** A message, and what a stream's events add up to. */
+export const messageAnswer = z
+  .looseObject({
+    id: z.string().meta({ description: 'The generation id' }),
+    type: z.literal('message'),
+    role: z.literal('assistant'),
+    content: z.array(z.looseObject({ type: z.string() })),
+    model: z.string(),
+    stop_reason: z.string(),
+    stop_sequence: z.string().nullable(),
+    usage: messagesUsage,
+  })
+  .meta({ id: 'Message' });

@@ -1,0 +1,34 @@
+import type { AppError } from '../lib/errors.ts';
+import type { JsonObject } from '../providers/json.ts';
+import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
+import type { CallEnd } from './invocation.types.ts';
+
+/** What an answer says about itself, whoever the provider was. */
+export interface AnswerIdentity {
+  /** Public generation id. */
+  readonly id: string;
+  /** Public model id. */
+  readonly model: string;
+  readonly createdSeconds: number;
+  /** Our count of the input, shown until the provider's is known. */
+  readonly inputTokens: number;
+  readonly requestId: string;
+}
+
+/** Writes one stream in the client's dialect. Each method returns whole SSE frames. */
+export interface StreamPresenter {
+  part(part: StreamPart): string;
+  /** The end of the answer, to be sent once its charge is committed. */
+  ending(end: CallEnd): string;
+}
+
+/** One client dialect: how answers and failures look to the client. */
+export interface DialectPresenter {
+  /** Sent when a stream has been silent. */
+  readonly keepAliveFrame: string;
+  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity, end: CallEnd): JsonObject;
+  /** Opens a stream out of events in the provider's `dialect`. */
+  stream(dialect: Dialect, identity: AnswerIdentity): StreamPresenter;
+  /** The last frame of a stream that fails after its headers are out. */
+  failure(error: AppError, identity: AnswerIdentity): string;
+}

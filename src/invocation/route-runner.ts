@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProviderAttempt } from '../ledger/ledger.types.ts';
+import type { Clock } from '../lib/clock.ts';
+import { backoffMs, RETRY_AFTER_HONOURED_MS } from '../providers/backoff.ts';
+import type { Provider } from '../providers/provider.types.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
+import type { ProviderHealth } from '../providers/provider-health.ts';
+import type { ModelRoute } from './invocation.types.ts';
+
+/** Calls to one provider within one invocation, the first included. */
+const ATTEMPTS_PER_PROVIDER = 2;
+
+/** Where providers are looked up by the id a route names. */
+export interface ProviderSource {
+  find(id: string): Provider | undefined;
+}
+
+export interface RouteRun<T> {
+  readonly routes: readonly ModelRoute[];
+  /** Aborts when the call is no longer wanted. */
+  readonly signal: AbortSignal;
+  /** Where attempts are noted, failed ones included. */
+  readonly attempts: ProviderAttempt[];
+  readonly call: (provider: Provider, route: ModelRoute) => Promise<T>;
+}
+
+/**
+ * Gets one answer out of a list of routes: in order, each with at most one retry (full jitter, within the provider's
+ * retry budget), skipping those whose circuit is open. Until an answer starts, nothing has reached the client.
+ */
+export class RouteRunner {
+  readonly #providers: ProviderSource;
+  readonly #health: ProviderHealth;
+  readonly #clock: Clock;
+
+  constructor(providers: ProviderSource, health: ProviderHealth, clock: Clock) {
+    this.#providers = providers;
+    this.#health = health;
+    this.#clock = clock;
+  }
+
+  /** The first answer. Throws {@link ProviderFailure}: of the last route tried, `aborted` when the call is given up. */
+  async run<T>(run: RouteRun<T>): Promise<T> {
+    let failure = new ProviderFailure('misconfigured');
+    for (const route of run.routes) {
+      const provider = this.#providers.find(route.provider);
+      if (!provider) {
+        run.attempts.push({ ...named(route), outcome: 'not_configured', latencyMs: 0 });
+        continue;
+      }
+      const outcome = await this.#tryRoute(run, provider, route);
+      if ('value' in outcome) {
+        return outcome.value;
+      }
+      failure = outcome.failure;
+      if (!failure.policy.fallback) {
+        throw failure;
+      }
+    }
+    throw failure;
+  }
+
+  /** A stream that had started well broke off. */
+  reportBroken(route: ModelRoute, failure: ProviderFailure): void {
+    this.#health.report(route.provider, route.model, failure);
+  }
+
+  async #tryRoute<T>(
+    run: RouteRun<T>,
+    provider: Provider,
+    route: ModelRoute,
+  ): Promise<{ value: T } | { failure: ProviderFailure }> {
+    this.#health.countCall(route.provider);
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#attempt(run, provider, route);
+      if ('value' in outcome) {
+        return outcome;
+      }
+      const { failure } = outcome;
+      const tooLong = (failure.retryAfterMs ?? 0) > RETRY_AFTER_HONOURED_MS;
+      if (attempt === ATTEMPTS_PER_PROVIDER || !failure.policy.retry || tooLong) {
+        return outcome;
+      }
+      if (!this.#health.takeRetry(route.provider)) {
+        return outcome;
+      }
+      await sleep(backoffMs(attempt - 1, failure.retryAfterMs), undefined, { signal: run.signal }).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  async #attempt<T>(
+    run: RouteRun<T>,
+    provider: Provider,
+    route: ModelRoute,
+  ): Promise<{ value: T } | { failure: ProviderFailure }> {
+    if (run.signal.aborted) {
+      return { failure: new ProviderFailure('aborted') };
+    }
+    const refusal = this.#health.refusal(route.provider, route.model);
+    if (refusal) {
+      run.attempts.push({ ...named(route), outcome: refusal.reason, latencyMs: 0 });
+      return { failure: refusal };
+    }
+    const startedAt = this.#clock.now();
+    const note = (outcome: string) =>
+      run.attempts.push({ ...named(route), outcome, latencyMs: this.#clock.now() - startedAt });
+    try {
+      const value = await run.call(provider, route);
+      this.#health.reportSuccess(route.provider, route.model);
+      note('ok');
+      return { value };
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) {
+        note('error');
+        throw error;
+      }
+      this.#health.report(route.provider, route.model, error);
+      note(error.reason);
+      return { failure: error };
+    }
+  }
+}
+
+function named(route: ModelRoute): { provider: string; model: string } {
+  return { provider: route.provider, model: route.model };
+}

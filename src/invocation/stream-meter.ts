@@ -1,0 +1,75 @@
+import type { TokenUsage } from '../lib/usage.ts';
+import type { Facts, FinishReason } from '../providers/provider.types.ts';
+import { countTokens } from '../providers/token-counter.ts';
+
+/** Text is counted and forgotten once this much has gathered, in UTF-16 units: it bounds memory and a count's duration. */
+const PENDING_MAX = 8_192;
+
+/** Counts what was delivered to the customer, part by part; knows nothing of dialects, money or time. */
+export class StreamMeter {
+  readonly #text = new RunningCount();
+  readonly #reasoning = new RunningCount();
+  usage: TokenUsage | undefined;
+  inputUsage: TokenUsage | undefined;
+  finishReason: FinishReason | undefined;
+
+  /** Takes in what was delivered. */
+  add(facts: Facts): void {
+    this.#text.add(facts.text);
+    this.#reasoning.add(facts.reasoning);
+    this.note(facts);
+  }
+
+  /** Takes in what a provider reports, of a part that was not delivered. */
+  note(facts: Facts): void {
+    this.usage = facts.usage ?? this.usage;
+    this.inputUsage = facts.inputUsage ?? this.inputUsage;
+    this.finishReason = facts.finishReason ?? this.finishReason;
+  }
+
+  /** Length of everything delivered, in UTF-16 units; a token is at least one of them, a few scripts aside. */
+  get length(): number {
+    return this.#text.length + this.#reasoning.length;
+  }
+
+  /** Delivered reasoning, in tokens. */
+  reasoningTokens(): number {
+    return this.#reasoning.tokens();
+  }
+
+  /** Everything delivered, reasoning included, in tokens. */
+  outputTokens(): number {
+    return this.#text.tokens() + this.#reasoning.tokens();
+  }
+}
+
+/** A token count of text that arrives in pieces. */
+class RunningCount {
+  #counted = 0;
+  #pending = '';
+  #tail = 0;
+  length = 0;
+
+  add(text: string): void {
+    if (text === '') {
+      return;
+    }
+    this.length += text.length;
+    this.#pending += text;
+    this.#tail = -1;
+    if (this.#pending.length > PENDING_MAX) {
+      // Words rarely share a token with the space after them, so a cut there changes no count.
+      const cut = this.#pending.lastIndexOf(' ');
+      const end = cut > 0 ? cut : this.#pending.length;
+      this.#counted += countTokens(this.#pending.slice(0, end));
+      this.#pending = this.#pending.slice(end);
+    }
+  }
+
+  tokens(): number {
+    if (this.#tail < 0) {
+      this.#tail = countTokens(this.#pending);
+    }
+    return this.#counted + this.#tail;
+  }
+}

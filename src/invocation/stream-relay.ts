@@ -1,0 +1,81 @@
+import type { Provider, StreamBatch } from '../providers/provider.types.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
+import type { LiveCall } from './live-call.ts';
+import type { StreamPresenter } from './presenter.types.ts';
+
+/** Where frames go; see EventStream. */
+export interface StreamSink {
+  readonly opened: boolean;
+  write(frames: string): Promise<boolean> | undefined;
+  end(): void;
+  release(): void;
+}
+
+export interface Relay {
+  readonly parts: AsyncIterable<StreamBatch>;
+  readonly presenter: StreamPresenter;
+  readonly sink: StreamSink;
+  readonly call: LiveCall;
+  readonly onDisconnect: Provider['onDisconnect'];
+  /** Aborts when the client leaves. */
+  readonly client: AbortSignal;
+}
+
+/** `complete`: the whole answer was delivered; `cut`: its hold was used up; `left`: nobody reads any more; `shutdown`. */
+export type RelayOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
+
+/**
+ * Passes a stream on, metering exactly what was handed to the client. Upstream is read no faster than the client reads.
+ * Throws {@link ProviderFailure} when the provider breaks off.
+ */
+export async function relayStream(relay: Relay): Promise<RelayOutcome> {
+  try {
+    const outcome = await pump(relay);
+    return outcome === 'left' && relay.call.finished ? 'complete' : outcome;
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.reason !== 'aborted') {
+      throw error;
+    }
+    if (relay.call.finished) {
+      return 'complete';
+    }
+    return relay.client.aborted ? 'left' : 'shutdown';
+  }
+}
+
+async function pump(relay: Relay): Promise<RelayOutcome> {
+  const { call, client } = relay;
+  let reading = true;
+  for await (const batch of relay.parts) {
+    reading &&= !client.aborted && (await deliver(relay, batch));
+    if (reading) {
+      if (call.outgrowsHold() && !(await call.growHold())) {
+        return 'cut';
+      }
+      continue;
+    }
+    if (relay.onDisconnect === 'abort') {
+      return 'left';
+    }
+    for (const part of batch) {
+      call.meter.note(part);
+    }
+  }
+  return reading ? 'complete' : 'left';
+}
+
+/** False when the client is gone and the batch was not delivered. */
+async function deliver(relay: Relay, batch: StreamBatch): Promise<boolean> {
+  let frames = '';
+  for (const part of batch) {
+    frames += relay.presenter.part(part);
+  }
+  const room = frames === '' ? undefined : relay.sink.write(frames);
+  if (room && !(await room)) {
+    return false;
+  }
+  for (const part of batch) {
+    relay.call.deliver(part);
+  }
+  return true;
+}

@@ -1,0 +1,90 @@
+import { type Evidence, judgeUsage } from './usage-judgement.ts';
+
+const REPORT = {
+  inputTokens: 100,
+  outputTokens: 50,
+  cacheReadTokens: 10,
+  cacheWriteTokens: 5,
+  reasoningTokens: 20,
+};
+
+function evidence(others: Partial<Evidence> = {}): Evidence {
+  return {
+    reported: REPORT,
+    reportedInput: undefined,
+    inputTokens: 80,
+    outputTokens: () => 40,
+    reasoningTokens: () => 4,
+    delivered: true,
+    contextLength: 1_000,
+    outputMax: 500,
+    ...others,
+  };
+}
+
+const COUNTED = {
+  inputTokens: 80,
+  outputTokens: 40,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 4,
+};
+
+test('a credible report stands', () => {
+  expect(judgeUsage(evidence())).toEqual({ usage: REPORT, source: 'provider', absurd: false });
+});
+
+test('without a report our count stands', () => {
+  expect(judgeUsage(evidence({ reported: undefined }))).toEqual({
+    usage: COUNTED,
+    source: 'counted',
+    absurd: false,
+  });
+});
+
+test('zero output beside delivered text is a placeholder', () => {
+  const reported = { ...REPORT, outputTokens: 0, reasoningTokens: 0 };
+  const verdict = judgeUsage(evidence({ reported }));
+  expect(verdict).toMatchObject({
+    source: 'counted',
+    absurd: true,
+    usage: { inputTokens: 100, outputTokens: 40 },
+  });
+  expect(judgeUsage(evidence({ reported, delivered: false }))).toMatchObject({
+    source: 'provider',
+    absurd: false,
+  });
+});
+
+test('the impossible is cut to the possible', () => {
+  const reported = {
+    inputTokens: 9e9,
+    outputTokens: 9e9,
+    cacheReadTokens: 8e9,
+    cacheWriteTokens: 8e9,
+    reasoningTokens: 8e9,
+  };
+  expect(judgeUsage(evidence({ reported }))).toEqual({
+    usage: {
+      inputTokens: 1_000,
+      outputTokens: 500,
+      cacheReadTokens: 1_000,
+      cacheWriteTokens: 0,
+      reasoningTokens: 500,
+    },
+    source: 'provider',
+    absurd: true,
+  });
+});
+
+test('the provider is believed about the input even when the output must be counted', () => {
+  const reportedInput = { ...REPORT, outputTokens: 0 };
+  const { usage } = judgeUsage(evidence({ reported: undefined, reportedInput }));
+  expect(usage).toEqual({
+    inputTokens: 100,
+    cacheReadTokens: 10,
+    cacheWriteTokens: 5,
+    outputTokens: 40,
+    reasoningTokens: 4,
+  });
+});

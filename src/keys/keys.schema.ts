@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { pageQuery } from '../http/page.ts';
+import { parseUsdNumber } from '../lib/money.ts';
+
+const name = z.string().trim().min(1).max(200);
+const label = z.string().min(1).max(200);
+
+const limit = z
+  .number()
+  .min(0)
+  .max(10_000_000)
+  .refine((value) => parseUsdNumber(value) !== undefined, 'must not be finer than 1e-9 USD')
+  .nullable()
+  .meta({ description: 'Spending limit in USD over the life of the key; null = unlimited', examples: [25] });
+
+const expiresAt = z.iso
+  .datetime({ offset: true })
+  .nullable()
+  .meta({ description: 'The key stops working at this time; null = never' });
+
+export const createKeyBody = z
+  .object({
+    name,
+    label: label.optional(),
+    limit: limit.optional(),
+    expires_at: expiresAt.optional(),
+    role: z.enum(['inference', 'owner']).default('inference').meta({
+      description: 'An inference key calls models; an owner key also manages keys and billing',
+    }),
+  })
+  .meta({ id: 'CreateKey', examples: [{ name: 'production', limit: 25 }] });
+
+export const updateKeyBody = z
+  .object({
+    name: name.optional(),
+    label: label.optional(),
+    disabled: z.boolean().optional(),
+    limit: limit.optional(),
+    expires_at: expiresAt.optional(),
+  })
+  .meta({ id: 'UpdateKey', examples: [{ disabled: true }] });
+
+export const keyParams = z.object({ hash: z.string().min(1).max(128) });
+
+export const listKeysQuery = z.strictObject(pageQuery);
+
+export const apiKey = z
+  .object({
+    hash: z.string().meta({ description: 'SHA-256 of the secret: the public name of the key' }),
+    name: z.string(),
+    account_id: z.string(),
+    disabled: z.boolean(),
+    usage: z.number().meta({ description: 'USD spent so far' }),
+    created_at: z.iso.datetime(),
+    label: z.string(),
+    limit: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
+    limit_remaining: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
+    last_used_at: z.iso.datetime().nullable(),
+    expires_at: z.iso.datetime().nullable(),
+    role: z.enum(['owner', 'inference']),
+  })
+  .meta({ id: 'ApiKey' });
+
+export const keyResponse = z.strictObject({ data: apiKey, request_id: z.string() });
+export const keyListResponse = z.strictObject({ data: z.array(apiKey), request_id: z.string() });
+export const createdKeyResponse = z.strictObject({
+  data: apiKey,
+  key: z.string().meta({ description: 'The secret. It is shown this once and stored nowhere.' }),
+  request_id: z.string(),
+});
+
+export type CreateKeyBody = z.output<typeof createKeyBody>;
+export type UpdateKeyBody = z.output<typeof updateKeyBody>;
+export type ApiKeyJson = z.output<typeof apiKey>;

@@ -1,0 +1,126 @@
+import { decodeCursor, UUID_PART } from '../http/cursor.ts';
+import type { KeyCache } from '../http/key-cache.ts';
+import type { Page, PageQuery } from '../http/page.ts';
+import { cutPage } from '../http/page.ts';
+import type { Principal } from '../http/route.ts';
+import type { KeyChanges, Movements } from '../ledger/movements.ts';
+import { AppError } from '../lib/errors.ts';
+import { newUuid } from '../lib/ids.ts';
+import { type NanoUsd, parseUsdNumber } from '../lib/money.ts';
+import type { ApiKeyRow } from '../store/models/api-key.model.ts';
+import type { CreateKeyBody, UpdateKeyBody } from './keys.schema.ts';
+import type { KeysStore } from './keys.store.ts';
+import { maskedSecret, newSecret, secretHash } from './secret.ts';
+
+export interface CreatedKey {
+  readonly row: ApiKeyRow;
+  /** Shown once. */
+  readonly secret: string;
+}
+
+/** The life of API keys. Foreign and deleted keys are key_not_found throughout. */
+export class KeysService {
+  readonly #store: KeysStore;
+  readonly #movements: Movements;
+  readonly #cache: KeyCache;
+
+  constructor(store: KeysStore, movements: Movements, cache: KeyCache) {
+    this.#store = store;
+    this.#movements = movements;
+    this.#cache = cache;
+  }
+
+  /** Creates a key of an account. Throws AppError invalid_parameter for an expiry that has passed. */
+  async create(accountId: string, body: CreateKeyBody): Promise<CreatedKey> {
+    const secret = newSecret();
+    const limit = toNanoUsd(body.limit ?? null);
+    const row = await this.#store.insert({
+      id: newUuid(),
+      accountId,
+      hash: requireHash(secret),
+      name: body.name,
+      label: body.label ?? maskedSecret(secret),
+      role: body.role,
+      limitNano: limit?.toString() ?? null,
+      expiresAt: futureDate(body.expires_at ?? null),
+    });
+    return { row, secret };
+  }
+
+  /** Newest first. */
+  async list(accountId: string, query: PageQuery): Promise<Page<ApiKeyRow>> {
+    const [after] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
+    const rows = await this.#store.list(accountId, query.limit + 1, after);
+    return cutPage(rows, query.limit, (row) => [row.id]);
+  }
+
+  async get(accountId: string, hash: string): Promise<ApiKeyRow> {
+    return (await this.#store.find(accountId, hash)) ?? notFound();
+  }
+
+  /** Changes a key; once it returns, no call that contradicts the change can be admitted anywhere. */
+  async update(principal: Principal, hash: string, body: UpdateKeyBody): Promise<ApiKeyRow> {
+    if (body.disabled === true && hash === principal.keyHash) {
+      throw new AppError('key_in_use', 'A key cannot disable itself.');
+    }
+    const changes: KeyChanges = {
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.label !== undefined && { label: body.label }),
+      ...(body.disabled !== undefined && { disabled: body.disabled }),
+      ...(body.limit !== undefined && { limit: toNanoUsd(body.limit) }),
+      ...(body.expires_at !== undefined && { expiresAt: futureDate(body.expires_at) }),
+    };
+    return this.#change(principal.accountId, hash, changes);
+  }
+
+  /** Deletes a key for good; its history stays. Returns it as it was last. */
+  async delete(principal: Principal, hash: string): Promise<ApiKeyRow> {
+    if (hash === principal.keyHash) {
+      throw new AppError('key_in_use', 'A key cannot delete itself.');
+    }
+    return this.#change(principal.accountId, hash, { deleted: true });
+  }
+
+  async #change(accountId: string, hash: string, changes: KeyChanges): Promise<ApiKeyRow> {
+    const id = await this.#store.idOfHash(accountId, hash);
+    const row =
+      id === undefined ? undefined : await this.#movements.changeKey<ApiKeyRow>(accountId, id, changes);
+    this.#cache.forget(hash);
+    return row ?? notFound();
+  }
+}
+
+function notFound(): never {
+  throw new AppError('key_not_found', 'There is no such key.');
+}
+
+function requireHash(secret: string): string {
+  const hash = secretHash(secret);
+  if (hash === undefined) {
+    throw new Error('a new secret is not well-formed');
+  }
+  return hash;
+}
+
+/** The schema has let it through, so undefined cannot happen here but is refused all the same. */
+function toNanoUsd(limit: number | null): NanoUsd | null {
+  if (limit === null) {
+    return null;
+  }
+  const amount = parseUsdNumber(limit);
+  if (amount === undefined) {
+    throw new AppError('invalid_parameter', 'limit: is not an amount of USD.');
+  }
+  return amount;
+}
+
+function futureDate(text: string | null): Date | null {
+  if (text === null) {
+    return null;
+  }
+  const date = new Date(text);
+  if (date.getTime() <= Date.now()) {
+    throw new AppError('invalid_parameter', 'expires_at: must be in the future.');
+  }
+  return date;
+}

@@ -1,0 +1,126 @@
+import type pg from 'pg';
+import type { Sequelize } from 'sequelize';
+import { Op } from 'sequelize';
+import type { KeyFacts } from '../http/key-cache.ts';
+import type { ApiKeyModel, ApiKeyRow } from '../store/models/api-key.model.ts';
+import { apiKeyModel } from '../store/models/api-key.model.ts';
+import { findKeyFacts, markKeysUsed } from '../store/sql/keys.ts';
+import { run } from '../store/statement.ts';
+
+export interface NewKeyRow {
+  readonly id: string;
+  readonly accountId: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly label: string;
+  readonly role: 'owner' | 'inference';
+  /** Nano-USD as decimal text; null = unlimited. */
+  readonly limitNano: string | null;
+  readonly expiresAt: Date | null;
+}
+
+interface FactsRow extends pg.QueryResultRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly role: 'owner' | 'inference';
+  readonly disabled: boolean;
+  readonly suspended: boolean;
+  readonly expires_at: Date | null;
+  readonly account_models: string[] | null;
+  readonly key_models: string[] | null;
+}
+
+/** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
+export class KeysStore {
+  readonly #model: ApiKeyModel;
+  readonly #pool: pg.Pool;
+
+  constructor(sequelize: Sequelize, pool: pg.Pool) {
+    this.#model = apiKeyModel(sequelize);
+    this.#pool = pool;
+  }
+
+  async insert(key: NewKeyRow): Promise<ApiKeyRow> {
+    const fields = {
+      id: key.id,
+      account_id: key.accountId,
+      hash: key.hash,
+      name: key.name,
+      label: key.label,
+      role: key.role,
+      limit_nano: key.limitNano,
+      cap_nano: key.limitNano,
+      expires_at: key.expiresAt,
+    };
+    const created = await this.#model.create(fields, { fields: Object.keys(fields) as (keyof ApiKeyRow)[] });
+    return created.get({ plain: true });
+  }
+
+  /** A key that is not deleted. */
+  async find(accountId: string, hash: string): Promise<ApiKeyRow | undefined> {
+    const row = await this.#model.findOne({ where: { account_id: accountId, hash, deleted_at: null } });
+    return row?.get({ plain: true });
+  }
+
+  /** The id behind a hash within an account, of a deleted key too: history stays readable. */
+  async idOfHash(accountId: string, hash: string): Promise<string | undefined> {
+    const row = await this.#model.findOne({ where: { account_id: accountId, hash }, attributes: ['id'] });
+    return row?.get('id') as string | undefined;
+  }
+
+  /** Hashes by id; ids of other accounts are left out. */
+  async hashesOfIds(accountId: string, ids: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#model.findAll({
+      where: { account_id: accountId, id: { [Op.in]: [...new Set(ids)] } },
+      attributes: ['id', 'hash'],
+      raw: true,
+    });
+    return new Map((rows as unknown as ApiKeyRow[]).map((row) => [row.id, row.hash]));
+  }
+
+  /** Newest first, deleted ones left out. */
+  async list(accountId: string, limit: number, after: string | undefined): Promise<ApiKeyRow[]> {
+    const rows = await this.#model.findAll({
+      // ids are time-ordered, so they alone are the order of creation
+      where: { account_id: accountId, deleted_at: null, ...(after && { id: { [Op.lt]: after } }) },
+      order: [['id', 'DESC']],
+      limit,
+    });
+    return rows.map((row) => row.get({ plain: true }));
+  }
+
+  /** What authentication needs to know, in one statement; undefined for an unknown or deleted key. */
+  async facts(hash: string): Promise<KeyFacts | undefined> {
+    const [row] = await run<FactsRow>(this.#pool, findKeyFacts, [hash]);
+    return row && toFacts(row, hash);
+  }
+
+  /** Books uses (key id → Unix ms). Returns the ids that were locked by somebody else and have to be tried again. */
+  async markUsed(uses: ReadonlyMap<string, number>): Promise<string[]> {
+    const times = [...uses.values()].map((ms) => new Date(ms).toISOString());
+    const rows = await run<{ id: string }>(this.#pool, markKeysUsed, [[...uses.keys()], times]);
+    const done = new Set(rows.map((row) => row.id));
+    return [...uses.keys()].filter((id) => !done.has(id));
+  }
+}
+
+function toFacts(row: FactsRow, hash: string): KeyFacts {
+  return {
+    principal: {
+      accountId: row.account_id,
+      accountName: row.account_name,
+      apiKeyId: row.id,
+      keyHash: hash,
+      role: row.role,
+      allowedModels: intersection(row.account_models, row.key_models),
+    },
+    disabled: row.disabled,
+    suspended: row.suspended,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+  };
+}
+
+function intersection(first: string[] | null, second: string[] | null): string[] | null {
+  return first && second ? first.filter((model) => second.includes(model)) : (first ?? second);
+}

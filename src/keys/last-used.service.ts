@@ -1,0 +1,64 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { KeysStore } from './keys.store.ts';
+
+const FLUSH_EVERY_MS = 5_000;
+const KEYS_MAX = 10_000;
+
+/** Keeps `last_used_at` up to date with one statement every five seconds, however many requests there are. */
+export class LastUsedService {
+  readonly #store: KeysStore;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #uses = new Map<string, number>();
+  #flushing: Promise<void> | undefined;
+
+  constructor(store: KeysStore, clock: Clock, log: Logger) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.flush(), FLUSH_EVERY_MS).unref();
+  }
+
+  /** Notes a use; no I/O. */
+  touch(apiKeyId: string): void {
+    if (this.#uses.size < KEYS_MAX || this.#uses.has(apiKeyId)) {
+      this.#uses.set(apiKeyId, this.#clock.now());
+    }
+  }
+
+  /** Writes what has been noted. Never rejects: what could not be written is tried again. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  /** Writes the rest and stops. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  async #write(): Promise<void> {
+    const uses = this.#uses;
+    if (uses.size === 0) {
+      return;
+    }
+    this.#uses = new Map();
+    let left = [...uses.keys()];
+    try {
+      left = await this.#store.markUsed(uses);
+    } catch (error) {
+      this.#log.warn({ error }, 'last use of keys not written, trying again');
+    }
+    for (const id of left) {
+      const at = uses.get(id);
+      if (at !== undefined && !this.#uses.has(id) && this.#uses.size < KEYS_MAX) {
+        this.#uses.set(id, at);
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { toBase62 } from './base62.ts';
+import { crc32 } from './crc32.ts';
+
+const PREFIX = 'sk-tg-v1-';
+const ENTROPY_BYTES = 32;
+const ENTROPY_DIGITS = 43;
+const CHECKSUM_DIGITS = 6;
+const FORMAT = /^sk-tg-v1-[0-9A-Za-z]{49}$/;
+
+/** A new key secret: prefix, 256 random bits in base62, CRC32 of all of that in base62. */
+export function newSecret(): string {
+  const entropy = BigInt(`0x${randomBytes(ENTROPY_BYTES).toString('hex')}`);
+  const body = PREFIX + toBase62(entropy, ENTROPY_DIGITS);
+  return body + checksum(body);
+}
+
+/** SHA-256 hex of a well-formed secret; undefined for text that can't be one of ours, told without any I/O. */
+export function secretHash(secret: string): string | undefined {
+  if (!FORMAT.test(secret)) {
+    return undefined;
+  }
+  const body = secret.slice(0, -CHECKSUM_DIGITS);
+  return secret.endsWith(checksum(body)) ? createHash('sha256').update(secret).digest('hex') : undefined;
+}
+
+/** What a secret may be shown as: enough to recognise it by, nothing to guess from. */
+export function maskedSecret(secret: string): string {
+  return `${secret.slice(0, PREFIX.length + 3)}...${secret.slice(-4)}`;
+}
+
+function checksum(body: string): string {
+  return toBase62(BigInt(crc32(body)), CHECKSUM_DIGITS);
+}

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { watchChild } from './child-watch.ts';
+import type { VideoContainer } from './file-signature.ts';
+import { MediaError } from './media-error.ts';
+import { toolFailure } from './tool-failure.ts';
+
+export interface VideoProbe {
+  readonly codec: string;
+  readonly pixelFormat: string;
+  readonly width: number;
+  readonly height: number;
+  /** Display differs from the coded size: rotated or non-square pixels. */
+  readonly distorted: boolean;
+  readonly durationMs: number;
+  /** Exact where the container counts frames, else duration × rate. */
+  readonly frames: number;
+  readonly audioCodec: string | undefined;
+}
+
+export interface ProbeOptions {
+  readonly container: VideoContainer;
+  /** Pixels per frame the decoder may allocate. */
+  readonly pixelsMax: number;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 15_000;
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+
+/** Decoders a file may ask for: what engines and services really send. Names cover ffmpeg 4 to 7. */
+export const DECODERS = [
+  'h264,hevc,vp8,vp9,libvpx,libvpx-vp9,av1,libdav1d,libaom-av1,mpeg4,mjpeg,png,rawvideo',
+  'aac,mp3,mp3float,opus,libopus,vorbis,libvorbis,flac,pcm_s16le',
+].join(',');
+
+/**
+ * Reads the facts of a video with ffprobe: forced demuxer, no network, allow-listed decoders, own deadline. Throws
+ * {@link MediaError} media_corrupt, media_tool_missing or media_tool_timeout, or the signal's reason.
+ */
+export async function probeVideo(
+  ffprobePath: string,
+  path: string,
+  options: ProbeOptions,
+): Promise<VideoProbe> {
+  const { container, pixelsMax, signal } = options;
+  signal.throwIfAborted();
+  const child = spawn(
+    ffprobePath,
+    [
+      ['-v', 'error', '-protocol_whitelist', 'file', '-codec_whitelist', DECODERS],
+      ['-max_pixels', String(pixelsMax), '-f', container],
+      ['-show_streams', '-show_format', '-of', 'json', '-i', path],
+    ].flat(),
+    { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true },
+  );
+  let startError: unknown;
+  child.once('error', (error) => {
+    startError = error;
+  });
+  const watch = watchChild(child, { timeoutMs: options.timeoutMs ?? TIMEOUT_MS, signal });
+  let output = '';
+  const complaints: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (output.length > OUTPUT_BYTES_MAX) {
+      watch.stop();
+    }
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints.splice(0, complaints.length, ...[...complaints, ...text.split('\n')].slice(-20));
+  });
+  const exit = await watch.exited;
+  if (child.pid === undefined) {
+    throw new MediaError('media_tool_missing', 'ffprobe could not be started', { cause: startError });
+  }
+  const failure = toolFailure('ffprobe', exit, complaints, signal);
+  if (failure instanceof MediaError && failure.code === 'media_tool_failed') {
+    if (complaints.some((line) => line.includes('exceeds specified max pixel count'))) {
+      throw new MediaError('media_pixel_limit', 'the video has more pixels than asked for', {
+        cause: failure,
+      });
+    }
+    throw new MediaError('media_corrupt', 'the video cannot be read', { cause: failure });
+  }
+  if (failure !== undefined) {
+    throw failure;
+  }
+  return readProbe(output);
+}
+
+interface ProbedStream {
+  readonly codec_type?: string;
+  readonly codec_name?: string;
+  readonly pix_fmt?: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly sample_aspect_ratio?: string;
+  readonly duration?: string;
+  readonly nb_frames?: string;
+  readonly avg_frame_rate?: string;
+  readonly tags?: { readonly rotate?: string };
+  readonly side_data_list?: readonly { readonly rotation?: number }[];
+}
+
+function readProbe(text: string): VideoProbe {
+  const { streams = [], format = {} } = parseOutput(text);
+  const video = streams.find((stream) => stream.codec_type === 'video');
+  if (!video?.codec_name || !video.width || !video.height) {
+    throw new MediaError('media_corrupt', 'the file holds no readable video');
+  }
+  const durationMs = Math.round(Number(video.duration ?? format.duration ?? 0) * 1000) || 0;
+  const counted = Number(video.nb_frames ?? 0);
+  const [numerator = 0, denominator = 1] = (video.avg_frame_rate ?? '').split('/').map(Number);
+  const estimated = denominator > 0 ? Math.round((durationMs / 1000) * (numerator / denominator)) : 0;
+  const ratio = video.sample_aspect_ratio ?? '1:1';
+  const rotation = video.side_data_list?.find((entry) => entry.rotation !== undefined)?.rotation ?? 0;
+  return {
+    codec: video.codec_name,
+    pixelFormat: video.pix_fmt ?? 'unknown',
+    width: video.width,
+    height: video.height,
+    distorted:
+      !['1:1', '0:1', 'N/A'].includes(ratio) || rotation !== 0 || Number(video.tags?.rotate ?? 0) !== 0,
+    durationMs,
+    frames: counted > 0 ? counted : estimated,
+    audioCodec: streams.find((stream) => stream.codec_type === 'audio')?.codec_name,
+  };
+}
+
+function parseOutput(text: string): {
+  streams?: readonly ProbedStream[];
+  format?: { readonly duration?: string };
+} {
+  try {
+    return JSON.parse(text) as ReturnType<typeof parseOutput>;
+  } catch (error) {
+    throw new MediaError('media_corrupt', 'the video cannot be read', { cause: error });
+  }
+}

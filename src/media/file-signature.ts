@@ -1,0 +1,79 @@
+import { open } from 'node:fs/promises';
+import { MediaError } from './media-error.ts';
+
+export type ImageType = 'png' | 'jpeg' | 'webp';
+/** Containers we demux, by the name of ffmpeg's demuxer. */
+export type VideoContainer = 'mov' | 'matroska' | 'avi';
+export type FileSignature =
+  | { readonly kind: 'image'; readonly type: ImageType }
+  | { readonly kind: 'video'; readonly type: VideoContainer };
+
+const HEAD_BYTES = 16;
+
+/**
+ * The type of a file by its first bytes, for the six types we take. Everything else (SVG, PDF, TIFF, GIF, playlists,
+ * concat scripts, archives) is undefined, and what is found here forces the decoder, so a polyglot is read as one thing.
+ */
+export function signatureOf(head: Uint8Array): FileSignature | undefined {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+  if (bytes.length < 12) {
+    return undefined;
+  }
+  if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) {
+    return { kind: 'image', type: 'png' };
+  }
+  if (bytes.readUIntBE(0, 3) === 0xffd8ff) {
+    return { kind: 'image', type: 'jpeg' };
+  }
+  if (bytes.readUInt32BE(0) === 0x1a45dfa3) {
+    return { kind: 'video', type: 'matroska' };
+  }
+  if (bytes.toString('latin1', 4, 8) === 'ftyp') {
+    return isStillBrand(bytes.toString('latin1', 8, 12)) ? undefined : { kind: 'video', type: 'mov' };
+  }
+  if (bytes.toString('latin1', 0, 4) !== 'RIFF') {
+    return undefined;
+  }
+  const form = bytes.toString('latin1', 8, 12);
+  if (form === 'WEBP') {
+    return { kind: 'image', type: 'webp' };
+  }
+  return form === 'AVI ' ? { kind: 'video', type: 'avi' } : undefined;
+}
+
+/** Checks kind and size of a regular file. Throws {@link MediaError} media_type_refused, media_too_large or media_corrupt. */
+export async function identifyFile(
+  path: string,
+  kind: 'image' | 'video',
+  bytesMax: number,
+): Promise<{ type: FileSignature['type']; bytes: number }> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw new MediaError('media_corrupt', 'the engine left no readable file', { cause: error });
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size === 0) {
+      throw new MediaError('media_corrupt', 'the engine left an empty file');
+    }
+    if (stats.size > bytesMax) {
+      throw new MediaError(
+        'media_too_large',
+        `the ${kind} has ${stats.size} bytes, at most ${bytesMax} are taken`,
+      );
+    }
+    const head = Buffer.alloc(HEAD_BYTES);
+    const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
+    const signature = signatureOf(head.subarray(0, bytesRead));
+    if (signature?.kind !== kind) {
+      throw new MediaError('media_type_refused', `the file is no ${kind} of a type we take`);
+    }
+    return { type: signature.type, bytes: stats.size };
+  } finally {
+    await file.close();
+  }
+}
+
+// HEIF stills share the box layout of MP4.
+function isStillBrand(brand: string): boolean {
+  return ['heic', 'heix', 'heim', 'heis', 'mif1', 'msf1', 'avif', 'avis'].includes(brand);
+}

@@ -1,0 +1,117 @@
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { invariant } from '../lib/invariant.ts';
+import type { SignOptions } from './storage.types.ts';
+import { isStorageKey } from './storage-key.ts';
+
+export interface UrlSignerOptions {
+  /** Origin and optional path prefix under which `/media/…` is served, without a slash at the end. */
+  readonly publicUrl: string;
+  /** At least 16 characters; URLs are signed with it. */
+  readonly secret: string;
+  /** Still accepted, until the URLs it signed have expired. */
+  readonly previousSecret?: string;
+  readonly clock: Clock;
+}
+
+/** The parts of a request for a signed URL. */
+export interface SignedRequest {
+  readonly method: string;
+  /** What follows `/media/`, percent-decoded. */
+  readonly key: string;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+export interface VerifiedUrl {
+  readonly key: string;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+  /** File name to offer, when the URL was made for saving. */
+  readonly downloadName: string | undefined;
+}
+
+export interface UrlSigner {
+  /** A URL that anyone holding it may GET until it expires. */
+  sign(key: string, options: SignOptions): string;
+  /** Throws AppError signature_invalid, or media_expired when the signature is right and too old. */
+  verify(request: SignedRequest): VerifiedUrl;
+}
+
+interface SigningKey {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+const TTL_SECONDS_MAX = 7 * 24 * 3600;
+const DOWNLOAD_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/;
+
+/**
+ * Signs media URLs: `<publicUrl>/media/<key>?exp=<Unix s>&kid=<id>[&dl=<name>]&sig=<base64url>`, HMAC-SHA256 over method,
+ * key, expiry and name with a key derived for this use alone (HKDF, RFC 5869). Two secrets allow rotation.
+ */
+export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
+  const current = deriveKey(options.secret);
+  const keys = options.previousSecret ? [current, deriveKey(options.previousSecret)] : [current];
+
+  function sign(key: string, { ttlSeconds, downloadName }: SignOptions): string {
+    invariant(isStorageKey(key), 'only storage keys are signed');
+    invariant(ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX, 'a signed URL lives for seconds to a week');
+    invariant(downloadName === undefined || DOWNLOAD_NAME.test(downloadName), 'a plain download name');
+    const expiry = String(Math.floor(options.clock.now() / 1000) + Math.floor(ttlSeconds));
+    const query = new URLSearchParams({ exp: expiry, kid: current.id });
+    if (downloadName !== undefined) {
+      query.set('dl', downloadName);
+    }
+    query.set('sig', signature(current, key, expiry, downloadName).toString('base64url'));
+    return `${options.publicUrl}/media/${key}?${query}`;
+  }
+
+  function verify({ method, key, query }: SignedRequest): VerifiedUrl {
+    const { exp, kid, sig, dl } = query;
+    const signingKey = keys.find((candidate) => candidate.id === kid);
+    const textual =
+      typeof exp === 'string' && typeof sig === 'string' && (dl === undefined || typeof dl === 'string');
+    const read = method === 'GET' || method === 'HEAD';
+    if (!signingKey || !textual || !read || !/^\d{1,12}$/.test(exp) || !isStorageKey(key)) {
+      throw invalid();
+    }
+    const given = Buffer.from(sig, 'base64url');
+    const right = signature(signingKey, key, exp, dl);
+    if (given.length !== right.length || !timingSafeEqual(given, right)) {
+      throw invalid();
+    }
+    const expiresAt = Number(exp);
+    if (expiresAt <= options.clock.now() / 1000) {
+      throw new AppError(
+        'media_expired',
+        'This link has expired. Ask for the task result again to get a fresh one.',
+      );
+    }
+    return { key, expiresAt, downloadName: dl };
+  }
+
+  return { sign, verify };
+}
+
+function invalid(): AppError {
+  return new AppError('signature_invalid', 'The signature of this link is not valid.');
+}
+
+function deriveKey(secret: string): SigningKey {
+  invariant(secret.length >= 16, 'a signing secret has at least 16 characters');
+  const bytes = Buffer.from(hkdfSync('sha256', secret, '', 'tollgate media url v1', 32));
+  return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
+}
+
+// HEAD shows less than GET, so one signature covers both. Lines cannot be shifted: a key holds no line break, an expiry
+// only digits, and the name comes last.
+function signature(
+  key: SigningKey,
+  storageKey: string,
+  expiry: string,
+  downloadName: string | undefined,
+): Buffer {
+  const text = ['GET', storageKey, expiry, downloadName ?? ''].join('\n');
+  return createHmac('sha256', key.bytes).update(text).digest();
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { constants, createReadStream, createWriteStream } from 'node:fs';
+import { copyFile, type FileHandle, mkdir, open, realpath, rename, rm, unlink } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../lib/errors.ts';
+import { invariant } from '../lib/invariant.ts';
+import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
+import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
+
+export interface FileStorageOptions {
+  /** Absolute folder of the objects; made when missing. Nothing else may write below it. */
+  readonly root: string;
+  /** Mints URLs for keys; see createUrlSigner. */
+  readonly sign: (key: string, options: SignOptions) => string;
+}
+
+/** Where files grow before they are renamed into place. Begins with a dot, so no key can name it. */
+const INCOMING = '.incoming';
+
+/**
+ * Storage in a local folder, for one host. Several hosts need the S3 driver or a shared file system with atomic renames.
+ * Writes are durable before they are visible; reads follow no symbolic link out of the folder.
+ */
+export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
+  await mkdir(join(options.root, INCOMING), { recursive: true, mode: 0o750 });
+  const root = await realpath(options.root);
+
+  async function putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+    invariant(isStorageKey(key), 'a storage key is made by storageKey()');
+    invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
+    const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
+    try {
+      await copyFile(path, incoming, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      const bytes = await syncFile(incoming);
+      const target = join(root, key);
+      await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+      await checkInside(root, dirname(target));
+      await rename(incoming, target);
+      await syncFolder(dirname(target));
+      return { key, bytes, mediaType };
+    } finally {
+      await rm(incoming, { force: true });
+    }
+  }
+
+  async function stat(key: string): Promise<StoredObject | undefined> {
+    const file = await openObject(root, key);
+    try {
+      return file ? await describe(key, file) : undefined;
+    } finally {
+      await file?.close();
+    }
+  }
+
+  async function read(key: string, range?: ByteRange): Promise<Readable> {
+    const file = await openObject(root, key);
+    if (file === undefined) {
+      throw notFound();
+    }
+    // The stream owns the handle from here: it closes it at its end and when it is destroyed.
+    return createReadStream('', { fd: file, ...(range ? { start: range.start, end: range.end } : {}) });
+  }
+
+  async function getFile(key: string, path: string): Promise<void> {
+    await pipeline(await read(key), createWriteStream(path, { flags: 'wx' }));
+  }
+
+  async function remove(key: string): Promise<void> {
+    if (!isStorageKey(key)) {
+      return;
+    }
+    const target = join(root, key);
+    if (await isInside(root, dirname(target))) {
+      await unlink(target).catch(ignoreMissing);
+    }
+  }
+
+  return {
+    putFile,
+    stat,
+    read,
+    getFile,
+    signedUrl: async (key, sign) => options.sign(key, sign),
+    delete: remove,
+    close: async () => {},
+  };
+}
+
+function notFound(): AppError {
+  return new AppError('media_not_found', 'There is no such file.');
+}
+
+async function openObject(root: string, key: string): Promise<FileHandle | undefined> {
+  if (!isStorageKey(key) || mediaTypeOfKey(key) === undefined) {
+    return undefined;
+  }
+  const target = join(root, key);
+  if (!(await isInside(root, dirname(target)))) {
+    return undefined;
+  }
+  const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW).catch(ignoreMissing);
+  if (file !== undefined && !(await file.stat()).isFile()) {
+    await file.close();
+    return undefined;
+  }
+  return file;
+}
+
+async function describe(key: string, file: FileHandle): Promise<StoredObject> {
+  const { size } = await file.stat();
+  return { key, bytes: size, mediaType: mediaTypeOfKey(key) ?? 'application/octet-stream' };
+}
+
+async function isInside(root: string, folder: string): Promise<boolean> {
+  const real = await realpath(folder).catch(ignoreMissing);
+  return real?.startsWith(root + sep) ?? false;
+}
+
+async function checkInside(root: string, folder: string): Promise<void> {
+  invariant(await isInside(root, folder), 'a stored object lies inside its root');
+}
+
+async function syncFile(path: string): Promise<number> {
+  const file = await open(path, 'r+');
+  try {
+    await file.chmod(0o640);
+    await file.sync();
+    return (await file.stat()).size;
+  } finally {
+    await file.close();
+  }
+}
+
+// A rename is durable only once the folder that holds the name is.
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+// ELOOP: the name is a symbolic link, which is never an object of ours.
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') {
+    return undefined;
+  }
+  throw error;
+}

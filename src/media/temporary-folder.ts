@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+/** Milliseconds after which a folder is stale whoever made it: longer than any task may run. */
+const STALE_AFTER_MS = 24 * 3600_000;
+/** Tells this run of the process from an earlier one that had the same pid, as the first process of a container does. */
+const RUN_ID = randomBytes(6).toString('hex');
+const NAME_PATTERN = /^(?<host>[A-Za-z0-9-]+)\.(?<pid>\d+)\.(?<run>[0-9a-f]{12})\./;
+
+/**
+ * Gives `fn` an empty folder below `base` and removes it afterwards, whatever happened. `fn` must not settle before its
+ * child processes are gone.
+ */
+export async function withTemporaryFolder<Result>(
+  base: string,
+  name: string,
+  fn: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
+  const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
+  const folder = join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
+  await mkdir(base, { recursive: true, mode: 0o700 });
+  await mkdir(folder, { mode: 0o700 });
+  try {
+    return await fn(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/**
+ * Removes what processes that are gone left below `base`: folders of this host whose process does not run, and any older
+ * than a day. Other hosts may share the folder, so their recent ones stay. Returns how many were removed.
+ */
+export async function sweepTemporaryFolders(base: string, nowMs: number): Promise<number> {
+  const entries = await readdir(base, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') {
+      return [];
+    }
+    throw error;
+  });
+  let removed = 0;
+  for (const entry of entries) {
+    const path = join(base, entry.name);
+    if (entry.isDirectory() && NAME_PATTERN.test(entry.name) && (await isStale(path, entry.name, nowMs))) {
+      await rm(path, { recursive: true, force: true, maxRetries: 3 });
+      removed += 1;
+    }
+  }
+  return removed;
+}
+
+async function isStale(path: string, name: string, nowMs: number): Promise<boolean> {
+  const { host, pid, run } = NAME_PATTERN.exec(name)?.groups ?? {};
+  const own = Number(pid) === process.pid;
+  if (host === hostLabel() && (own ? run !== RUN_ID : !isRunning(Number(pid)))) {
+    return true;
+  }
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && nowMs - stats.mtimeMs > STALE_AFTER_MS;
+}
+
+function hostLabel(): string {
+  return (
+    hostname()
+      .replace(/[^A-Za-z0-9-]/g, '-')
+      .slice(0, 60) || 'host'
+  );
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, under another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

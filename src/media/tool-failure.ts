@@ -1,0 +1,38 @@
+import type { ChildExit } from './child-watch.ts';
+import { MediaError } from './media-error.ts';
+
+const TAIL_LINES = 8;
+const LINE_CHARACTERS_MAX = 240;
+
+/** The last lines a tool wrote about its failure, without the folders of this machine. */
+export function errorTail(lines: readonly string[]): string {
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .slice(-TAIL_LINES)
+    .map((line) => line.replace(/(?:\/[^\s/:'"]+)*\/(?=[^\s/:'"]+)/g, '').slice(0, LINE_CHARACTERS_MAX))
+    .join(' | ');
+}
+
+/** What an exit means: undefined for success, else what to throw (the signal's reason after an abort). */
+export function toolFailure(
+  tool: string,
+  exit: ChildExit,
+  lines: readonly string[],
+  signal: AbortSignal,
+): unknown {
+  if (exit.stopped === 'aborted') {
+    return signal.reason;
+  }
+  if (exit.stopped === 'timeout') {
+    return new MediaError('media_tool_timeout', `${tool} took too long`);
+  }
+  if (exit.stopped === 'stalled') {
+    return new MediaError('media_tool_stalled', `${tool} made no progress`);
+  }
+  if (exit.code === 0) {
+    return undefined;
+  }
+  const how = exit.code === null ? `ended by ${exit.killedBy ?? 'a failed start'}` : `exit code ${exit.code}`;
+  return new MediaError('media_tool_failed', `${tool} failed (${how}): ${errorTail(lines)}`);
+}

@@ -1,0 +1,56 @@
+import type { Sequelize } from 'sequelize';
+import { readRows } from '../store/report.ts';
+import {
+  accountById,
+  accountByName,
+  accountsPage,
+  anyAccount,
+  purchaseProvider,
+} from '../store/sql/reports/accounts.ts';
+
+/** An account with its balance; amounts are nano-USD as decimal text. */
+export interface AccountRow {
+  readonly id: string;
+  readonly name: string;
+  readonly suspended: boolean;
+  readonly allowed_models: string[] | null;
+  readonly created_at: Date;
+  readonly posted: string;
+  readonly used: string;
+  readonly held: string;
+  readonly debt: string;
+}
+
+export class AccountsReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  async find(id: string): Promise<AccountRow | undefined> {
+    return (await readRows<AccountRow>(this.#sequelize, accountById, [id]))[0];
+  }
+
+  /** Newest first. */
+  list(limit: number, after: string | undefined): Promise<AccountRow[]> {
+    return readRows<AccountRow>(this.#sequelize, accountsPage, [after ?? null, limit]);
+  }
+
+  async idOfName(name: string): Promise<string | undefined> {
+    return (await readRows<{ id: string }>(this.#sequelize, accountByName, [name]))[0]?.id;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await readRows<{ id: string }>(this.#sequelize, anyAccount, [])).length === 0;
+  }
+
+  /** Who took the money of a purchase; undefined when the account has no such purchase. */
+  async purchaseProvider(accountId: string, reference: string): Promise<string | undefined> {
+    const rows = await readRows<{ provider: string }>(this.#sequelize, purchaseProvider, [
+      accountId,
+      reference,
+    ]);
+    return rows[0]?.provider;
+  }
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import type { KeysStore } from '../keys/keys.store.ts';
+import { secretHash } from '../keys/secret.ts';
+import { NANO_USD_PER_USD, nanoUsd } from '../lib/money.ts';
+import type { AccountsReadModel } from './accounts.read-model.ts';
+import type { AccountsService } from './accounts.service.ts';
+import { readSecretFile, writeSecretFile } from './owner-files.ts';
+
+const ACCOUNT_NAME = 'default';
+const OPENING_CREDITS = nanoUsd(10n * NANO_USD_PER_USD);
+export const OWNER_KEY_FILE = 'owner.key';
+export const ADMIN_TOKEN_FILE = 'admin.token';
+const REQUEST_ID = 'first-start';
+
+export interface FirstAccountOptions {
+  readonly accounts: AccountsService;
+  readonly readModel: AccountsReadModel;
+  readonly keys: KeysStore;
+  /** Where the secrets are written, mode 600. */
+  readonly dataFolder: string;
+}
+
+/**
+ * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key and the operator's token in files.
+ * Done again it changes nothing; a lost key file gets a new owner key. Returns one line saying what was done.
+ */
+export async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
+  const { dataFolder } = options;
+  if ((await readSecretFile(dataFolder, ADMIN_TOKEN_FILE)) === undefined) {
+    await writeSecretFile(dataFolder, ADMIN_TOKEN_FILE, randomBytes(32).toString('hex'));
+  }
+  if (await options.readModel.isEmpty()) {
+    const { secret } = await options.accounts.open(
+      { name: ACCOUNT_NAME, credits: OPENING_CREDITS },
+      REQUEST_ID,
+    );
+    await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
+    return 'account default created with 10.00 USD';
+  }
+  const accountId = await options.readModel.idOfName(ACCOUNT_NAME);
+  if (accountId === undefined || (await ownsWorkingKey(options, accountId))) {
+    return 'the first account exists';
+  }
+  const { secret } = await options.accounts.createOwnerKey(accountId);
+  await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
+  return 'new owner key for account default, the old file was lost';
+}
+
+/** A key file of another database or of a deleted key is as good as lost. */
+async function ownsWorkingKey(options: FirstAccountOptions, accountId: string): Promise<boolean> {
+  const secret = await readSecretFile(options.dataFolder, OWNER_KEY_FILE);
+  const hash = secret && secretHash(secret);
+  return hash ? (await options.keys.find(accountId, hash)) !== undefined : false;
+}

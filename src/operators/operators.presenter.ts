@@ -1,0 +1,23 @@
+import { CURRENCY } from '../http/wire-shapes.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { AccountRow } from './accounts.read-model.ts';
+import type { AccountJson } from './operators.schema.ts';
+
+export function presentAccount(row: AccountRow): AccountJson {
+  const remaining = nanoUsd(row.posted);
+  const used = nanoUsd(row.used);
+  return {
+    id: publicId('account', row.id),
+    name: row.name,
+    suspended: row.suspended,
+    allowed_models: row.allowed_models,
+    created_at: row.created_at.toISOString(),
+    total_credits: formatUsd(nanoUsd(remaining + used)),
+    total_usage: formatUsd(used),
+    remaining_credits: formatUsd(remaining),
+    held: formatUsd(nanoUsd(row.held)),
+    debt: formatUsd(nanoUsd(row.debt)),
+    currency: CURRENCY,
+  };
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { pageQuery } from '../http/page.ts';
+import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { type NanoUsd, parseUsd } from '../lib/money.ts';
+
+/** Decimal text into nano-USD. */
+export const usdAmount = z.string().transform((text, context): NanoUsd => {
+  const amount = parseUsd(text);
+  if (amount === undefined) {
+    context.addIssue({ code: 'custom', message: 'must be a plain decimal string of USD, e.g. "12.50"' });
+    return z.NEVER;
+  }
+  return amount;
+});
+
+const positive = usdAmount.refine((amount) => amount > 0n, 'must be above zero');
+const description = z.string().trim().min(1).max(500);
+const name = z.string().trim().min(1).max(200);
+
+export const createAccountBody = z
+  .object({
+    name,
+    credits: usdAmount.refine((amount) => amount >= 0n, 'must not be negative').optional(),
+  })
+  .meta({ id: 'CreateAccount', examples: [{ name: 'Acme', credits: '100.00' }] });
+
+export const updateAccountBody = z
+  .object({
+    name: name.optional(),
+    suspended: z.boolean().optional(),
+    allowed_models: z.array(z.string().min(1).max(128)).max(1000).nullable().optional(),
+  })
+  .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
+
+export const adjustmentBody = z
+  .object({ amount: usdAmount.refine((amount) => amount !== 0n, 'must not be zero'), description })
+  .meta({ id: 'Adjustment', examples: [{ amount: '-2.50', description: 'Correction of May' }] });
+
+export const refundBody = z
+  .object({
+    transaction_id: z.string().min(1).max(64).optional(),
+    generation_id: z.string().min(1).max(64).optional(),
+    amount: positive.optional().meta({ description: 'Default: what is left of the transaction' }),
+    description,
+  })
+  .refine((body) => (body.transaction_id === undefined) !== (body.generation_id === undefined), {
+    path: ['transaction_id'],
+    message: 'give either transaction_id or generation_id',
+  })
+  .meta({
+    id: 'Refund',
+    examples: [{ generation_id: 'gen-01JD0000000000000000000000', description: 'Unusable' }],
+  });
+
+export const accountParams = z.object({ id: z.string().min(1).max(64) });
+export const listAccountsQuery = z.strictObject(pageQuery);
+export const verifyQuery = z.strictObject({ account_id: z.string().min(1).max(64).optional() });
+
+export const accountJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    suspended: z.boolean(),
+    allowed_models: z.array(z.string()).nullable(),
+    created_at: z.iso.datetime(),
+    total_credits: usdString,
+    total_usage: usdString,
+    remaining_credits: usdString,
+    held: usdString.meta({ description: 'Held by running calls, part of remaining_credits' }),
+    debt: usdString.meta({ description: 'Owed after a reversed payment; blocks new calls' }),
+    currency: z.literal(CURRENCY),
+  })
+  .meta({ id: 'Account' });
+
+const requestId = z.string();
+export const accountResponse = z.strictObject({ data: accountJson, request_id: requestId });
+export const accountListResponse = z.strictObject({ data: z.array(accountJson), request_id: requestId });
+export const createdAccountResponse = z.strictObject({
+  data: accountJson,
+  key: z.string().meta({ description: 'Owner key of the account; shown this once' }),
+  request_id: requestId,
+});
+export const refundResponse = z.strictObject({
+  data: z.object({ transaction_id: z.string(), amount: usdString, currency: z.literal(CURRENCY) }),
+  request_id: requestId,
+});
+export const verifyResponse = z.strictObject({
+  data: z.object({
+    ok: z.boolean(),
+    checked: z.int(),
+    violations: z.array(z.object({ claim: z.string(), object: z.string(), detail: z.string() })),
+    duration_ms: z.int(),
+  }),
+  request_id: requestId,
+});
+
+export type CreateAccountBody = z.output<typeof createAccountBody>;
+export type UpdateAccountBody = z.output<typeof updateAccountBody>;
+export type AdjustmentBody = z.output<typeof adjustmentBody>;
+export type RefundBody = z.output<typeof refundBody>;
+export type AccountJson = z.output<typeof accountJson>;

@@ -1,0 +1,72 @@
+import { isObject, type JsonObject } from './json.ts';
+import { createMessagesReader, readMessagesAnswer } from './messages-facts.ts';
+import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
+import type { AnthropicSettings } from './provider-settings.ts';
+import { openParts } from './stream-reading.ts';
+import { UpstreamClient } from './upstream-client.ts';
+
+const PATH = '/messages';
+/** Smallest thinking budget the protocol accepts, in tokens. */
+export const THINKING_BUDGET_MIN = 1_024;
+
+/** Any server that speaks Anthropic's messages. Protocol: platform.claude.com/docs/en/api/messages. */
+export class AnthropicProvider implements Provider {
+  readonly id: string;
+  readonly dialect = 'messages';
+  readonly onDisconnect: 'abort' | 'drain';
+  readonly #client: UpstreamClient;
+
+  constructor(settings: AnthropicSettings) {
+    this.id = settings.id;
+    this.onDisconnect = settings.on_disconnect;
+    const key: Record<string, string> = settings.api_key === '' ? {} : { 'x-api-key': settings.api_key };
+    this.#client = new UpstreamClient(settings, { 'anthropic-version': settings.version, ...key });
+  }
+
+  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+    const { maxOutputTokens } = request;
+    const body = bodyOf(request, false);
+    return readMessagesAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
+  }
+
+  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>> {
+    const { maxOutputTokens } = request;
+    const body = bodyOf(request, true);
+    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
+    return openParts(events, createMessagesReader());
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}
+
+function bodyOf(request: ProviderRequest, stream: boolean): JsonObject {
+  const { body, model, maxOutputTokens } = request;
+  return {
+    ...body,
+    ...thinkingWithin(body.thinking, maxOutputTokens),
+    model,
+    max_tokens: maxOutputTokens,
+    stream,
+  };
+}
+
+/** The budget must stay below the cap, which may have been lowered since the caller chose both. */
+function thinkingWithin(thinking: unknown, maxOutputTokens: number): JsonObject {
+  if (
+    !isObject(thinking) ||
+    typeof thinking.budget_tokens !== 'number' ||
+    thinking.budget_tokens < maxOutputTokens
+  ) {
+    return {};
+  }
+  return maxOutputTokens > THINKING_BUDGET_MIN
+    ? { thinking: { ...thinking, budget_tokens: maxOutputTokens - 1 } }
+    : { thinking: { type: 'disabled' } };
+}
+
+/** Looked for in the text, which is short: parsing comes later and only once. */
+function isLast(data: string): boolean {
+  return data.length < 256 && data.includes('"message_stop"');
+}

@@ -1,0 +1,102 @@
+import { exampleOf } from './example-json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+
+/** Of the prompt at most this much is quoted back, in UTF-16 units. */
+const QUOTE_MAX = 400;
+/** Largest number it counts to when asked. */
+const COUNT_MAX = 10_000;
+const COUNT_REQUEST = /\bcount (?:up )?to (\d{1,5})\b/i;
+
+export interface BuiltinReply {
+  /** Empty when a tool is called. */
+  readonly text: string;
+  readonly tool?: { readonly name: string; readonly arguments: string };
+}
+
+/** What the builtin model answers to a chat request. The same request always gets the same answer. */
+export function composeReply(body: JsonObject): BuiltinReply {
+  const messages = objectsOf(body.messages);
+  const last = messages.at(-1) ?? {};
+  const prompt = contentText(last.content);
+  const tool = chooseTool(body, last, prompt);
+  if (tool) {
+    return { text: '', tool };
+  }
+  const json = jsonReply(body.response_format, prompt);
+  return { text: json ?? textReply(last, prompt) };
+}
+
+/** All text of a message's content, parts joined by line breaks. */
+export function contentText(content: unknown): string {
+  return Array.isArray(content)
+    ? objectsOf(content)
+        .map((part) => textOf(part.text))
+        .filter((text) => text !== '')
+        .join('\n')
+    : textOf(content);
+}
+
+function textReply(last: JsonObject, prompt: string): string {
+  if (last.role === 'tool') {
+    return `The tool answered: ${quote(prompt)}`;
+  }
+  const target = Number(COUNT_REQUEST.exec(prompt.slice(0, QUOTE_MAX))?.[1]);
+  if (target >= 1 && target <= COUNT_MAX) {
+    return Array.from({ length: target }, (_, index) => index + 1).join(' ');
+  }
+  const images = objectsOf(last.content).filter((part) => part.type === 'image_url').length;
+  const seen = images === 0 ? '' : ` with ${images} image${images === 1 ? '' : 's'}`;
+  return (
+    "This is Tollgate's builtin model. It runs inside the gateway, knows nothing and answers the same way every time, " +
+    'so that keys, streaming, tools and billing can be tried without a provider. Ask it to "count to 100" for a ' +
+    `longer answer. You wrote${seen}: ${quote(prompt)}`
+  );
+}
+
+function jsonReply(responseFormat: unknown, prompt: string): string | undefined {
+  const format = objectOf(responseFormat);
+  if (format.type === 'json_schema') {
+    return JSON.stringify(exampleOf(objectOf(format.json_schema).schema));
+  }
+  return format.type === 'json_object'
+    ? JSON.stringify({ model: 'builtin', prompt: prompt.slice(0, QUOTE_MAX) })
+    : undefined;
+}
+
+/** A tool is called when the request forces one, or when the user names one and the request lets it choose. */
+function chooseTool(body: JsonObject, last: JsonObject, prompt: string): BuiltinReply['tool'] {
+  const functions = objectsOf(body.tools).map((tool) => objectOf(tool.function));
+  const choice = body.tool_choice;
+  const named = isObject(choice) ? textOf(objectOf(choice.function).name) : undefined;
+  let chosen: JsonObject | undefined;
+  if (choice === 'none') {
+    return undefined;
+  }
+  if (named !== undefined) {
+    chosen = functions.find((candidate) => candidate.name === named);
+  } else if (choice === 'required') {
+    chosen = functions[0];
+  } else if (last.role !== 'tool') {
+    chosen = functions.find(
+      (candidate) => textOf(candidate.name) !== '' && prompt.includes(textOf(candidate.name)),
+    );
+  }
+  const example = chosen && exampleOf(chosen.parameters ?? { type: 'object' });
+  return chosen && { name: textOf(chosen.name), arguments: JSON.stringify(isObject(example) ? example : {}) };
+}
+
+function quote(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return JSON.stringify(line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line);
+}
+
+/** Cuts a text where the first of the stop sequences begins. */
+export function cutAtStop(text: string, stop: unknown): string {
+  const sequences = (Array.isArray(stop) ? stop : [stop]).filter(
+    (item) => typeof item === 'string' && item !== '',
+  );
+  const positions = sequences
+    .map((sequence) => text.indexOf(String(sequence)))
+    .filter((position) => position >= 0);
+  return text.slice(0, Math.min(text.length, ...positions));
+}

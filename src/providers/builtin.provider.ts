@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TokenUsage } from '../lib/usage.ts';
+import { composeReply, contentText, cutAtStop } from './builtin-reply.ts';
+import { type JsonObject, objectsOf } from './json.ts';
+import type {
+  FinishReason,
+  Provider,
+  ProviderAnswer,
+  ProviderRequest,
+  StreamPart,
+} from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { BuiltinSettings } from './provider-settings.ts';
+import { countTokens, splitTokens } from './token-counter.ts';
+
+/** Tokens of a chat message around its text: role and separators. */
+const MESSAGE_TOKENS = 4;
+/** Longest reply, in UTF-16 units. */
+const REPLY_LENGTH_MAX = 65_536;
+/** Tokens streamed before other calls get their turn, when there is no pause between them. */
+const TOKENS_PER_TURN = 16;
+
+/**
+ * The model that is always there: offline, deterministic, free of dependencies. It speaks the chat dialect and honours
+ * token caps, stop sequences, tools and JSON formats, so that everything around a model can be tried without one.
+ */
+export class BuiltinProvider implements Provider {
+  readonly id: string;
+  readonly dialect = 'chat';
+  readonly onDisconnect: 'abort' | 'drain';
+  readonly #tokenDelayMs: number;
+
+  constructor(settings: BuiltinSettings) {
+    this.id = settings.id;
+    this.onDisconnect = settings.on_disconnect;
+    this.#tokenDelayMs = settings.token_delay_ms;
+  }
+
+  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+    const script = writeScript(request);
+    await this.#pause(this.#tokenDelayMs * script.pieces.length, signal);
+    const text = script.pieces.join('');
+    const message = script.toolName
+      ? { role: 'assistant', content: null, tool_calls: [toolCall(script.toolName, text)] }
+      : { role: 'assistant', content: text };
+    const { usage, finishReason } = script;
+    const choices = [{ index: 0, message, finish_reason: finishReason }];
+    const produced = (script.toolName ?? '') + text;
+    const wire = { object: 'chat.completion', model: request.model, choices };
+    return { wire, text: produced, reasoning: '', finishReason, usage };
+  }
+
+  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<readonly StreamPart[]>> {
+    return this.#perform(writeScript(request), signal);
+  }
+
+  async close(): Promise<void> {}
+
+  async *#perform(script: Script, signal: AbortSignal): AsyncGenerator<readonly StreamPart[], void> {
+    yield [openingPart(script)];
+    const perTurn = this.#tokenDelayMs === 0 ? TOKENS_PER_TURN : 1;
+    for (let start = 0; start < script.pieces.length; start += perTurn) {
+      await this.#pause(this.#tokenDelayMs, signal);
+      yield script.pieces.slice(start, start + perTurn).map((piece) => piecePart(script, piece));
+    }
+    const { finishReason, usage } = script;
+    const choices = [{ index: 0, delta: {}, finish_reason: finishReason }];
+    yield [{ wire: chunk(choices), text: '', reasoning: '', finishReason, usage }];
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > 0) {
+      await sleep(ms, undefined, { signal }).catch(() => undefined);
+    } else {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (signal.aborted) {
+      throw new ProviderFailure('aborted');
+    }
+  }
+}
+
+interface Script {
+  readonly pieces: readonly string[];
+  /** Set when the pieces are a tool call's arguments. */
+  readonly toolName: string | undefined;
+  readonly finishReason: FinishReason;
+  readonly usage: TokenUsage;
+}
+
+function writeScript(request: ProviderRequest): Script {
+  const reply = composeReply(request.body);
+  const spoken = reply.tool ? reply.tool.arguments : cutAtStop(reply.text, request.body.stop);
+  const { pieces, tokens, cut } = splitTokens(spoken.slice(0, REPLY_LENGTH_MAX), request.maxOutputTokens);
+  const ordinary: FinishReason = reply.tool ? 'tool_calls' : 'stop';
+  return {
+    pieces,
+    toolName: reply.tool?.name,
+    finishReason: cut ? 'length' : ordinary,
+    usage: {
+      inputTokens: promptTokens(request.body),
+      outputTokens: tokens + (reply.tool ? countTokens(reply.tool.name) : 0),
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
+    },
+  };
+}
+
+function promptTokens(body: JsonObject): number {
+  let total = Array.isArray(body.tools) ? countTokens(JSON.stringify(body.tools)) : 0;
+  for (const message of objectsOf(body.messages)) {
+    total += MESSAGE_TOKENS + countTokens(contentText(message.content));
+    total += Array.isArray(message.tool_calls) ? countTokens(JSON.stringify(message.tool_calls)) : 0;
+  }
+  return total;
+}
+
+function toolCall(name: string, args: string): JsonObject {
+  return { id: 'call_builtin', type: 'function', function: { name, arguments: args } };
+}
+
+function openingPart(script: Script): StreamPart {
+  const { toolName } = script;
+  const delta = toolName
+    ? { role: 'assistant', content: null, tool_calls: [{ index: 0, ...toolCall(toolName, '') }] }
+    : { role: 'assistant', content: '' };
+  return { wire: chunk([{ index: 0, delta, finish_reason: null }]), text: toolName ?? '', reasoning: '' };
+}
+
+function piecePart(script: Script, text: string): StreamPart {
+  const delta = script.toolName
+    ? { tool_calls: [{ index: 0, function: { arguments: text } }] }
+    : { content: text };
+  return { wire: chunk([{ index: 0, delta, finish_reason: null }]), text, reasoning: '' };
+}
+
+function chunk(choices: readonly JsonObject[]): JsonObject {
+  return { object: 'chat.completion.chunk', choices };
+}

@@ -1,0 +1,69 @@
+import { CircuitBreaker } from './circuit-breaker.ts';
+
+class HandClock {
+  ms = 1_000_000;
+  now(): number {
+    return this.ms;
+  }
+}
+
+function opened(): { clock: HandClock; breaker: CircuitBreaker } {
+  const clock = new HandClock();
+  const breaker = new CircuitBreaker(clock);
+  for (let call = 0; call < 20; call += 1) {
+    call % 2 === 0 ? breaker.failure() : breaker.success();
+  }
+  breaker.failure();
+  return { clock, breaker };
+}
+
+test('19 failures prove nothing, half of 20 calls open it', () => {
+  const breaker = new CircuitBreaker(new HandClock());
+  for (let call = 0; call < 19; call += 1) {
+    breaker.failure();
+  }
+  expect(breaker.admits()).toBe(true);
+  breaker.failure();
+  expect(breaker.admits()).toBe(false);
+  expect(opened().breaker.admits()).toBe(false);
+});
+
+test('less than half does not open it', () => {
+  const breaker = new CircuitBreaker(new HandClock());
+  for (let call = 0; call < 100; call += 1) {
+    call % 5 < 2 ? breaker.failure() : breaker.success();
+  }
+  expect(breaker.admits()).toBe(true);
+});
+
+test('what is older than the window is forgotten', () => {
+  const clock = new HandClock();
+  const breaker = new CircuitBreaker(clock);
+  for (let call = 0; call < 19; call += 1) {
+    breaker.failure();
+  }
+  clock.ms += 10_001;
+  breaker.failure();
+  expect(breaker.admits()).toBe(true);
+});
+
+test('an open circuit lets one probe through; success closes it, failure keeps it open', () => {
+  const { clock, breaker } = opened();
+  clock.ms += 3_001;
+  expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+  breaker.failure();
+  expect(breaker.admits()).toBe(false);
+  clock.ms += 3_001;
+  expect(breaker.admits()).toBe(true);
+  breaker.success();
+  expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
+});
+
+test('a requested pause is kept and is no failure', () => {
+  const clock = new HandClock();
+  const breaker = new CircuitBreaker(clock);
+  breaker.coolDown(2_000);
+  expect([breaker.admits(), breaker.cooling(), breaker.retryAfterMs()]).toEqual([false, true, 2_000]);
+  clock.ms += 2_000;
+  expect([breaker.admits(), breaker.cooling(), breaker.retryAfterMs()]).toEqual([true, false, 0]);
+});

@@ -1,0 +1,58 @@
+import { failureOfError, failureOfStatus, retryAfterToMs } from './classify-failure.ts';
+
+test.each<[number, unknown, string]>([
+  [400, { error: { message: 'Unknown parameter' } }, 'rejected'],
+  [400, { error: { code: 'context_length_exceeded' } }, 'context_length'],
+  [
+    400,
+    { error: { type: 'invalid_request_error', message: 'prompt is too long: 5 tokens > 4 maximum' } },
+    'context_length',
+  ],
+  [400, { error: { message: "This model's maximum context length is 8192 tokens." } }, 'context_length'],
+  [400, { error: { message: 'Your credit balance is too low to access the API.' } }, 'misconfigured'],
+  [400, { error: { code: 'content_filter' } }, 'content_policy'],
+  [401, {}, 'misconfigured'],
+  [402, {}, 'misconfigured'],
+  [404, undefined, 'misconfigured'],
+  [408, {}, 'overloaded'],
+  [413, {}, 'too_large'],
+  [422, { detail: [] }, 'rejected'],
+  [429, { error: { code: 'insufficient_quota' } }, 'misconfigured'],
+  [429, { error: { code: 'rate_limit_exceeded' } }, 'rate_limited'],
+  [500, undefined, 'failed'],
+  [502, '<html>', 'failed'],
+  [503, {}, 'overloaded'],
+  [529, {}, 'overloaded'],
+  [302, undefined, 'malformed'],
+])('%i %j is %s', (status, body, reason) => {
+  expect(failureOfStatus(status, undefined, body).reason).toBe(reason);
+});
+
+test.each<[unknown, string]>([
+  [{ type: 'overloaded_error', message: 'Overloaded' }, 'overloaded'],
+  [{ code: 429, message: 'slow down' }, 'rate_limited'],
+  [{ code: 502 }, 'failed'],
+  [{ type: 'server_error' }, 'failed'],
+  [{ type: 'invalid_request_error', code: 'context_length_exceeded' }, 'context_length'],
+  ['text', 'failed'],
+])('an error of %j inside an answer is %s', (error, reason) => {
+  expect(failureOfError(error).reason).toBe(reason);
+});
+
+test('a failure quotes nothing of the provider', () => {
+  const failure = failureOfStatus(500, undefined, { error: { message: 'the prompt was: my secret' } });
+  expect(JSON.stringify(failure) + String(failure.stack) + String(failure.cause)).not.toContain('secret');
+});
+
+test.each<[string | undefined, number | undefined]>([
+  [undefined, undefined],
+  ['', undefined],
+  ['3', 3_000],
+  ['0.5', 500],
+  ['-4', 0],
+  ['999999999', 3_600_000],
+  ['Thu, 01 Jan 1970 00:00:10 GMT', 9_000],
+  ['soon', undefined],
+])('Retry-After %j is %j ms', (header, ms) => {
+  expect(retryAfterToMs(header, 1_000)).toBe(ms);
+});

@@ -1,0 +1,93 @@
+import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
+import { type FailureReason, ProviderFailure } from './provider-failure.ts';
+
+/** Longest wait a provider may ask for that is still believed, in ms. */
+const RETRY_AFTER_MAX_MS = 3_600_000;
+
+const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
+  400: 'rejected',
+  401: 'misconfigured',
+  402: 'misconfigured',
+  403: 'misconfigured',
+  404: 'misconfigured',
+  405: 'misconfigured',
+  408: 'overloaded',
+  409: 'overloaded',
+  413: 'too_large',
+  422: 'rejected',
+  429: 'rate_limited',
+  503: 'overloaded',
+  504: 'failed',
+  529: 'overloaded',
+};
+
+const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
+  overloaded_error: 'overloaded',
+  rate_limit_error: 'rate_limited',
+  rate_limit_exceeded: 'rate_limited',
+  authentication_error: 'misconfigured',
+  permission_error: 'misconfigured',
+  billing_error: 'misconfigured',
+  not_found_error: 'misconfigured',
+  invalid_request_error: 'rejected',
+  request_too_large: 'too_large',
+};
+
+/** The failure that an HTTP answer outside 2xx stands for. `body` is read for its codes only and goes nowhere. */
+export function failureOfStatus(
+  status: number,
+  retryAfter: string | undefined,
+  body: unknown,
+): ProviderFailure {
+  const byStatus = REASON_BY_STATUS[status] ?? (status >= 500 ? 'failed' : 'malformed');
+  const reason = refine(byStatus, errorOf(body));
+  const retryAfterMs = retryAfterToMs(retryAfter, Date.now());
+  return new ProviderFailure(reason, retryAfterMs === undefined ? { status } : { status, retryAfterMs });
+}
+
+/** The failure that an error object inside a 200 answer or a stream stands for. */
+export function failureOfError(error: unknown): ProviderFailure {
+  const object = objectOf(error);
+  const numeric = typeof object.code === 'number' ? object.code : object.status;
+  const byNumber = typeof numeric === 'number' ? REASON_BY_STATUS[numeric] : undefined;
+  const byType = REASON_BY_TYPE[textOf(object.type)] ?? REASON_BY_TYPE[textOf(object.code)];
+  return new ProviderFailure(refine(byNumber ?? byType ?? 'failed', object));
+}
+
+/** `Retry-After` in ms: seconds (fractions allowed) or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
+export function retryAfterToMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value === '') {
+    return undefined;
+  }
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
+}
+
+function errorOf(body: unknown): JsonObject {
+  const error = objectOf(body).error;
+  return isObject(error) ? error : objectOf(body);
+}
+
+/** Providers put different faults behind one status: what the caller did, and what the operator must pay or fix. */
+function refine(reason: FailureReason, error: JsonObject): FailureReason {
+  const codes = `${textOf(error.code)} ${textOf(error.type)}`.toLowerCase();
+  const message = textOf(error.message).slice(0, 2_000).toLowerCase();
+  if (reason === 'rate_limited') {
+    return codes.includes('insufficient_quota') ? 'misconfigured' : reason;
+  }
+  if (reason !== 'rejected') {
+    return reason;
+  }
+  if (message.includes('credit balance') || codes.includes('billing')) {
+    return 'misconfigured';
+  }
+  if (
+    /context_length|context length|context window|prompt is too long|maximum context/.test(
+      `${codes} ${message}`,
+    )
+  ) {
+    return 'context_length';
+  }
+  return /content_filter|content_policy|responsibleai/.test(codes) ? 'content_policy' : reason;
+}

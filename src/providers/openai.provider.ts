@@ -1,0 +1,68 @@
+import { createChatReader, readChatAnswer } from './chat-facts.ts';
+import { type JsonObject, objectsOf } from './json.ts';
+import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
+import type { OpenAiSettings } from './provider-settings.ts';
+import { openParts } from './stream-reading.ts';
+import { UpstreamClient } from './upstream-client.ts';
+
+const PATH = '/chat/completions';
+
+/**
+ * Any server that speaks OpenAI's chat completions: OpenAI, Azure (query and key header), vLLM, llama.cpp, Ollama, …
+ * Protocol: platform.openai.com/docs/api-reference/chat.
+ */
+export class OpenAiProvider implements Provider {
+  readonly id: string;
+  readonly dialect = 'chat';
+  readonly onDisconnect: 'abort' | 'drain';
+  readonly #settings: OpenAiSettings;
+  readonly #client: UpstreamClient;
+
+  constructor(settings: OpenAiSettings) {
+    this.id = settings.id;
+    this.onDisconnect = settings.on_disconnect;
+    this.#settings = settings;
+    this.#client = new UpstreamClient(settings, authorization(settings));
+  }
+
+  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+    const { maxOutputTokens } = request;
+    const body = { ...this.#body(request), stream: false };
+    return readChatAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
+  }
+
+  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>> {
+    const { maxOutputTokens } = request;
+    const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
+    const body = { ...this.#body(request), stream: true, ...options };
+    const isLast = (data: string) => data === '[DONE]';
+    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
+    return openParts(events, createChatReader());
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #body(request: ProviderRequest): JsonObject {
+    return {
+      ...request.body,
+      messages: objectsOf(request.body.messages).map((message) => this.#message(message)),
+      model: request.model,
+      [this.#settings.max_tokens_field]: request.maxOutputTokens,
+    };
+  }
+
+  #message(message: JsonObject): JsonObject {
+    return message.role === 'developer' ? { ...message, role: this.#settings.developer_role } : message;
+  }
+}
+
+function authorization(settings: OpenAiSettings): Record<string, string> {
+  if (settings.api_key === '') {
+    return {};
+  }
+  return settings.api_key_header
+    ? { [settings.api_key_header]: settings.api_key }
+    : { authorization: `Bearer ${settings.api_key}` };
+}

@@ -1,0 +1,68 @@
+/** What can go wrong with an upstream call, as far as we must act differently on it. */
+export type FailureReason =
+  | 'unreachable'
+  | 'timeout'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'failed'
+  | 'malformed'
+  | 'interrupted'
+  | 'misconfigured'
+  | 'rejected'
+  | 'context_length'
+  | 'content_policy'
+  | 'too_large'
+  | 'aborted'
+  | 'circuit_open';
+
+interface Policy {
+  /** The same provider may be asked again. */
+  readonly retry: boolean;
+  /** The next provider of the route list may be asked. */
+  readonly fallback: boolean;
+  /** How the circuit breaker reads it. A fault of the request says nothing about the provider. */
+  readonly health: 'failure' | 'cooldown' | 'neutral';
+}
+
+const POLICIES: Readonly<Record<FailureReason, Policy>> = {
+  unreachable: { retry: true, fallback: true, health: 'failure' },
+  // Not retried on the same provider: it may be working on the first call, and will bill it.
+  timeout: { retry: false, fallback: true, health: 'failure' },
+  rate_limited: { retry: true, fallback: true, health: 'cooldown' },
+  overloaded: { retry: true, fallback: true, health: 'failure' },
+  failed: { retry: true, fallback: true, health: 'failure' },
+  malformed: { retry: false, fallback: true, health: 'failure' },
+  interrupted: { retry: true, fallback: true, health: 'failure' },
+  misconfigured: { retry: false, fallback: true, health: 'failure' },
+  rejected: { retry: false, fallback: false, health: 'neutral' },
+  context_length: { retry: false, fallback: false, health: 'neutral' },
+  content_policy: { retry: false, fallback: false, health: 'neutral' },
+  too_large: { retry: false, fallback: false, health: 'neutral' },
+  aborted: { retry: false, fallback: false, health: 'neutral' },
+  circuit_open: { retry: false, fallback: true, health: 'neutral' },
+};
+
+export interface FailureDetails {
+  /** HTTP status of the provider's answer, if there was one. */
+  readonly status?: number;
+  /** How long the provider asks to be left alone, in ms. */
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+/** A failed upstream call. Carries no text of the provider: it may quote prompts, keys or account names. */
+export class ProviderFailure extends Error {
+  override readonly name = 'ProviderFailure';
+  readonly reason: FailureReason;
+  readonly policy: Policy;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: FailureReason, details: FailureDetails = {}) {
+    super(`provider call ${reason}`, details.cause === undefined ? undefined : { cause: details.cause });
+    this.reason = reason;
+    this.policy = POLICIES[reason];
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}

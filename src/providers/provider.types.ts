@@ -1,0 +1,59 @@
+import type { TokenUsage } from '../lib/usage.ts';
+import type { JsonObject } from './json.ts';
+
+/** The two shapes of requests and answers: OpenAI's chat completions and Anthropic's messages. */
+export type Dialect = 'chat' | 'messages';
+
+/** Why a model stopped, in one vocabulary for both dialects. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export interface ProviderRequest {
+  /** The provider's own name of the model. */
+  readonly model: string;
+  /** The request in the provider's dialect; `model`, `stream` and the output cap are the adapter's to set. */
+  readonly body: JsonObject;
+  /** Most tokens the answer may have. */
+  readonly maxOutputTokens: number;
+}
+
+/** What an answer, or one event of it, says in every dialect. */
+export interface Facts {
+  /** Everything the customer receives as output except reasoning: text, refusals, tool names and arguments. */
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason?: FinishReason | undefined;
+  /** Normalised and cumulative: a later report replaces an earlier one. Undefined when absent or not credible. */
+  readonly usage?: TokenUsage | undefined;
+  /** The input side alone (output 0), from a provider that reports it before the answer. */
+  readonly inputUsage?: TokenUsage | undefined;
+}
+
+export interface ProviderAnswer extends Facts {
+  /** The answer as the provider sent it, in its dialect. */
+  readonly wire: JsonObject;
+  readonly finishReason: FinishReason;
+}
+
+export interface StreamPart extends Facts {
+  /** The event as the provider sent it, in its dialect. */
+  readonly wire: JsonObject;
+}
+
+/** Parts that arrived together; what arrives together is relayed together. */
+export type StreamBatch = readonly StreamPart[];
+
+export interface Provider {
+  readonly id: string;
+  readonly dialect: Dialect;
+  /** What happens upstream when the customer leaves: stop at once, or read on for the provider's own usage. */
+  readonly onDisconnect: 'abort' | 'drain';
+  /** One whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
+  complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer>;
+  /**
+   * Resolves when the first event has arrived, so that everything before it can still be retried elsewhere. The
+   * iteration ends only after the provider's own end of answer; anything else throws {@link ProviderFailure}.
+   */
+  stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>>;
+  /** Closes the connections. Calls in flight fail. */
+  close(): Promise<void>;
+}

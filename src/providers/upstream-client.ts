@@ -1,0 +1,143 @@
+import { type Dispatcher, Pool } from 'undici';
+import { CallDeadlines } from './call-deadlines.ts';
+import { failureOfError, failureOfStatus } from './classify-failure.ts';
+import { isObject, type JsonObject, parseJson } from './json.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { UpstreamSettings } from './provider-settings.ts';
+import { type EventBatch, readEvents } from './upstream-events.ts';
+
+/** Largest JSON answer read, in bytes. */
+const ANSWER_BYTES_MAX = 33_554_432;
+/** Of an error's body only its codes are looked at, in bytes. */
+const ERROR_BYTES_MAX = 65_536;
+/** A JSON answer starts when it is complete, so each token it may have buys it this much time, in ms (40 tokens/s). */
+const MS_PER_OUTPUT_TOKEN = 25;
+
+export interface UpstreamCall {
+  /** Appended to the provider's base URL. */
+  readonly path: string;
+  readonly body: JsonObject;
+  readonly maxOutputTokens: number;
+  readonly signal: AbortSignal;
+}
+
+export interface UpstreamStreamCall extends UpstreamCall {
+  /** True for the event after which the protocol sends nothing of interest. */
+  readonly isLast: (data: string) => boolean;
+}
+
+/** HTTP to one provider: one connection pool, its headers, its clocks. The only place that calls upstream. */
+export class UpstreamClient {
+  readonly #settings: UpstreamSettings;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #basePath: string;
+  readonly #query: string;
+  readonly #pool: Pool;
+
+  constructor(settings: UpstreamSettings, headers: Readonly<Record<string, string>>) {
+    const url = new URL(settings.base_url);
+    const query = new URLSearchParams([...url.searchParams, ...Object.entries(settings.query)]).toString();
+    this.#settings = settings;
+    this.#headers = { 'content-type': 'application/json', ...headers, ...settings.headers };
+    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#query = query === '' ? '' : `?${query}`;
+    this.#pool = new Pool(url.origin, {
+      connections: settings.connections,
+      connect: { timeout: settings.timeouts.connect_ms },
+      // Our own clocks run per phase and to the millisecond.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}. */
+  async postForJson(call: UpstreamCall): Promise<JsonObject> {
+    const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
+    const deadlines = new CallDeadlines(call.signal, total_ms);
+    try {
+      deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
+      const response = await this.#send(call, deadlines, 'application/json');
+      deadlines.enter(idle_ms);
+      const answer = parseJson(await readText(response.body, ANSWER_BYTES_MAX, deadlines));
+      if (!isObject(answer)) {
+        throw new ProviderFailure('malformed');
+      }
+      if (isObject(answer.error)) {
+        throw failureOfError(answer.error);
+      }
+      return answer;
+    } catch (error) {
+      throw deadlines.explain(error, 'interrupted');
+    } finally {
+      deadlines.stop();
+    }
+  }
+
+  /** Posts and resolves with the event stream once it answered 2xx. Throws {@link ProviderFailure}, also while iterated. */
+  async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
+    const deadlines = new CallDeadlines(call.signal, this.#settings.timeouts.total_ms);
+    try {
+      deadlines.enter(this.#settings.timeouts.first_byte_ms);
+      const response = await this.#send(call, deadlines, 'text/event-stream');
+      const type = String(response.headers['content-type'] ?? '');
+      if (type.includes('application/json')) {
+        const answer = parseJson(await readText(response.body, ERROR_BYTES_MAX, deadlines));
+        throw isObject(answer) && isObject(answer.error)
+          ? failureOfError(answer.error)
+          : new ProviderFailure('malformed');
+      }
+      const { idle_ms } = this.#settings.timeouts;
+      return readEvents(response.body, { deadlines, idleMs: idle_ms, isLast: call.isLast });
+    } catch (error) {
+      deadlines.abandon();
+      throw deadlines.explain(error, 'interrupted');
+    }
+  }
+
+  /** Destroys the pool; calls in flight fail. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #send(
+    call: UpstreamCall,
+    deadlines: CallDeadlines,
+    accept: string,
+  ): Promise<Dispatcher.ResponseData> {
+    const response = await this.#pool
+      .request({
+        method: 'POST',
+        path: `${this.#basePath}${call.path}${this.#query}`,
+        headers: { ...this.#headers, accept },
+        body: JSON.stringify(call.body),
+        signal: deadlines.signal,
+      })
+      .catch((error: unknown) => {
+        throw deadlines.explain(error, 'unreachable');
+      });
+    if (response.statusCode >= 200 && response.statusCode < 300) {
+      return response;
+    }
+    const retryAfter = response.headers['retry-after'];
+    const text = await readText(response.body, ERROR_BYTES_MAX, deadlines).catch(() => '');
+    throw failureOfStatus(response.statusCode, retryAfter?.toString(), parseJson(text));
+  }
+}
+
+async function readText(
+  body: AsyncIterable<Buffer>,
+  bytesMax: number,
+  deadlines: CallDeadlines,
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    deadlines.touch();
+    bytes += chunk.length;
+    if (bytes > bytesMax) {
+      throw new ProviderFailure('malformed');
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

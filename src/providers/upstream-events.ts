@@ -1,0 +1,96 @@
+import { createParser } from 'eventsource-parser';
+import type { Dispatcher } from 'undici';
+import type { CallDeadlines } from './call-deadlines.ts';
+import { ProviderFailure } from './provider-failure.ts';
+
+/** Largest single event accepted, in UTF-16 units. */
+const EVENT_LENGTH_MAX = 4_194_304;
+/** After the last event the provider may still send this much, in bytes and ms, for its connection to be kept. */
+const LEFTOVER_BYTES_MAX = 65_536;
+const LEFTOVER_MS = 1_000;
+
+/** The `data` of the events that arrived in one piece. Event names are not needed: both protocols repeat them inside. */
+export type EventBatch = readonly string[];
+
+type Body = Dispatcher.ResponseData['body'];
+
+export interface EventReading {
+  readonly deadlines: CallDeadlines;
+  /** Longest silence between two pieces, in ms. */
+  readonly idleMs: number;
+  /** True for the event after which the protocol sends nothing of interest. */
+  readonly isLast: (data: string) => boolean;
+}
+
+/**
+ * Reads server-sent events up to the last one or the end of the body. Pulling is the back-pressure: nothing is read
+ * ahead of the consumer beyond one socket buffer. Leaving the iteration early ends the upstream call.
+ * Throws {@link ProviderFailure}.
+ */
+export async function* readEvents(body: Body, reading: EventReading): AsyncGenerator<EventBatch, void> {
+  const { deadlines } = reading;
+  const collector = createCollector();
+  const decoder = new TextDecoder();
+  let started = false;
+  let complete = false;
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      const batch = collector.feed(decoder.decode(chunk, { stream: true }));
+      deadlines.touch();
+      if (!started && batch.length > 0) {
+        started = true;
+        deadlines.enter(reading.idleMs);
+      }
+      if (batch.length === 0) {
+        continue;
+      }
+      complete = batch.some(reading.isLast);
+      deadlines.pause();
+      yield batch;
+      deadlines.resume();
+      if (complete) {
+        break;
+      }
+    }
+    complete = true;
+  } catch (error) {
+    throw deadlines.explain(error, 'interrupted');
+  } finally {
+    if (complete) {
+      deadlines.stop();
+      releaseConnection(body);
+    } else {
+      deadlines.abandon();
+      body.destroy();
+    }
+  }
+}
+
+function createCollector(): { feed(text: string): EventBatch } {
+  let events: string[] = [];
+  const parser = createParser({
+    maxBufferSize: EVENT_LENGTH_MAX,
+    onEvent: (event) => events.push(event.data),
+    onError: (error) => {
+      if (error.type === 'max-buffer-size-exceeded') {
+        throw new ProviderFailure('malformed');
+      }
+    },
+  });
+  return {
+    feed(text) {
+      parser.feed(text);
+      const batch = events;
+      events = [];
+      return batch;
+    },
+  };
+}
+
+/** Reads what little may follow, so that the connection can carry the next call; gives up on a provider that goes on. */
+function releaseConnection(body: Body): void {
+  body.on('error', () => undefined);
+  body
+    .dump({ limit: LEFTOVER_BYTES_MAX, signal: AbortSignal.timeout(LEFTOVER_MS) })
+    .catch(() => body.destroy());
+}

@@ -1,0 +1,49 @@
+import type { AddressInfo } from 'node:net';
+import { CatalogError } from './catalog/catalog-error.ts';
+import { composeApi } from './compose/api.ts';
+import { composeFoundation } from './compose/foundation.ts';
+import { ConfigError, loadConfig } from './config/config.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { shutDownOnce } from './lib/shutdown.ts';
+
+/** Time a balancer gets to notice that `/readyz` says no, before connections are refused. Not waited for on a desktop. */
+const BALANCER_NOTICE_MS = 5_000;
+
+/** Entry of the API process. */
+async function main(environment: NodeJS.ProcessEnv): Promise<void> {
+  const config = loadConfig(environment);
+  const foundation = await composeFoundation(config, 'api');
+  const { log } = foundation;
+  const api = await composeApi(foundation);
+  const server = createHttpServer(api.app);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.port, config.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  log.info({ host: config.host, port }, 'listening');
+  foundation.catalogSource.watch();
+  process.on('SIGHUP', () => void foundation.catalogSource.reload());
+  shutDownOnce(config.drainMs + BALANCER_NOTICE_MS + 10_000, log, async () => {
+    api.announceShutdown();
+    if (config.production) {
+      await new Promise((resolve) => setTimeout(resolve, BALANCER_NOTICE_MS));
+    }
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeIdleConnections();
+    await api.drain(config.drainMs);
+    server.closeAllConnections();
+    await closed;
+    await api.close();
+    await foundation.close();
+  });
+  process.send?.({ type: 'ready', address: `http://${config.host}:${port}` });
+}
+
+try {
+  await main(process.env);
+} catch (error) {
+  const known = error instanceof ConfigError || error instanceof CatalogError;
+  process.stderr.write(`${known ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.exit(known ? 2 : 1);
+}

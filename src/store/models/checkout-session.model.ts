@@ -1,0 +1,48 @@
+import type { Model, ModelStatic, Sequelize } from 'sequelize';
+import { DataTypes } from 'sequelize';
+
+/** A row of `checkout_sessions`; the amount is nano-USD as decimal text. */
+export interface CheckoutSessionRow {
+  id: string;
+  account_id: string;
+  amount: string;
+  currency: string;
+  provider: string;
+  provider_session_id: string | null;
+  payment_id: string | null;
+  url: string;
+  success_url: string;
+  cancel_url: string;
+  status: 'open' | 'complete' | 'expired';
+  payment_status: 'unpaid' | 'paid' | 'no_payment_required';
+  created_at: Date;
+  expires_at: Date;
+  credited_at: Date | null;
+}
+
+export type CheckoutSessionModel = ModelStatic<Model<CheckoutSessionRow, Partial<CheckoutSessionRow>>>;
+
+/** The model of `checkout_sessions` on one connection: row shape only. */
+export function checkoutSessionModel(sequelize: Sequelize): CheckoutSessionModel {
+  return sequelize.define<Model<CheckoutSessionRow, Partial<CheckoutSessionRow>>>(
+    'checkout_sessions',
+    {
+      id: { type: DataTypes.UUID, primaryKey: true },
+      account_id: DataTypes.UUID,
+      amount: DataTypes.BIGINT,
+      currency: DataTypes.CHAR(3),
+      provider: DataTypes.TEXT,
+      provider_session_id: DataTypes.TEXT,
+      payment_id: DataTypes.TEXT,
+      url: DataTypes.TEXT,
+      success_url: DataTypes.TEXT,
+      cancel_url: DataTypes.TEXT,
+      status: DataTypes.TEXT,
+      payment_status: DataTypes.TEXT,
+      created_at: DataTypes.DATE(6),
+      expires_at: DataTypes.DATE(6),
+      credited_at: DataTypes.DATE(6),
+    },
+    { tableName: 'checkout_sessions', timestamps: false, underscored: false },
+  );
+}

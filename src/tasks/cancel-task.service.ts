@@ -1,0 +1,64 @@
+import type { CancelPublisher } from '../../queues/cancel-channel.ts';
+import { AppError } from '../lib/errors.ts';
+import type { TaskEndings } from './task-endings.ts';
+import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import { isTerminal } from './task-state.ts';
+import type { TaskSweepStore } from './task-sweep.store.ts';
+import { taskNotFound } from './tasks.errors.ts';
+
+/** `canceled`: it is over, the hold released; `requested`: its worker has been told. */
+export type CancelOutcome = 'canceled' | 'requested';
+
+export interface CancelDependencies {
+  readonly reads: Pick<TaskReadsStore, 'findTask'>;
+  readonly sweeps: Pick<TaskSweepStore, 'requestCancel'>;
+  readonly endings: Pick<TaskEndings, 'cancel'>;
+  readonly publisher: CancelPublisher;
+  /** Pools whose engine can stop a run that has begun. */
+  readonly stoppablePools: readonly string[];
+}
+
+/** Cancels tasks on whichever host they are: flag in the row first, then a message; either is enough. */
+export class CancelTaskService {
+  readonly #dependencies: CancelDependencies;
+
+  constructor(dependencies: CancelDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Idempotent. Throws AppError task_not_found (foreign ones too), task_not_cancelable. */
+  async cancel(taskId: string, scope: TaskScope): Promise<CancelOutcome> {
+    const { reads, sweeps, endings, publisher, stoppablePools } = this.#dependencies;
+    const task = await reads.findTask(taskId, scope);
+    if (!task) {
+      throw taskNotFound();
+    }
+    const flagged = await sweeps.requestCancel(taskId, task.accountId, stoppablePools);
+    if (!flagged) {
+      return await this.#answerUncanceled(taskId, scope);
+    }
+    // With the flag up no worker can claim it, so a waiting task stays waiting until this ends it.
+    const outcome = await endings.cancel(flagged, { attempt: null, from: ['queued', 'generated'] });
+    if (outcome === 'settled') {
+      return 'canceled';
+    }
+    if (outcome === 'closed') {
+      return await this.#answerUncanceled(taskId, scope);
+    }
+    await publisher.publish(taskId);
+    return 'requested';
+  }
+
+  /** It ended meanwhile, by a cancel or otherwise, or cannot be stopped. */
+  async #answerUncanceled(taskId: string, scope: TaskScope): Promise<CancelOutcome> {
+    const task = await this.#dependencies.reads.findTask(taskId, scope);
+    if (!task) {
+      throw taskNotFound();
+    }
+    if (task.state === 'canceled') {
+      return 'canceled';
+    }
+    const why = isTerminal(task.state) ? `it has ended: ${task.state}` : 'its engine cannot stop a run';
+    throw new AppError('task_not_cancelable', `The task cannot be canceled: ${why}.`);
+  }
+}

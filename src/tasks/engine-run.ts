@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Engine,
+  type EngineContext,
+  EngineError,
+  type EngineFailure,
+  type EngineRequest,
+  type EngineStatus,
+} from '../engines/engine.types.ts';
+import { TaskAbortError } from './task-abort.ts';
+import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+
+/** A submit whose answer is lost: the upstream may or may not be running it. Adapters of paid engines throw it. */
+export const SUBMIT_UNCONFIRMED = 'submit_unconfirmed';
+/** The upstream does not know the reference (any more), e.g. after its restart. */
+export const RUN_LOST = 'run_lost';
+
+/** Polls in a row that may fail before the attempt does. */
+const POLL_FAILURES_MAX = 5;
+
+/** A failed run, and whether it is known that nothing of it goes on upstream. */
+export class RunFailureError extends Error {
+  override readonly name = 'RunFailureError';
+  readonly failure: EngineFailure;
+  readonly runIsOver: boolean;
+
+  constructor(failure: EngineFailure, runIsOver: boolean, cause?: unknown) {
+    super(failure.message, { cause });
+    this.failure = failure;
+    this.runIsOver = runIsOver;
+  }
+}
+
+export interface RunParts {
+  readonly task: ClaimedTask;
+  readonly engine: Engine;
+  readonly request: EngineRequest;
+  readonly context: EngineContext;
+  readonly claims: Pick<TaskClaimsStore, 'markSubmitting' | 'storeReference'>;
+  /** Hears the reference as soon as there is one. */
+  readonly onReference: (reference: string) => void;
+}
+
+/**
+ * Runs the task on its engine until its outputs can be collected: goes on with what an earlier attempt began, and submits only
+ * where that cannot pay twice. Throws RunFailureError, or the signal's reason.
+ */
+export async function runOnEngine(parts: RunParts): Promise<{ reference: string; status: EngineStatus }> {
+  const { task } = parts;
+  if (task.engineReference !== null) {
+    parts.onReference(task.engineReference);
+    try {
+      return { reference: task.engineReference, status: await pollUntilDone(parts, task.engineReference) };
+    } catch (error) {
+      if (!(error instanceof RunFailureError && error.failure.code === RUN_LOST && !isPaid(parts))) {
+        throw error;
+      }
+    }
+  }
+  const reference = await recoverOrSubmit(parts);
+  return { reference, status: await pollUntilDone(parts, reference) };
+}
+
+async function recoverOrSubmit(parts: RunParts): Promise<string> {
+  const { task, engine, request, context } = parts;
+  // A free engine is not marked before its submit; there any earlier attempt may have left a run behind.
+  const maybeSubmitted = isPaid(parts) ? task.engineSubmittedAt !== null : task.attempt > 1;
+  if (maybeSubmitted && task.engineReference === null) {
+    const found = await certainly(() => engine.recover(request, context), false);
+    if (found === 'unknown' && isPaid(parts)) {
+      throw new RunFailureError(
+        {
+          code: SUBMIT_UNCONFIRMED,
+          message: 'it is unknown whether the upstream runs this task',
+          retryable: false,
+        },
+        false,
+      );
+    }
+    if (found !== null && found !== 'unknown') {
+      return await keepReference(parts, found);
+    }
+  }
+  if (isPaid(parts) && !(await parts.claims.markSubmitting(task.id, task.attempt, engine.id))) {
+    throw new TaskAbortError('claim_lost');
+  }
+  const reference = await certainly(() => engine.submit(request, context), true);
+  return await keepReference(parts, reference);
+}
+
+/** Stores the reference before anything else happens, so that a crash resumes instead of submitting again. */
+async function keepReference(parts: RunParts, reference: string): Promise<string> {
+  const { task, engine, claims, onReference } = parts;
+  onReference(reference);
+  if (!(await claims.storeReference(task.id, task.attempt, engine.id, reference))) {
+    throw new TaskAbortError('claim_lost');
+  }
+  return reference;
+}
+
+/** An EngineError is an answer of the upstream; only one that says so leaves open whether a run was begun. */
+async function certainly<T>(call: () => Promise<T>, refusalMeansOver: boolean): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof EngineError)) {
+      throw error;
+    }
+    const over = refusalMeansOver && error.failure.code !== SUBMIT_UNCONFIRMED;
+    throw new RunFailureError(error.failure, over, error);
+  }
+}
+
+async function pollUntilDone(parts: RunParts, reference: string): Promise<EngineStatus> {
+  const { engine, request, context } = parts;
+  let failedPolls = 0;
+  for (;;) {
+    context.signal.throwIfAborted();
+    let waitMs = engine.pollIntervalMs;
+    try {
+      const status = await engine.poll(reference, request, context);
+      failedPolls = 0;
+      if (status.progress !== undefined) {
+        context.onProgress(status.progress);
+      }
+      if (isDone(status, isPaid(parts))) {
+        return status;
+      }
+    } catch (error) {
+      failedPolls += 1;
+      waitMs = Math.max(waitMs, tolerable(error, failedPolls, isPaid(parts)));
+    }
+    await delay(waitMs, undefined, { signal: context.signal });
+  }
+}
+
+/** Whether the outputs are there. Throws RunFailureError when they never will be. */
+function isDone(status: EngineStatus, paid: boolean): boolean {
+  if (status.state === 'failed' && status.failure?.code === RUN_LOST) {
+    throw lost(status.failure, paid);
+  }
+  if (status.state === 'failed') {
+    const failure = status.failure ?? {
+      code: 'upstream_error',
+      message: 'the engine failed',
+      retryable: true,
+    };
+    throw new RunFailureError(failure, true);
+  }
+  if (status.state === 'canceled') {
+    const message = 'the engine says the run was canceled';
+    throw new RunFailureError({ code: 'upstream_canceled', message, retryable: true }, true);
+  }
+  return status.state === 'succeeded';
+}
+
+/** Ms to wait after a failed poll, or throws: a poll that fails says nothing about the run behind it. */
+function tolerable(error: unknown, failedPolls: number, paid: boolean): number {
+  if (!(error instanceof EngineError)) {
+    throw error;
+  }
+  const { failure } = error;
+  if (failure.code === RUN_LOST) {
+    throw lost(failure, paid);
+  }
+  if (!failure.retryable || failedPolls >= POLL_FAILURES_MAX) {
+    throw new RunFailureError(failure, false, error);
+  }
+  return failure.retryAfterMs ?? 0;
+}
+
+/** What a paid upstream has forgotten it may still bill: only a free one is asked again. */
+function lost(failure: EngineFailure, paid: boolean): RunFailureError {
+  return new RunFailureError({ ...failure, retryable: !paid }, true);
+}
+
+function isPaid(parts: RunParts): boolean {
+  return parts.engine.capabilities.paid;
+}

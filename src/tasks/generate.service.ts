@@ -1,0 +1,279 @@
+import { type Engine, EngineError, type EngineFailure, type EngineRequest } from '../engines/engine.types.ts';
+import type { Logger } from '../lib/logger.ts';
+import { nanoUsd } from '../lib/money.ts';
+import type { Storage } from '../media/storage.types.ts';
+import { withTemporaryFolder } from '../media/temporary-folder.ts';
+import { RunFailureError, type RunParts, runOnEngine } from './engine-run.ts';
+import type { Lease, LeaseKeeper } from './lease-keeper.ts';
+import { deleteRaw, storeRaw } from './raw-outputs.ts';
+import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
+import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
+import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+import type { EngineRun, TaskEndings } from './task-endings.ts';
+import { readParameters } from './task-parameters.ts';
+import type { GeneratedRun, TaskKind } from './tasks.types.ts';
+
+export interface EnginePools {
+  /** The engine that serves a pool on this host; undefined when none is configured. */
+  find(pool: string): Engine | undefined;
+}
+
+export interface GenerateSettings {
+  /** Name of this worker process, for the operator. */
+  readonly worker: string;
+  /** Folder for what engines write; each attempt has its own below it. */
+  readonly workFolder: string;
+  /** Ms one run on an engine may take. */
+  readonly runTimeoutMs: Readonly<Record<TaskKind, number>>;
+}
+
+export interface GenerateDependencies {
+  readonly claims: TaskClaimsStore;
+  readonly leases: LeaseKeeper;
+  readonly endings: TaskEndings;
+  readonly engines: EnginePools;
+  readonly storage: Storage;
+  readonly log: Logger;
+}
+
+/** What became of a job: everything that went wrong with the task is dealt with in its row. */
+export interface AttemptOutcome {
+  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt. */
+  readonly result: 'advanced' | 'skipped' | 'ended' | 'returned' | 'claim_lost';
+  /** Ms the upstream asked for: the whole pool should pause. */
+  readonly pausePoolMs?: number;
+}
+
+/** Share of the progress bar that generating takes; post-processing has the rest. */
+const GENERATE_SHARE = 0.9;
+const CANCEL_TIMEOUT_MS = 10_000;
+
+/** One attempt, with what is known of it so far. */
+interface Attempt {
+  readonly task: ClaimedTask;
+  readonly lease: Lease;
+  readonly engine: Engine;
+  readonly request: EngineRequest;
+  readonly beganAt: number;
+  reference: string | undefined;
+}
+
+/** Runs queued tasks on their engines and hands their raw output on. */
+export class GenerateService {
+  readonly #dependencies: GenerateDependencies;
+  readonly #settings: GenerateSettings;
+
+  constructor(dependencies: GenerateDependencies, settings: GenerateSettings) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+  }
+
+  /**
+   * One attempt at a queued task. Any number of calls for the same task is harmless: the claim lets one through. Throws only when
+   * the database is away; the lease then lapses and the task comes back.
+   */
+  async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
+    const { claims, leases, endings, engines } = this.#dependencies;
+    const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs);
+    if (!task) {
+      return { result: 'skipped' };
+    }
+    const engine = engines.find(task.pool);
+    const fence = { attempt: task.attempt, from: ['generating'] as const };
+    if (task.failures >= FAILURES_MAX || !engine?.capabilities.kinds.includes(task.kind)) {
+      const message = engine
+        ? 'every attempt at this task failed'
+        : 'no engine serves this model at the moment';
+      await endings.fail(task, fence, { code: 'upstream_unavailable', message });
+      return { result: 'ended' };
+    }
+    const lease = leases.hold(task, signal);
+    const timer = setTimeout(() => lease.abort('run_timeout'), this.#settings.runTimeoutMs[task.kind]);
+    const attempt: Attempt = {
+      task,
+      lease,
+      engine,
+      request: toRequest(task),
+      beganAt: Date.now(),
+      reference: undefined,
+    };
+    try {
+      const folder = this.#settings.workFolder;
+      return await withTemporaryFolder(folder, task.id, (own) => this.#generate(attempt, own));
+    } catch (error) {
+      return await this.#afterFailure(attempt, error);
+    } finally {
+      clearTimeout(timer);
+      lease.release();
+    }
+  }
+
+  async #generate(attempt: Attempt, folder: string): Promise<AttemptOutcome> {
+    const { claims, storage, endings } = this.#dependencies;
+    const { task, lease, engine, request } = attempt;
+    const context = {
+      folder,
+      signal: lease.signal,
+      onProgress: (progress: number) => lease.report(progress * GENERATE_SHARE),
+    };
+    const parts: RunParts = {
+      task,
+      engine,
+      request,
+      context,
+      claims,
+      onReference: (reference) => {
+        attempt.reference = reference;
+      },
+    };
+    const { reference, status } = await runOnEngine(parts);
+    const collected = await engine.collect(reference, request, context);
+    lease.signal.throwIfAborted();
+    const outputs = await storeRaw(storage, task, collected);
+    const generated: GeneratedRun = {
+      outputs,
+      engineId: engine.id,
+      model: request.model,
+      latencyMs: Date.now() - attempt.beganAt,
+      cost: status.costNanoUsd?.toString() ?? null,
+    };
+    const marked = await claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
+    if (!marked) {
+      await deleteRaw(storage, task, outputs);
+      return { result: 'claim_lost' };
+    }
+    if (marked.cancelRequested) {
+      await endings.cancel(task, { attempt: null, from: ['generated'] });
+      await deleteRaw(storage, task, outputs);
+      return { result: 'ended' };
+    }
+    await claims.notifyWaiting().catch(() => undefined);
+    return { result: 'advanced' };
+  }
+
+  async #afterFailure(attempt: Attempt, error: unknown): Promise<AttemptOutcome> {
+    const { task, lease } = attempt;
+    const reason = error instanceof TaskAbortError ? error.reason : abortReason(lease.signal);
+    if (reason) {
+      return await this.#afterAbort(attempt, reason);
+    }
+    if (error instanceof RunFailureError) {
+      return await this.#afterRunFailure(attempt, error.failure, error.runIsOver);
+    }
+    if (error instanceof EngineError) {
+      return await this.#afterRunFailure(attempt, error.failure, false);
+    }
+    this.#dependencies.log.error({ error, taskId: task.id, attempt: task.attempt }, 'an attempt broke');
+    const failure = { code: 'internal_error', message: 'the attempt broke', retryable: true };
+    return await this.#afterRunFailure(attempt, failure, false);
+  }
+
+  async #afterAbort(attempt: Attempt, reason: TaskAbortReason): Promise<AttemptOutcome> {
+    const { claims, endings } = this.#dependencies;
+    const { task } = attempt;
+    const fence = { attempt: task.attempt, from: ['generating'] as const };
+    switch (reason) {
+      case 'claim_lost':
+        // The next attempt may already poll the same run: not ours to cancel.
+        return { result: 'claim_lost' };
+      case 'canceled':
+        await this.#stopEngine(attempt);
+        await endings.cancel(task, fence);
+        return { result: 'ended' };
+      case 'overdue': {
+        await this.#stopEngine(attempt);
+        const error = { code: 'deadline_exceeded', message: 'the task was not finished in time' };
+        await endings.fail(task, fence, error, this.#runOf(attempt, 'deadline_exceeded'));
+        return { result: 'ended' };
+      }
+      case 'run_timeout': {
+        const stopped = (await this.#stopEngine(attempt)) === 'stopped';
+        const failure = { code: 'engine_timeout', message: 'the engine took too long', retryable: true };
+        return await this.#afterRunFailure(attempt, failure, stopped);
+      }
+      case 'shutdown':
+        // The reference stays: a run that goes on upstream is picked up by the next attempt.
+        await claims.giveBack({ ...giveBackOf(task), failures: 0, waitMs: 0, forgetRun: false, reason });
+        return { result: 'returned' };
+    }
+  }
+
+  async #afterRunFailure(
+    attempt: Attempt,
+    failure: EngineFailure,
+    runIsOver: boolean,
+  ): Promise<AttemptOutcome> {
+    const { claims, endings, log } = this.#dependencies;
+    const { task } = attempt;
+    log.warn({ taskId: task.id, attempt: task.attempt, code: failure.code }, 'a run failed');
+    const back = { ...giveBackOf(task), forgetRun: runIsOver, reason: failure.code };
+    if (failure.retryable && failure.retryAfterMs !== undefined) {
+      // Being asked to wait is no failure of the task; its deadline bounds how often that can happen.
+      await claims.giveBack({ ...back, failures: 0, waitMs: failure.retryAfterMs });
+      return { result: 'returned', pausePoolMs: failure.retryAfterMs };
+    }
+    if (failure.retryable && task.failures + 1 < FAILURES_MAX) {
+      await claims.giveBack({ ...back, failures: 1, waitMs: backoffMs(task.failures) });
+      return { result: 'returned' };
+    }
+    const code = failure.retryable ? 'upstream_unavailable' : failure.code;
+    const fence = { attempt: task.attempt, from: ['generating'] as const };
+    await endings.fail(task, fence, { code, message: failure.message }, this.#runOf(attempt, failure.code));
+    return { result: 'ended' };
+  }
+
+  #runOf(attempt: Attempt, outcome: string): EngineRun {
+    const { engine, request, beganAt } = attempt;
+    return {
+      engineId: engine.id,
+      model: request.model,
+      outcome,
+      latencyMs: Date.now() - beganAt,
+      cost: null,
+    };
+  }
+
+  async #stopEngine(attempt: Attempt): Promise<'stopped' | 'requested' | 'unsupported'> {
+    const { engine, request, reference, task } = attempt;
+    if (reference === undefined) {
+      return 'stopped';
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<'unsupported'>((resolve) => {
+      timer = setTimeout(() => resolve('unsupported'), CANCEL_TIMEOUT_MS);
+    });
+    try {
+      return await Promise.race([engine.cancel(reference, request), timeout]);
+    } catch (error) {
+      this.#dependencies.log.warn({ error, taskId: task.id }, 'an engine could not be told to stop');
+      return 'unsupported';
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The run of a generated task, for its settlement. */
+export function runOfGenerated(generated: GeneratedRun): EngineRun {
+  const { engineId, model, latencyMs, cost } = generated;
+  return { engineId, model, outcome: 'ok', latencyMs, cost: cost === null ? null : nanoUsd(cost) };
+}
+
+function giveBackOf(task: ClaimedTask): { id: string; attempt: number } {
+  return { id: task.id, attempt: task.attempt };
+}
+
+function toRequest(task: ClaimedTask): EngineRequest {
+  const { prompt, width, height, steps, upstreamModel } = readParameters(task.parameters);
+  return {
+    taskId: task.id,
+    attempt: task.attempt,
+    kind: task.kind,
+    model: upstreamModel,
+    prompt,
+    seed: task.seed,
+    width,
+    height,
+    steps,
+  };
+}

@@ -1,0 +1,155 @@
+import type { Logger } from '../lib/logger.ts';
+import { TaskAbortError, type TaskAbortReason } from './task-abort.ts';
+import type { TaskClaimsStore } from './task-claims.store.ts';
+
+export interface LeaseSettings {
+  /** Ms a claim lasts without being renewed. */
+  readonly leaseMs: number;
+  /** Ms between renewals: a third of the lease, so that two may fail. */
+  readonly heartbeatMs: number;
+}
+
+export const LEASE_SETTINGS: LeaseSettings = { leaseMs: 15_000, heartbeatMs: 5_000 };
+
+/** One attempt's hold on its task. */
+export interface Lease {
+  /** Aborts with a TaskAbortError on cancel, lost claim, deadline, shutdown. */
+  readonly signal: AbortSignal;
+  /** 0–1; what is lower than before is ignored. Written with the next heartbeat. */
+  report(progress: number): void;
+  /** Aborts the signal. */
+  abort(reason: TaskAbortReason): void;
+  /** Stops renewing; the row is left as it is. */
+  release(): void;
+}
+
+interface HeldLease {
+  readonly id: string;
+  readonly attempt: number;
+  readonly controller: AbortController;
+  progress: number;
+}
+
+/** Ms of the longest timer Node knows. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Renews the claims of one worker process in one statement per heartbeat and tells attempts when theirs is over. */
+export class LeaseKeeper {
+  readonly #store: Pick<TaskClaimsStore, 'renew' | 'findLease'>;
+  readonly #settings: LeaseSettings;
+  readonly #log: Logger;
+  readonly #held = new Map<string, HeldLease>();
+  readonly #timer: NodeJS.Timeout;
+  #beating = false;
+
+  /** Starts its heartbeat at once. */
+  constructor(store: Pick<TaskClaimsStore, 'renew' | 'findLease'>, settings: LeaseSettings, log: Logger) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.#beat(), settings.heartbeatMs);
+    this.#timer.unref();
+  }
+
+  /** Ms that a fresh claim lasts. */
+  get leaseMs(): number {
+    return this.#settings.leaseMs;
+  }
+
+  /** Tasks in this process's hands. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Keeps a claim just made. `deadlineAt` aborts the attempt as `overdue`, `signal` as `shutdown`. */
+  hold(claim: { id: string; attempt: number; deadlineAt: Date }, signal: AbortSignal): Lease {
+    const lease: HeldLease = {
+      id: claim.id,
+      attempt: claim.attempt,
+      controller: new AbortController(),
+      progress: 0,
+    };
+    const key = keyOf(claim.id, claim.attempt);
+    this.#held.set(key, lease);
+    const untilDeadlineMs = Math.max(0, Math.min(claim.deadlineAt.getTime() - Date.now(), TIMER_MS_MAX));
+    const deadline = setTimeout(() => abort(lease, 'overdue'), untilDeadlineMs);
+    const onAbort = (): void =>
+      lease.controller.abort(
+        signal.reason instanceof TaskAbortError ? signal.reason : new TaskAbortError('shutdown'),
+      );
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) {
+      onAbort();
+    }
+    return {
+      signal: lease.controller.signal,
+      report: (progress) => {
+        lease.progress = Math.max(lease.progress, Math.min(progress, 1));
+      },
+      abort: (reason) => abort(lease, reason),
+      release: () => {
+        clearTimeout(deadline);
+        signal.removeEventListener('abort', onAbort);
+        this.#held.delete(key);
+      },
+    };
+  }
+
+  /** Stops whatever attempt this process has at the task. */
+  cancel(taskId: string): void {
+    for (const lease of this.#held.values()) {
+      if (lease.id === taskId) {
+        abort(lease, 'canceled');
+      }
+    }
+  }
+
+  /** Stops every attempt of this process, e.g. to leave in good order. */
+  abortAll(reason: TaskAbortReason): void {
+    for (const lease of this.#held.values()) {
+      abort(lease, reason);
+    }
+  }
+
+  /** Stops the heartbeat. Claims that are still held lapse. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#beating || this.#held.size === 0) {
+      return;
+    }
+    this.#beating = true;
+    try {
+      await this.#renew([...this.#held.values()]);
+    } catch (error) {
+      // The fence keeps a lapsed claim harmless, so a database that is away is no reason to stop the work.
+      this.#log.warn({ error, tasks: this.#held.size }, 'leases could not be renewed');
+    } finally {
+      this.#beating = false;
+    }
+  }
+
+  async #renew(leases: readonly HeldLease[]): Promise<void> {
+    const renewed = await this.#store.renew(leases, this.#settings.leaseMs);
+    const byKey = new Map(renewed.map((row) => [keyOf(row.id, row.attempt), row]));
+    for (const lease of leases) {
+      const found =
+        byKey.get(keyOf(lease.id, lease.attempt)) ?? (await this.#store.findLease(lease.id, lease.attempt));
+      if (!found) {
+        abort(lease, 'claim_lost');
+      } else if (found.cancelRequested) {
+        abort(lease, 'canceled');
+      }
+    }
+  }
+}
+
+function abort(lease: HeldLease, reason: TaskAbortReason): void {
+  lease.controller.abort(new TaskAbortError(reason));
+}
+
+function keyOf(taskId: string, attempt: number): string {
+  return `${taskId}/${attempt}`;
+}

@@ -1,0 +1,126 @@
+import { linkHeader } from '../http/page.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { publicId } from '../lib/ids.ts';
+import type { CancelTaskService } from './cancel-task.service.ts';
+import { presentTask } from './native-task.presenter.ts';
+import {
+  TASK_CANCEL_RESPONSE,
+  TASK_CONTENT_QUERY,
+  TASK_DELETE_RESPONSE,
+  TASK_LIST_QUERY,
+  TASK_LIST_RESPONSE,
+  TASK_PARAMS,
+  TASK_RESPONSE,
+} from './native-tasks.schema.ts';
+import { scopeOf, taskIdOf } from './task-scope.ts';
+import type { TasksService } from './tasks.service.ts';
+
+/** `/api/v1/tasks`: the native view, with true states, amounts, cancel and files. */
+export function nativeTaskRoutes(tasks: TasksService, cancels: CancelTaskService): Route[] {
+  return [listRoute(tasks), getRoute(tasks), cancelRoute(cancels), deleteRoute(tasks), contentRoute(tasks)];
+}
+
+function listRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'get',
+    path: '/api/v1/tasks',
+    operationId: 'listTasks',
+    summary: 'List tasks, newest first',
+    tag: 'Tasks',
+    access: 'inference',
+    envelope: 'data',
+    query: TASK_LIST_QUERY,
+    response: { status: 200, schema: TASK_LIST_RESPONSE },
+    errors: ['invalid_cursor'],
+    async handle({ principal, query, url }) {
+      const page = await tasks.list(scopeOf(principal), query);
+      const data = page.rows.map(({ task, outputs, estimate }) => presentTask(task, outputs, estimate));
+      return { headers: linkHeader(url, page.next), body: { data } };
+    },
+  });
+}
+
+function getRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'get',
+    path: '/api/v1/tasks/{id}',
+    operationId: 'getTask',
+    summary: 'Get a task',
+    tag: 'Tasks',
+    access: 'inference',
+    envelope: 'data',
+    params: TASK_PARAMS,
+    response: { status: 200, schema: TASK_RESPONSE },
+    errors: ['task_not_found'],
+    async handle({ principal, params }) {
+      const { task, outputs, estimate } = await tasks.get(taskIdOf(params.id), scopeOf(principal));
+      return { body: { data: presentTask(task, outputs, estimate) } };
+    },
+  });
+}
+
+function cancelRoute(cancels: CancelTaskService): Route {
+  return defineRoute({
+    method: 'post',
+    path: '/api/v1/tasks/{id}/cancel',
+    operationId: 'cancelTask',
+    summary: 'Cancel a task: 200 when it is over and the money free, 202 when its worker has been told',
+    tag: 'Tasks',
+    access: 'inference',
+    envelope: 'data',
+    params: TASK_PARAMS,
+    response: { status: 200, schema: TASK_CANCEL_RESPONSE },
+    errors: ['task_not_found', 'task_not_cancelable'],
+    async handle({ principal, params }) {
+      const id = taskIdOf(params.id);
+      const outcome = await cancels.cancel(id, scopeOf(principal));
+      const canceled = outcome === 'canceled';
+      return {
+        status: canceled ? 200 : 202,
+        body: {
+          data: { id: publicId('generation', id), status: canceled ? 'canceled' : 'cancel_requested' },
+        },
+      };
+    },
+  });
+}
+
+function deleteRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'delete',
+    path: '/api/v1/tasks/{id}',
+    operationId: 'deleteTask',
+    summary: 'Delete an ended task and its files now; its charge stays in the books',
+    tag: 'Tasks',
+    access: 'inference',
+    envelope: 'data',
+    params: TASK_PARAMS,
+    response: { status: 200, schema: TASK_DELETE_RESPONSE },
+    errors: ['task_not_found', 'task_not_cancelable'],
+    async handle({ principal, params }) {
+      const id = taskIdOf(params.id);
+      await tasks.delete(id, scopeOf(principal));
+      return { body: { data: { id: publicId('generation', id), deleted: true } } };
+    },
+  });
+}
+
+function contentRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'get',
+    path: '/api/v1/tasks/{id}/content',
+    operationId: 'getTaskContent',
+    summary: 'Go to a file of a task: redirects to a fresh signed URL, which supports ranges',
+    tag: 'Tasks',
+    access: 'inference',
+    envelope: 'bare',
+    params: TASK_PARAMS,
+    query: TASK_CONTENT_QUERY,
+    response: { status: 302, schema: TASK_DELETE_RESPONSE.partial() },
+    errors: ['task_not_found', 'media_not_found', 'media_expired'],
+    async handle({ principal, params, query }) {
+      const location = await tasks.contentUrl(taskIdOf(params.id), scopeOf(principal), query);
+      return { status: 302, headers: { Location: location, 'Cache-Control': 'no-store' }, body: {} };
+    },
+  });
+}

@@ -1,0 +1,246 @@
+import { join } from 'node:path';
+import type { Charge, TaskOutput } from '../ledger/ledger.types.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
+import type { Storage } from '../media/storage.types.ts';
+import { storageKey } from '../media/storage-key.ts';
+import { withTemporaryFolder } from '../media/temporary-folder.ts';
+import { type AttemptOutcome, runOfGenerated } from './generate.service.ts';
+import type { Lease, LeaseKeeper } from './lease-keeper.ts';
+import { deleteRaw } from './raw-outputs.ts';
+import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
+import { abortReason } from './task-abort.ts';
+import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+import type { EndingOutcome, TaskEndings } from './task-endings.ts';
+import { readParameters } from './task-parameters.ts';
+import { EVERY_TASK, type TaskReadsStore } from './task-reads.store.ts';
+import type { GeneratedRun } from './tasks.types.ts';
+
+/** Checks what an engine made and turns it into what a customer gets; see postprocess of media. */
+export type MediaPostprocess = (job: PostprocessJob) => Promise<readonly MediaOutput[]>;
+
+export interface PostprocessDependencies {
+  readonly claims: TaskClaimsStore;
+  readonly reads: Pick<TaskReadsStore, 'findTask' | 'listOutputs'>;
+  readonly leases: LeaseKeeper;
+  readonly endings: TaskEndings;
+  readonly storage: Storage;
+  readonly postprocess: MediaPostprocess;
+}
+
+export interface PostprocessSettings {
+  readonly worker: string;
+  readonly workFolder: string;
+  readonly log: Logger;
+}
+
+const STARTED_PROGRESS = 0.91;
+const MADE_PROGRESS = 0.97;
+
+/** Turns raw output into files and ends the task with its charge. */
+export class PostprocessService {
+  readonly #dependencies: PostprocessDependencies;
+  readonly #settings: PostprocessSettings;
+
+  constructor(dependencies: PostprocessDependencies, settings: PostprocessSettings) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+  }
+
+  /** One attempt at a generated task; see GenerateService.run. */
+  async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
+    const { claims, leases } = this.#dependencies;
+    const task = await claims.claim(taskId, 'processing', this.#settings.worker, leases.leaseMs);
+    if (!task) {
+      return { result: 'skipped' };
+    }
+    if (task.generated === null || task.failures >= FAILURES_MAX) {
+      return await this.#fail(task, {
+        code: 'upstream_unavailable',
+        message: 'every attempt at this task failed',
+      });
+    }
+    const lease = leases.hold(task, signal);
+    try {
+      const { generated } = task;
+      const folder = this.#settings.workFolder;
+      return await withTemporaryFolder(folder, task.id, (own) => this.#process(task, generated, lease, own));
+    } catch (error) {
+      return await this.#afterFailure(task, lease, error);
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #process(
+    task: ClaimedTask,
+    generated: GeneratedRun,
+    lease: Lease,
+    folder: string,
+  ): Promise<AttemptOutcome> {
+    const { endings } = this.#dependencies;
+    lease.report(STARTED_PROGRESS);
+    const files = await this.#make(task, generated, lease, folder);
+    lease.report(MADE_PROGRESS);
+    const outputs: TaskOutput[] = [];
+    for (const file of files) {
+      lease.signal.throwIfAborted();
+      outputs.push(await this.#store(task, file));
+    }
+    const outcome = await endings.succeed(
+      task,
+      task.attempt,
+      chargeOf(task),
+      outputs,
+      runOfGenerated(generated),
+    );
+    if (outcome === 'settled') {
+      await this.#deleteRaw(task, generated);
+      return { result: 'advanced' };
+    }
+    await this.#clearUnused(task, outputs, outcome);
+    return { result: 'claim_lost' };
+  }
+
+  async #make(
+    task: ClaimedTask,
+    generated: GeneratedRun,
+    lease: Lease,
+    folder: string,
+  ): Promise<readonly MediaOutput[]> {
+    const { storage, postprocess } = this.#dependencies;
+    const inputs: string[] = [];
+    for (const { index, storageKey: key } of [...generated.outputs].sort((a, b) => a.index - b.index)) {
+      lease.signal.throwIfAborted();
+      const path = join(folder, `${index}.raw`);
+      await storage.getFile(key, path);
+      inputs.push(path);
+    }
+    const { width, height } = readParameters(task.parameters);
+    return await postprocess({ kind: task.kind, width, height, inputs, folder, signal: lease.signal });
+  }
+
+  async #store(task: ClaimedTask, file: MediaOutput): Promise<TaskOutput> {
+    const { index, variant, mediaType, sha256 } = file;
+    const key = storageKey({
+      accountId: task.accountId,
+      taskId: task.id,
+      createdAtMs: task.createdAt.getTime(),
+      index,
+      variant,
+      sha256,
+      mediaType,
+    });
+    await this.#dependencies.storage.putFile(key, file.path, mediaType);
+    return {
+      index,
+      variant,
+      storageKey: key,
+      mediaType,
+      bytes: file.bytes,
+      width: file.width,
+      height: file.height,
+      durationMs: file.durationMs ?? null,
+      sha256,
+    };
+  }
+
+  async #afterFailure(task: ClaimedTask, lease: Lease, error: unknown): Promise<AttemptOutcome> {
+    const { claims, endings } = this.#dependencies;
+    const fence = { attempt: task.attempt, from: ['processing'] as const };
+    switch (abortReason(lease.signal)) {
+      case 'claim_lost':
+        return { result: 'claim_lost' };
+      case 'canceled':
+        await endings.cancel(task, fence);
+        await this.#deleteRaw(task, task.generated);
+        return { result: 'ended' };
+      case 'overdue':
+        return await this.#fail(task, {
+          code: 'deadline_exceeded',
+          message: 'the task was not finished in time',
+        });
+      case 'shutdown':
+      case 'run_timeout':
+        await claims.giveBack({ ...backOf(task), failures: 0, waitMs: 0, reason: 'shutdown' });
+        return { result: 'returned' };
+      case undefined:
+        return await this.#retryOrFail(task, error);
+    }
+  }
+
+  async #retryOrFail(task: ClaimedTask, error: unknown): Promise<AttemptOutcome> {
+    const { claims } = this.#dependencies;
+    const code = codeOf(error);
+    this.#settings.log.warn(
+      { error, taskId: task.id, attempt: task.attempt, code },
+      'post-processing failed',
+    );
+    if (isFinal(error)) {
+      return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
+    }
+    if (task.failures + 1 >= FAILURES_MAX) {
+      return await this.#fail(task, {
+        code: 'upstream_unavailable',
+        message: 'every attempt at this task failed',
+      });
+    }
+    await claims.giveBack({ ...backOf(task), failures: 1, waitMs: backoffMs(task.failures), reason: code });
+    return { result: 'returned' };
+  }
+
+  async #fail(task: ClaimedTask, error: { code: string; message: string }): Promise<AttemptOutcome> {
+    const fence = { attempt: task.attempt, from: ['processing'] as const };
+    const run = task.generated && runOfGenerated(task.generated);
+    const outcome = await this.#dependencies.endings.fail(task, fence, error, run);
+    if (outcome === 'settled') {
+      await this.#deleteRaw(task, task.generated);
+    }
+    return { result: 'ended' };
+  }
+
+  /** A raw file that stays behind costs space, not correctness: the task is settled. */
+  async #deleteRaw(task: ClaimedTask, generated: GeneratedRun | null): Promise<void> {
+    const left = await deleteRaw(this.#dependencies.storage, task, generated?.outputs ?? []);
+    if (left.length > 0) {
+      this.#settings.log.warn({ taskId: task.id, files: left.length }, 'raw files could not be deleted');
+    }
+  }
+
+  /** Keys are made of content: another attempt may have stored the same ones, so only what an ended task lacks may go. */
+  async #clearUnused(
+    task: ClaimedTask,
+    stored: readonly TaskOutput[],
+    outcome: EndingOutcome,
+  ): Promise<void> {
+    const { reads, storage } = this.#dependencies;
+    const ended = (await reads.findTask(task.id, EVERY_TASK))?.completedAt;
+    if (outcome === 'fenced' && !ended) {
+      return;
+    }
+    const kept = (await reads.listOutputs([task.id])).get(task.id) ?? [];
+    const used = new Set(kept.map((output) => output.storageKey));
+    for (const { storageKey: key } of stored.filter((output) => !used.has(output.storageKey))) {
+      await storage.delete(key).catch(() => undefined);
+    }
+  }
+}
+
+function chargeOf(task: ClaimedTask): Charge {
+  return { amount: task.charge, lines: readParameters(task.parameters).chargeLines };
+}
+
+function backOf(task: ClaimedTask): { id: string; attempt: number; forgetRun: boolean } {
+  return { id: task.id, attempt: task.attempt, forgetRun: false };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : 'internal_error';
+}
+
+/** Only an error that says of itself that another try is pointless. */
+function isFinal(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === false;
+}

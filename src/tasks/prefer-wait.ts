@@ -1,0 +1,8 @@
+const WAIT_SECONDS_MAX = 30;
+
+/** Ms that `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
+export function preferredWaitMs(header: string | string[] | undefined): number {
+  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  const match = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(text.slice(0, 1_000));
+  return Math.min(Number(match?.[1] ?? 0), WAIT_SECONDS_MAX) * 1_000;
+}

@@ -1,0 +1,95 @@
+import type pg from 'pg';
+import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
+import {
+  forgetWorker,
+  liveSlots,
+  putBackTasks,
+  registerSlots,
+  takeGenerated,
+  takeQueued,
+} from '../store/sql/tasks/dispatch.ts';
+import { run } from '../store/statement.ts';
+
+const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
+/** Accounts that one look goes through; with more waiting, the next look goes on where this one ended. */
+const ACCOUNTS_PER_LOOK = 200;
+const WORKER_SILENT_MS = 20_000;
+
+/** The waiting tasks as the relay sees them, and how much the live workers can run. */
+export class TaskDispatchStore {
+  readonly #pool: pg.Pool;
+  readonly #accountInFlightMax: number;
+
+  /** `accountInFlightMax`: tasks of one account that may be dispatched or running at once, per engine pool. */
+  constructor(pool: pg.Pool, accountInFlightMax: number) {
+    this.#pool = pool;
+    this.#accountInFlightMax = accountInFlightMax;
+  }
+
+  /** Tasks that wait for an engine of the pool. */
+  queued(enginePool: string): RelaySource {
+    return this.#source((after, limit, lostAfterMs) =>
+      run<TakenRow>(this.#pool, takeQueued, [
+        after,
+        ACCOUNTS_PER_LOOK,
+        this.#accountInFlightMax,
+        limit,
+        lostAfterMs,
+        enginePool,
+      ]),
+    );
+  }
+
+  /** Tasks that wait for post-processing. */
+  generated(): RelaySource {
+    return this.#source((after, limit, lostAfterMs) =>
+      run<TakenRow>(this.#pool, takeGenerated, [
+        after,
+        ACCOUNTS_PER_LOOK,
+        this.#accountInFlightMax,
+        limit,
+        lostAfterMs,
+      ]),
+    );
+  }
+
+  /** Says how many jobs of each queue a worker process can run at once. Called with every heartbeat. */
+  async registerSlots(worker: string, slots: ReadonlyMap<string, number>): Promise<void> {
+    await run(this.#pool, registerSlots, [worker, [...slots.keys()], [...slots.values()]]);
+  }
+
+  /** A worker that leaves in good order. */
+  async forgetWorker(worker: string): Promise<void> {
+    await run(this.#pool, forgetWorker, [worker]);
+  }
+
+  /** What all workers heard of lately can run at once, by queue. */
+  async liveSlots(): Promise<ReadonlyMap<string, number>> {
+    const rows = await run<{ queue: string; slots: number }>(this.#pool, liveSlots, [WORKER_SILENT_MS]);
+    return new Map(rows.map((row) => [row.queue, row.slots]));
+  }
+
+  #source(take: (after: string, limit: number, lostAfterMs: number) => Promise<TakenRow[]>): RelaySource {
+    let after = NO_ACCOUNT;
+    return {
+      take: async (limit, lostAfterMs) => {
+        const rows = await take(after, limit, lostAfterMs);
+        const [first] = rows;
+        after = first?.accounts === ACCOUNTS_PER_LOOK ? (first.last_account ?? NO_ACCOUNT) : NO_ACCOUNT;
+        return rows.flatMap(({ id, dispatch }) => (id && dispatch ? [{ id, dispatch }] : []));
+      },
+      putBack: async (tickets: readonly RelayTicket[]) => {
+        const values = [tickets.map((ticket) => ticket.id), tickets.map((ticket) => ticket.dispatch)];
+        await run(this.#pool, putBackTasks, values);
+      },
+    };
+  }
+}
+
+interface TakenRow {
+  /** Null in the one row that comes when nothing was taken. */
+  id: string | null;
+  dispatch: number | null;
+  accounts: number;
+  last_account: string | null;
+}

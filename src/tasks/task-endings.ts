@@ -1,0 +1,138 @@
+import type { Charge, Ledger, ProviderAttempt, Settlement, TaskOutput } from '../ledger/ledger.types.ts';
+import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
+import { NO_USAGE } from '../lib/usage.ts';
+import { statesBefore, type TaskState } from './task-state.ts';
+
+/** What stays behind of an ended task. */
+export interface EndingPolicy {
+  /** Ms the files are kept. */
+  readonly mediaTtlMs: number;
+  readonly keepPrompts: boolean;
+}
+
+/** The task that ends, and what the last attempt at it knows. */
+export interface EndingTask {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly createdAt: Date;
+}
+
+export interface EndingFence {
+  /** Null: whoever holds the task loses it (cancel of a waiting task, deadline). */
+  readonly attempt: number | null;
+  readonly from: readonly TaskState[];
+}
+
+export interface EngineRun {
+  readonly engineId: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly latencyMs: number;
+  /** What the engine's operator bills us, in nano-USD, where it says so. */
+  readonly cost: NanoUsd | null;
+}
+
+export type EndingOutcome = 'settled' | 'closed' | 'fenced';
+
+const NOTHING: Charge = { amount: ZERO_USD, lines: {} };
+const ERROR_MESSAGE_CHARACTERS_MAX = 500;
+
+/** Ends tasks: state, outputs, webhook row and charge in the one transaction of the ledger. */
+export class TaskEndings {
+  readonly #ledger: Pick<Ledger, 'settle'>;
+  readonly #policy: EndingPolicy;
+
+  constructor(ledger: Pick<Ledger, 'settle'>, policy: EndingPolicy) {
+    this.#ledger = ledger;
+    this.#policy = policy;
+  }
+
+  /** Charges for a finished task and makes its files readable. */
+  async succeed(
+    task: EndingTask,
+    attempt: number,
+    charge: Charge,
+    outputs: readonly TaskOutput[],
+    run: EngineRun | null,
+  ): Promise<EndingOutcome> {
+    const fence: EndingFence = { attempt, from: ['processing'] };
+    return await this.#settle(task, fence, 'completed', { charge, outputs, run, error: null });
+  }
+
+  /** Ends a task without a charge. */
+  async fail(
+    task: EndingTask,
+    fence: EndingFence,
+    error: { code: string; message: string },
+    run: EngineRun | null = null,
+  ): Promise<EndingOutcome> {
+    const message = error.message.slice(0, ERROR_MESSAGE_CHARACTERS_MAX);
+    return await this.#settle(task, fence, 'failed', {
+      charge: NOTHING,
+      outputs: [],
+      run,
+      error: { code: error.code, message },
+    });
+  }
+
+  /** Ends a canceled task without a charge. */
+  async cancel(task: EndingTask, fence: EndingFence): Promise<EndingOutcome> {
+    const error = { code: 'task_canceled', message: 'canceled by client' };
+    return await this.#settle(task, fence, 'cancelled', { charge: NOTHING, outputs: [], run: null, error });
+  }
+
+  async #settle(
+    task: EndingTask,
+    fence: EndingFence,
+    status: Settlement['status'],
+    ending: {
+      charge: Charge;
+      outputs: readonly TaskOutput[];
+      run: EngineRun | null;
+      error: { code: string; message: string } | null;
+    },
+  ): Promise<EndingOutcome> {
+    const result = await this.#ledger.settle({
+      holdId: task.id,
+      accountId: task.accountId,
+      apiKeyId: task.apiKeyId,
+      status,
+      charge: ending.charge,
+      shortfall: ZERO_USD,
+      usage: NO_USAGE,
+      usageSource: 'none',
+      error: ending.error,
+      provider: ending.run?.engineId ?? null,
+      providerCost: ending.run?.cost ?? null,
+      attempts: ending.run ? [toAttempt(ending.run)] : [],
+      finishReason: null,
+      latencyMs: Math.max(0, Date.now() - task.createdAt.getTime()),
+      firstTokenMs: null,
+      streamed: false,
+      task: {
+        attempt: fence.attempt,
+        from: fence.from,
+        outputs: ending.outputs,
+        mediaTtlMs: this.#policy.mediaTtlMs,
+        keepParameters: this.#policy.keepPrompts,
+      },
+    });
+    return result.outcome;
+  }
+}
+
+/** The fence of an ending that takes the task from whoever has it. */
+export function fromAnywhere(ending: 'failed' | 'canceled'): EndingFence {
+  return { attempt: null, from: statesBefore(ending) };
+}
+
+function toAttempt(run: EngineRun): ProviderAttempt {
+  return {
+    provider: run.engineId,
+    model: run.model,
+    outcome: run.outcome,
+    latencyMs: run.latencyMs,
+    ...(run.cost === null ? {} : { cost: run.cost.toString() }),
+  };
+}

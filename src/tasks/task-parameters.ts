@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { type ChargeLines, LINE_ITEMS } from '../ledger/ledger.types.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+
+const STORED = z.object({
+  prompt: z.string(),
+  width: z.int(),
+  height: z.int(),
+  steps: z.int().optional(),
+  upstream_model: z.string(),
+  base64_output: z.boolean(),
+  /** Nano-USD as decimal text: what success costs, line by line, at the prices of the submit. */
+  charge_lines: z.partialRecord(z.enum(LINE_ITEMS), z.string().regex(/^\d+$/)),
+});
+
+/** What an engine has to make and what it costs, as it waits in the task's row. Gone when the task has ended. */
+export interface TaskParameters {
+  readonly prompt: string;
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number | undefined;
+  readonly upstreamModel: string;
+  readonly base64Output: boolean;
+  readonly chargeLines: ChargeLines;
+}
+
+/** The JSON of the row. */
+export function storeParameters(parameters: TaskParameters): Record<string, unknown> {
+  const { prompt, width, height, steps, upstreamModel, base64Output, chargeLines } = parameters;
+  return {
+    prompt,
+    width,
+    height,
+    ...(steps === undefined ? {} : { steps }),
+    upstream_model: upstreamModel,
+    base64_output: base64Output,
+    charge_lines: Object.fromEntries(
+      Object.entries(chargeLines).map(([item, nano]) => [item, nano.toString()]),
+    ),
+  } satisfies z.input<typeof STORED>;
+}
+
+/** The inverse of {@link storeParameters}. Throws ZodError for a row that this code did not write. */
+export function readParameters(json: unknown): TaskParameters {
+  const stored = STORED.parse(json);
+  const lines: [string, NanoUsd][] = [];
+  for (const [item, nano] of Object.entries(stored.charge_lines)) {
+    if (nano !== undefined) {
+      lines.push([item, nanoUsd(nano)]);
+    }
+  }
+  return {
+    prompt: stored.prompt,
+    width: stored.width,
+    height: stored.height,
+    steps: stored.steps,
+    upstreamModel: stored.upstream_model,
+    base64Output: stored.base64_output,
+    chargeLines: Object.fromEntries(lines),
+  };
+}

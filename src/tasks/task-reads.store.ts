@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import type { TaskOutput } from '../ledger/ledger.types.ts';
+import { nanoUsd } from '../lib/money.ts';
+import {
+  findEnded,
+  findTask,
+  listOutputs,
+  listTasks,
+  ownTurn,
+  queueByAccount,
+  typicalDuration,
+} from '../store/sql/tasks/reads.ts';
+import { run } from '../store/statement.ts';
+import type { TaskState } from './task-state.ts';
+import type { TaskKind, TaskView } from './tasks.types.ts';
+
+/** Whose tasks a caller may see: an inference key sees its own, an owner key those of its account, the service all. */
+export interface TaskScope {
+  readonly accountId: string | null;
+  readonly apiKeyId: string | null;
+}
+
+/** The service's own view, for what it does on nobody's behalf. */
+export const EVERY_TASK: TaskScope = { accountId: null, apiKeyId: null };
+
+export interface TaskListFilter {
+  readonly scope: TaskScope;
+  /** Only tasks older than this one: the keyset of the next page. */
+  readonly beforeId: string | null;
+  readonly state: TaskState | null;
+  readonly model: string | null;
+  readonly createdAfter: Date | null;
+  readonly limit: number;
+}
+
+/** Reads for the API. */
+export class TaskReadsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Undefined also for a task outside the scope. */
+  async findTask(taskId: string, scope: TaskScope): Promise<TaskView | undefined> {
+    const [row] = await run<TaskRow>(this.#pool, findTask, [taskId, scope.accountId, scope.apiKeyId]);
+    return row && toView(row);
+  }
+
+  /** Newest first. */
+  async listTasks(filter: TaskListFilter): Promise<TaskView[]> {
+    const { scope, beforeId, state, model, createdAfter, limit } = filter;
+    const values = [scope.accountId, beforeId, state, model, createdAfter, scope.apiKeyId, limit];
+    return (await run<TaskRow>(this.#pool, listTasks, values)).map(toView);
+  }
+
+  /** The stored files of each task, by task id, in order of index and variant. */
+  async listOutputs(taskIds: readonly string[]): Promise<Map<string, TaskOutput[]>> {
+    const found = new Map<string, TaskOutput[]>();
+    for (const row of await run<OutputRow>(this.#pool, listOutputs, [[...taskIds]])) {
+      const outputs = found.get(row.task_id) ?? [];
+      outputs.push(toOutput(row));
+      found.set(row.task_id, outputs);
+    }
+    return found;
+  }
+
+  /** Which of these tasks have ended, or no longer exist. */
+  async findEnded(taskIds: readonly string[]): Promise<string[]> {
+    const rows = await run<{ id: string }>(this.#pool, findEnded, [[...taskIds]]);
+    return rows.map((row) => row.id);
+  }
+
+  /** Waiting tasks of an engine pool by account. */
+  async queueByAccount(enginePool: string): Promise<Map<string, number>> {
+    const rows = await run<{ account_id: string; tasks: number }>(this.#pool, queueByAccount, [enginePool]);
+    return new Map(rows.map((row) => [row.account_id, row.tasks]));
+  }
+
+  /** A waiting task's place among those of its own account, from 1. */
+  async ownTurn(enginePool: string, accountId: string, taskId: string): Promise<number> {
+    const [row] = await run<{ turn: number }>(this.#pool, ownTurn, [enginePool, accountId, taskId]);
+    return row?.turn ?? 0;
+  }
+
+  /** Median ms from start to end of the model's latest successes; undefined without any. */
+  async typicalDurationMs(model: string): Promise<number | undefined> {
+    const [row] = await run<{ ms: number | null }>(this.#pool, typicalDuration, [model]);
+    return row?.ms ?? undefined;
+  }
+}
+
+interface TaskRow {
+  id: string;
+  account_id: string;
+  api_key_hash: string;
+  endpoint: string;
+  model: string;
+  kind: TaskKind;
+  pool: string;
+  state: TaskState;
+  seed: string;
+  charge: string;
+  attempt: number;
+  failures: number;
+  progress: number;
+  cancel_requested_at: Date | null;
+  error_code: string | null;
+  error_message: string | null;
+  base64_output: boolean;
+  created_at: Date;
+  started_at: Date | null;
+  completed_at: Date | null;
+  deadline_at: Date;
+  media_expires_at: Date | null;
+  media_deleted_at: Date | null;
+}
+
+function toView(row: TaskRow): TaskView {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    apiKeyHash: row.api_key_hash,
+    endpoint: row.endpoint,
+    model: row.model,
+    kind: row.kind,
+    pool: row.pool,
+    state: row.state,
+    seed: BigInt(row.seed),
+    charge: nanoUsd(row.charge),
+    attempt: row.attempt,
+    failures: row.failures,
+    progress: row.progress,
+    cancelRequestedAt: row.cancel_requested_at,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+    base64Output: row.base64_output,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    completedAt: row.completed_at,
+    deadlineAt: row.deadline_at,
+    mediaExpiresAt: row.media_expires_at,
+    mediaDeletedAt: row.media_deleted_at,
+  };
+}
+
+interface OutputRow {
+  task_id: string;
+  index: number;
+  variant: TaskOutput['variant'];
+  storage_key: string;
+  media_type: string;
+  bytes: string;
+  width: number;
+  height: number;
+  duration_ms: number | null;
+  sha256: string;
+}
+
+function toOutput(row: OutputRow): TaskOutput {
+  return {
+    index: row.index,
+    variant: row.variant,
+    storageKey: row.storage_key,
+    mediaType: row.media_type,
+    bytes: Number(row.bytes),
+    width: row.width,
+    height: row.height,
+    durationMs: row.duration_ms,
+    sha256: row.sha256,
+  };
+}

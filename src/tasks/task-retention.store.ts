@@ -1,0 +1,51 @@
+import type pg from 'pg';
+import {
+  deleteOldTasks,
+  deleteTask,
+  findExpiredMedia,
+  forgetSilentWorkers,
+  markMediaDeleted,
+} from '../store/sql/tasks/retention.ts';
+import { run } from '../store/statement.ts';
+
+export interface ExpiredMedia {
+  readonly taskId: string;
+  readonly storageKeys: readonly string[];
+}
+
+const SILENT_WORKER_DAYS = 1;
+
+/** What goes when its time is over. The ledger and the generations stay. */
+export class TaskRetentionStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Up to `limit` tasks whose files have expired. */
+  async findExpiredMedia(limit: number): Promise<ExpiredMedia[]> {
+    const rows = await run<{ id: string; keys: string[] }>(this.#pool, findExpiredMedia, [limit]);
+    return rows.map((row) => ({ taskId: row.id, storageKeys: row.keys }));
+  }
+
+  /** After the files are gone: forgets their keys, and the prompt where it was kept. */
+  async markMediaDeleted(taskIds: readonly string[]): Promise<void> {
+    await run(this.#pool, markMediaDeleted, [[...taskIds]]);
+  }
+
+  /** Deletes up to `limit` rows of tasks that ended more than `days` ago. Returns how many. */
+  async deleteOldTasks(days: number, limit: number): Promise<number> {
+    return (await run(this.#pool, deleteOldTasks, [days, limit])).length;
+  }
+
+  /** Deletes an ended task; false when it is live, gone or another account's. */
+  async deleteTask(taskId: string, accountId: string): Promise<boolean> {
+    return (await run(this.#pool, deleteTask, [taskId, accountId])).length === 1;
+  }
+
+  /** Forgets workers not heard of for a day. */
+  async forgetSilentWorkers(): Promise<void> {
+    await run(this.#pool, forgetSilentWorkers, [SILENT_WORKER_DAYS]);
+  }
+}

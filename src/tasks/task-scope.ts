@@ -1,0 +1,19 @@
+import type { Principal } from '../http/route.ts';
+import { parsePublicId } from '../lib/ids.ts';
+import type { TaskScope } from './task-reads.store.ts';
+import { taskNotFound } from './tasks.errors.ts';
+
+/** An inference key sees the tasks it submitted, an owner key all of its account. */
+export function scopeOf(principal: Principal): TaskScope {
+  const { accountId, apiKeyId, role } = principal;
+  return { accountId, apiKeyId: role === 'owner' ? null : apiKeyId };
+}
+
+/** The stored form of a task's public id. Throws AppError task_not_found for what is no id of ours. */
+export function taskIdOf(text: string): string {
+  const id = parsePublicId('generation', text);
+  if (!id) {
+    throw taskNotFound();
+  }
+  return id;
+}

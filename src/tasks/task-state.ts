@@ -1,0 +1,53 @@
+/** The life of a task. The database enforces the same names; every change is one guarded UPDATE. */
+export const TASK_STATES = [
+  'queued',
+  'generating',
+  'generated',
+  'processing',
+  'succeeded',
+  'failed',
+  'canceled',
+] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+export const TERMINAL_STATES = ['succeeded', 'failed', 'canceled'] as const satisfies readonly TaskState[];
+export const LIVE_STATES = [
+  'queued',
+  'generating',
+  'generated',
+  'processing',
+] as const satisfies readonly TaskState[];
+/** Somebody works on it and holds its lease. */
+export const LEASED_STATES = ['generating', 'processing'] as const satisfies readonly TaskState[];
+export type LeasedState = (typeof LEASED_STATES)[number];
+
+/** The only changes there are. A lapsed or returned lease goes one step back; nothing leaves a terminal state. */
+export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
+  queued: ['generating', 'failed', 'canceled'],
+  generating: ['generated', 'queued', 'failed', 'canceled'],
+  generated: ['processing', 'failed', 'canceled'],
+  processing: ['succeeded', 'generated', 'failed', 'canceled'],
+  succeeded: [],
+  failed: [],
+  canceled: [],
+};
+
+/** Whether a task may change from one state to the other. */
+export function canMove(from: TaskState, to: TaskState): boolean {
+  return TRANSITIONS[from].includes(to);
+}
+
+/** Whether the task has ended for good. */
+export function isTerminal(state: TaskState): boolean {
+  return TRANSITIONS[state].length === 0;
+}
+
+/** The states a task may be in just before it ends that way. */
+export function statesBefore(ending: (typeof TERMINAL_STATES)[number]): TaskState[] {
+  return LIVE_STATES.filter((state) => canMove(state, ending));
+}
+
+/** Where a task whose worker is gone waits for the next one. */
+export function stateAfterLapse(state: LeasedState): TaskState {
+  return state === 'generating' ? 'queued' : 'generated';
+}

@@ -1,0 +1,72 @@
+import type pg from 'pg';
+import { findCanceling, findOverdue, lapseLeases, requestCancel } from '../store/sql/tasks/sweep.ts';
+import { run } from '../store/statement.ts';
+import type { TaskState } from './task-state.ts';
+import type { TaskKind } from './tasks.types.ts';
+
+/** What it takes to end a task without having claimed it. */
+export interface EndableTask {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly kind: TaskKind;
+  readonly state: TaskState;
+  readonly createdAt: Date;
+}
+
+/** Finds tasks that nobody takes care of any more. */
+export class TaskSweepStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Takes up to `limit` tasks away from workers that stopped renewing. Returns how many. */
+  async lapseLeases(limit: number): Promise<number> {
+    return (await run(this.#pool, lapseLeases, [limit])).length;
+  }
+
+  /** Tasks past their deadline. */
+  async findOverdue(limit: number): Promise<EndableTask[]> {
+    return (await run<EndableRow>(this.#pool, findOverdue, [limit])).map(toEndable);
+  }
+
+  /** Canceled tasks that wait, and so have nobody who would end them. */
+  async findCanceling(limit: number): Promise<EndableTask[]> {
+    return (await run<EndableRow>(this.#pool, findCanceling, [limit])).map(toEndable);
+  }
+
+  /**
+   * Raises the cancel flag where the cancel can be kept: on waiting tasks, and on running ones of `stoppablePools`. Undefined when
+   * the task has ended, cannot be stopped, or is not the account's. With the flag up nobody can claim the task.
+   */
+  async requestCancel(
+    taskId: string,
+    accountId: string,
+    stoppablePools: readonly string[],
+  ): Promise<EndableTask | undefined> {
+    const [row] = await run<EndableRow>(this.#pool, requestCancel, [taskId, accountId, [...stoppablePools]]);
+    return row && toEndable(row);
+  }
+}
+
+interface EndableRow {
+  id: string;
+  account_id: string;
+  api_key_id: string;
+  kind: TaskKind;
+  state: TaskState;
+  created_at: Date;
+}
+
+function toEndable(row: EndableRow): EndableTask {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    apiKeyId: row.api_key_id,
+    kind: row.kind,
+    state: row.state,
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,119 @@
+import { decodeCursor, UUID_PART } from '../http/cursor.ts';
+import { cutPage, type Page } from '../http/page.ts';
+import type { TaskOutput } from '../ledger/ledger.types.ts';
+import { AppError } from '../lib/errors.ts';
+import type { Storage } from '../media/storage.types.ts';
+import type { TaskContentQuery, TaskListQuery } from './native-tasks.schema.ts';
+import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
+import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import type { TaskRetentionStore } from './task-retention.store.ts';
+import { isTerminal } from './task-state.ts';
+import { taskNotFound } from './tasks.errors.ts';
+import type { TaskView } from './tasks.types.ts';
+
+export interface TaskDetails {
+  readonly task: TaskView;
+  readonly outputs: readonly TaskOutput[];
+  readonly estimate: QueueEstimate;
+}
+
+const CONTENT_URL_TTL_SECONDS = 3_600;
+const NO_ESTIMATE: QueueEstimate = { queuePosition: null, etaSeconds: 0 };
+
+/** The native view of tasks: list, get, delete, content. */
+export class TasksService {
+  readonly #reads: TaskReadsStore;
+  readonly #retention: Pick<TaskRetentionStore, 'deleteTask'>;
+  readonly #estimates: QueueEstimates;
+  readonly #storage: Pick<Storage, 'signedUrl' | 'delete'>;
+
+  constructor(
+    reads: TaskReadsStore,
+    retention: Pick<TaskRetentionStore, 'deleteTask'>,
+    estimates: QueueEstimates,
+    storage: Pick<Storage, 'signedUrl' | 'delete'>,
+  ) {
+    this.#reads = reads;
+    this.#retention = retention;
+    this.#estimates = estimates;
+    this.#storage = storage;
+  }
+
+  /** Throws AppError task_not_found. */
+  async get(taskId: string, scope: TaskScope): Promise<TaskDetails> {
+    const task = await this.#find(taskId, scope);
+    const [outputs, estimate] = await Promise.all([this.#outputs(task), this.#estimates.estimate(task)]);
+    return { task, outputs, estimate };
+  }
+
+  /** Newest first; positions in the queue are left to {@link get}. Throws AppError invalid_cursor. */
+  async list(scope: TaskScope, query: TaskListQuery): Promise<Page<TaskDetails>> {
+    const [beforeId = null] = query.cursor ? decodeCursor(query.cursor, [UUID_PART]) : [];
+    const tasks = await this.#reads.listTasks({
+      scope,
+      beforeId,
+      state: query.status ?? null,
+      model: query.model ?? null,
+      createdAfter: query.created_after ?? null,
+      limit: query.limit + 1,
+    });
+    const page = cutPage(tasks, query.limit, (task) => [task.id]);
+    const outputs = await this.#reads.listOutputs(page.rows.map((task) => task.id));
+    const rows = page.rows.map((task) => ({
+      task,
+      outputs: outputs.get(task.id) ?? [],
+      estimate: NO_ESTIMATE,
+    }));
+    return { rows, next: page.next };
+  }
+
+  /** Deletes an ended task and its files, now. Throws AppError task_not_found, task_not_cancelable while it is live. */
+  async delete(taskId: string, scope: TaskScope): Promise<void> {
+    const task = await this.#find(taskId, scope);
+    if (!isTerminal(task.state)) {
+      throw new AppError(
+        'task_not_cancelable',
+        'A task that has not ended cannot be deleted; cancel it first.',
+      );
+    }
+    // Files before the row: what is interrupted here can be asked for again.
+    for (const output of await this.#outputs(task)) {
+      await this.#storage.delete(output.storageKey);
+    }
+    await this.#retention.deleteTask(task.id, task.accountId);
+  }
+
+  /**
+   * A fresh URL of one file. Throws AppError task_not_found, media_expired, media_not_found (no such index or variant),
+   * task_not_finished while it runs and for a task that failed.
+   */
+  async contentUrl(taskId: string, scope: TaskScope, query: TaskContentQuery): Promise<string> {
+    const task = await this.#find(taskId, scope);
+    if (task.mediaDeletedAt || (task.mediaExpiresAt && task.mediaExpiresAt.getTime() <= Date.now())) {
+      throw new AppError('media_expired', 'The files of this task have expired.');
+    }
+    if (task.state !== 'succeeded') {
+      const why = isTerminal(task.state) ? `it ended as ${task.state}` : 'it has not finished';
+      throw new AppError('media_not_found', `The task has no content: ${why}.`, { status: 409 });
+    }
+    const output = (await this.#outputs(task)).find(
+      ({ index, variant }) => index === query.index && variant === query.variant,
+    );
+    if (!output) {
+      throw new AppError('media_not_found', 'The task has no such file.');
+    }
+    return await this.#storage.signedUrl(output.storageKey, { ttlSeconds: CONTENT_URL_TTL_SECONDS });
+  }
+
+  async #find(taskId: string, scope: TaskScope): Promise<TaskView> {
+    const task = await this.#reads.findTask(taskId, scope);
+    if (!task) {
+      throw taskNotFound();
+    }
+    return task;
+  }
+
+  async #outputs(task: TaskView): Promise<readonly TaskOutput[]> {
+    return (await this.#reads.listOutputs([task.id])).get(task.id) ?? [];
+  }
+}

@@ -1,0 +1,46 @@
+import type { BucketRange } from '../http/time-range.ts';
+import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { ActivitySums, CostSums, UsageSums } from './usage.read-model.ts';
+import type { ActivityRowJson, CostRowJson, UsageRowJson } from './usage.schema.ts';
+
+export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJson {
+  return {
+    ...period(row.period_start, range),
+    request_count: Number(row.requests),
+    model: row.model,
+    api_key_hash: row.api_key_hash,
+    ...presentUsage(row),
+  };
+}
+
+export function presentActivityRow(row: ActivitySums, range: BucketRange): ActivityRowJson {
+  return {
+    ...period(row.period_start, range),
+    endpoint: row.endpoint,
+    request_count: Number(row.requests),
+    model: row.model,
+    api_key_hash: row.api_key_hash,
+    usage: presentUsage(row),
+    charged_amount: formatUsd(nanoUsd(row.charge)),
+    currency: CURRENCY,
+  };
+}
+
+export function presentCostRow(row: CostSums, range: BucketRange): CostRowJson {
+  return {
+    ...period(row.period_start, range),
+    amount: { value: formatUsd(nanoUsd(row.amount)), currency: CURRENCY },
+    line_item: row.line_item,
+    model: row.model,
+    api_key_hash: row.api_key_hash,
+    endpoint: row.endpoint,
+  };
+}
+
+function period(start: Date, range: BucketRange): { period_start: string; period_end: string } {
+  return {
+    period_start: start.toISOString(),
+    period_end: new Date(start.getTime() + range.bucketMs).toISOString(),
+  };
+}

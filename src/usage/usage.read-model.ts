@@ -1,0 +1,114 @@
+import type { Sequelize } from 'sequelize';
+import type { BucketRange } from '../http/time-range.ts';
+import type { UsageColumns } from '../http/wire-shapes.ts';
+import type { LineItem } from '../ledger/ledger.types.ts';
+import { readRows } from '../store/report.ts';
+import { activityRows, costRows, usageRows } from '../store/sql/reports/usage.ts';
+import { scanForward } from './scan-forward.ts';
+
+interface PeriodRow {
+  readonly period_start: Date;
+  readonly model: string;
+  readonly api_key_id: string;
+  readonly api_key_hash: string;
+}
+
+/** Counts arrive as decimal text. */
+export interface UsageSums extends PeriodRow, UsageColumns {
+  readonly requests: string;
+}
+
+/** `charge` in nano-USD as decimal text. */
+export interface ActivitySums extends UsageSums {
+  readonly endpoint: string;
+  readonly charge: string;
+}
+
+/** `amount` in nano-USD as decimal text; what is not grouped by is null. */
+export interface CostSums {
+  readonly period_start: Date;
+  readonly model: string | null;
+  readonly api_key_id: string | null;
+  readonly api_key_hash: string | null;
+  readonly endpoint: string | null;
+  readonly position: number;
+  readonly line_item: LineItem;
+  readonly amount: string;
+}
+
+export interface ReportScope {
+  readonly accountId: string;
+  /** Null: all keys. */
+  readonly apiKeyId: string | null;
+  readonly range: BucketRange;
+  readonly limit: number;
+}
+
+/** Sums of the five-minute roll-ups, which the settling transaction itself writes; never of generations. */
+export class UsageReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  /** By period, model and key, after the position [period, model, key id]. */
+  usage(
+    scope: ReportScope,
+    model: string | null,
+    after: readonly string[] | undefined,
+  ): Promise<UsageSums[]> {
+    const { accountId, apiKeyId, range } = scope;
+    const [period = null, ...rest] = after ?? [];
+    return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
+      readRows<UsageSums>(this.#sequelize, usageRows, [
+        ...[accountId, floorToRollup(window.start), window.end, interval(range), apiKeyId, model],
+        ...[period, rest[0] ?? null, rest[1] ?? null, limit],
+      ]),
+    );
+  }
+
+  /** By day, endpoint, model and key, after the position [period, endpoint, model, key id]. */
+  activity(scope: ReportScope, after: readonly string[] | undefined): Promise<ActivitySums[]> {
+    const { accountId, apiKeyId, range } = scope;
+    const [period = null, ...rest] = after ?? [];
+    return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
+      readRows<ActivitySums>(this.#sequelize, activityRows, [
+        ...[accountId, floorToRollup(window.start), window.end, apiKeyId],
+        ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, limit],
+      ]),
+    );
+  }
+
+  /** By period, groups and line item, after the position [period, model, key id, endpoint, item number]. */
+  costs(
+    scope: ReportScope,
+    by: { readonly model: boolean; readonly apiKey: boolean; readonly endpoint: boolean },
+    after: readonly string[] | undefined,
+  ): Promise<CostSums[]> {
+    const { accountId, apiKeyId, range } = scope;
+    const [period = null, ...rest] = after ?? [];
+    return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
+      readRows<CostSums>(this.#sequelize, costRows, [
+        ...[accountId, floorToRollup(window.start), window.end, interval(range), apiKeyId],
+        ...[by.model, by.apiKey, by.endpoint],
+        ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, rest[3] ?? null, limit],
+      ]),
+    );
+  }
+}
+
+const ROLLUP_MS = 5 * 60_000;
+
+/** A roll-up that began before the range's start cannot be divided; it counts in. */
+function floorToRollup(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / ROLLUP_MS) * ROLLUP_MS);
+}
+
+function resumeAt(range: BucketRange, period: string | null): Date {
+  return period === null ? range.start : new Date(period);
+}
+
+function interval(range: BucketRange): string {
+  return `${range.bucketMs / 1000} seconds`;
+}

@@ -1,0 +1,69 @@
+import { linkHeader } from '../http/page.ts';
+import type { Reply, Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import type { BucketRange } from '../http/time-range.ts';
+import { presentActivityRow, presentCostRow, presentUsageRow } from './usage.presenter.ts';
+import {
+  activityQuery,
+  activityResponse,
+  costsQuery,
+  costsResponse,
+  usageQuery,
+  usageResponse,
+} from './usage.schema.ts';
+import type { Report, UsageService } from './usage.service.ts';
+
+const report = { method: 'get', tag: 'Usage', access: 'inference', envelope: 'data' } as const;
+
+/** `/api/v1/usage`, `/api/v1/activity`, `/api/v1/costs`. */
+export function usageRoutes(usage: UsageService): Route[] {
+  return [
+    defineRoute({
+      ...report,
+      path: '/api/v1/usage',
+      operationId: 'getUsage',
+      summary: 'Tokens and requests by period, model and key',
+      query: usageQuery,
+      response: { status: 200, schema: usageResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        return reply(await usage.usage(principal, query), presentUsageRow, url);
+      },
+    }),
+    defineRoute({
+      ...report,
+      path: '/api/v1/activity',
+      operationId: 'getActivity',
+      summary: 'Tokens, requests and charges by day, endpoint, model and key',
+      query: activityQuery,
+      response: { status: 200, schema: activityResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        return reply(await usage.activity(principal, query), presentActivityRow, url);
+      },
+    }),
+    defineRoute({
+      ...report,
+      path: '/api/v1/costs',
+      operationId: 'getCosts',
+      summary: 'Charges by period and line item; the sums equal the ledger exactly',
+      query: costsQuery,
+      response: { status: 200, schema: costsResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        return reply(await usage.costs(principal, query), presentCostRow, url);
+      },
+    }),
+  ];
+}
+
+function reply<Row>(
+  { page, range }: Report<Row>,
+  present: (row: Row, range: BucketRange) => object,
+  url: string,
+): Reply {
+  return {
+    headers: linkHeader(url, page.next),
+    body: { data: page.rows.map((row) => present(row, range)) },
+  };
+}

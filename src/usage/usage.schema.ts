@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { pageQuery } from '../http/page.ts';
+import { GRANULARITIES, timeParameter } from '../http/time-range.ts';
+import { CURRENCY, moneyJson, usageJson, usdString } from '../http/wire-shapes.ts';
+import { LINE_ITEMS } from '../ledger/ledger.types.ts';
+
+const keyFilter = z
+  .string()
+  .min(1)
+  .max(128)
+  .optional()
+  .meta({ description: 'Only this key; a deleted one too' });
+
+const range = {
+  start_time: timeParameter.optional().meta({ description: 'Inclusive; default 30 days before the end' }),
+  end_time: timeParameter.optional().meta({ description: 'Exclusive; default now' }),
+};
+
+export const COST_GROUPS = ['model', 'api_key', 'endpoint'] as const;
+export type CostGroup = (typeof COST_GROUPS)[number];
+
+const groupBy = z
+  .string()
+  .max(100)
+  .transform((text, context): CostGroup[] => {
+    const names = [...new Set(text.split(',').map((name) => name.trim()))];
+    const unknown = names.find((name) => !COST_GROUPS.some((group) => group === name));
+    if (unknown !== undefined) {
+      context.addIssue({ code: 'custom', message: `must be a comma list of ${COST_GROUPS.join(', ')}` });
+      return z.NEVER;
+    }
+    return names as CostGroup[];
+  })
+  .default([])
+  .meta({ description: 'Comma list of model, api_key, endpoint', examples: ['model,api_key'] });
+
+export const usageQuery = z.strictObject({
+  ...range,
+  granularity: z
+    .enum(GRANULARITIES)
+    .default('day')
+    .meta({ description: '5m ≤ 48 h, hour ≤ 31 d, day ≤ 366 d' }),
+  api_key_hash: keyFilter,
+  model: z.string().min(1).max(128).optional(),
+  ...pageQuery,
+});
+
+export const activityQuery = z.strictObject({ ...range, api_key_hash: keyFilter, ...pageQuery });
+
+export const costsQuery = z.strictObject({
+  ...range,
+  granularity: z.enum(['hour', 'day']).default('day').meta({ description: 'hour ≤ 31 d, day ≤ 366 d' }),
+  group_by: groupBy,
+  api_key_hash: keyFilter,
+  ...pageQuery,
+});
+
+const count = z.int().min(0);
+const period = { period_start: z.iso.datetime(), period_end: z.iso.datetime() };
+
+export const usageRow = z
+  .object({
+    ...period,
+    request_count: count,
+    model: z.string(),
+    api_key_hash: z.string(),
+    input_tokens: count,
+    output_tokens: count,
+    total_tokens: count,
+    cache_read_tokens: count,
+    cache_write_tokens: count,
+    reasoning_tokens: count,
+  })
+  .meta({ id: 'UsageRow' });
+
+export const activityRow = z
+  .object({
+    ...period,
+    endpoint: z.string(),
+    request_count: count,
+    model: z.string(),
+    api_key_hash: z.string(),
+    usage: usageJson,
+    charged_amount: usdString,
+    currency: z.literal(CURRENCY),
+  })
+  .meta({ id: 'ActivityRow' });
+
+export const costRow = z
+  .object({
+    ...period,
+    amount: moneyJson,
+    line_item: z.enum(LINE_ITEMS),
+    model: z.string().nullable().meta({ description: 'null unless grouped by model' }),
+    api_key_hash: z.string().nullable().meta({ description: 'null unless grouped by api_key' }),
+    endpoint: z.string().nullable().meta({ description: 'null unless grouped by endpoint' }),
+  })
+  .meta({ id: 'CostRow' });
+
+const requestId = z.string();
+export const usageResponse = z.strictObject({ data: z.array(usageRow), request_id: requestId });
+export const activityResponse = z.strictObject({ data: z.array(activityRow), request_id: requestId });
+export const costsResponse = z.strictObject({ data: z.array(costRow), request_id: requestId });
+
+export type UsageQuery = z.output<typeof usageQuery>;
+export type ActivityQuery = z.output<typeof activityQuery>;
+export type CostsQuery = z.output<typeof costsQuery>;
+export type UsageRowJson = z.output<typeof usageRow>;
+export type ActivityRowJson = z.output<typeof activityRow>;
+export type CostRowJson = z.output<typeof costRow>;

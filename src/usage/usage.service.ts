@@ -1,0 +1,102 @@
+import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import type { Principal } from '../http/route.ts';
+import { type BucketRange, bucketRange, type Granularity, type RangeQuery } from '../http/time-range.ts';
+import type { KeysStore } from '../keys/keys.store.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ActivitySums, CostSums, ReportScope, UsageReadModel, UsageSums } from './usage.read-model.ts';
+import type { ActivityQuery, CostsQuery, UsageQuery } from './usage.schema.ts';
+
+/** A page of a report and the length of its periods. */
+export interface Report<Row> {
+  readonly page: Page<Row>;
+  readonly range: BucketRange;
+}
+
+type CommonQuery = RangeQuery & PageQuery & { readonly api_key_hash?: string | undefined };
+
+const TIME_PART = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const TEXT_PART = /^[^\0]{0,200}$/;
+const KEY_OR_NONE = /^(?:[0-9a-f-]{36})?$/;
+
+/** Usage, activity and costs of an account; an inference key sees its own. */
+export class UsageService {
+  readonly #readModel: UsageReadModel;
+  readonly #keys: Pick<KeysStore, 'idOfHash'>;
+  readonly #clock: Clock;
+
+  constructor(readModel: UsageReadModel, keys: Pick<KeysStore, 'idOfHash'>, clock: Clock) {
+    this.#readModel = readModel;
+    this.#keys = keys;
+    this.#clock = clock;
+  }
+
+  async usage(principal: Principal, query: UsageQuery): Promise<Report<UsageSums>> {
+    const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART, UUID_PART]);
+    return this.#report(
+      principal,
+      query,
+      query.granularity,
+      (scope) => this.#readModel.usage(scope, query.model ?? null, after || undefined),
+      (row) => [row.period_start.toISOString(), row.model, row.api_key_id],
+    );
+  }
+
+  async activity(principal: Principal, query: ActivityQuery): Promise<Report<ActivitySums>> {
+    const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART, TEXT_PART, UUID_PART]);
+    return this.#report(
+      principal,
+      query,
+      'day',
+      (scope) => this.#readModel.activity(scope, after || undefined),
+      (row) => [row.period_start.toISOString(), row.endpoint, row.model, row.api_key_id],
+    );
+  }
+
+  async costs(principal: Principal, query: CostsQuery): Promise<Report<CostSums>> {
+    const parts = [TIME_PART, TEXT_PART, KEY_OR_NONE, TEXT_PART, INTEGER_PART];
+    const after = query.cursor && decodeCursor(query.cursor, parts);
+    const by = {
+      model: query.group_by.includes('model'),
+      apiKey: query.group_by.includes('api_key'),
+      endpoint: query.group_by.includes('endpoint'),
+    };
+    return this.#report(
+      principal,
+      query,
+      query.granularity,
+      (scope) => this.#readModel.costs(scope, by, after || undefined),
+      (row) => [
+        row.period_start.toISOString(),
+        row.model ?? '',
+        row.api_key_id ?? '',
+        row.endpoint ?? '',
+        String(row.position),
+      ],
+    );
+  }
+
+  async #report<Row>(
+    principal: Principal,
+    query: CommonQuery,
+    granularity: Granularity,
+    read: (scope: ReportScope) => Promise<Row[]>,
+    position: (row: Row) => string[],
+  ): Promise<Report<Row>> {
+    const range = bucketRange(query, granularity, this.#clock.now());
+    const apiKeyId = await this.#keyFilter(principal, query.api_key_hash);
+    const rows =
+      apiKeyId === undefined
+        ? []
+        : await read({ accountId: principal.accountId, apiKeyId, range, limit: query.limit + 1 });
+    return { page: cutPage(rows, query.limit, position), range };
+  }
+
+  /** The key to report on: null = all, undefined = none, because the filter names nothing that the caller may see. */
+  async #keyFilter(principal: Principal, hash: string | undefined): Promise<string | null | undefined> {
+    if (principal.role === 'owner') {
+      return hash === undefined ? null : this.#keys.idOfHash(principal.accountId, hash);
+    }
+    return hash === undefined || hash === principal.keyHash ? principal.apiKeyId : undefined;
+  }
+}

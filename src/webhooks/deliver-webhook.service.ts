@@ -1,0 +1,72 @@
+import { publicId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { nextTryMs } from './retry-schedule.ts';
+import type { ClaimedDelivery, WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
+import type { WebhookSecretsService } from './webhook-secrets.service.ts';
+import type { TryResult, WebhookSender } from './webhook-sender.ts';
+import { signatureHeaders } from './webhook-signature.ts';
+
+/** The task-result body of a task as of now, with fresh URLs; undefined when the task is gone. */
+export type BuildEventPayload = (taskId: string) => Promise<object | undefined>;
+
+export interface DeliverWebhookDependencies {
+  readonly deliveries: WebhookDeliveriesStore;
+  readonly secrets: WebhookSecretsService;
+  readonly sender: WebhookSender;
+  readonly buildPayload: BuildEventPayload;
+  readonly log: Logger;
+}
+
+export type DeliverOutcome = 'skipped' | 'delivered' | 'retrying' | 'failed';
+
+const EVENT_TYPE = 'ASYNC_TASK_RESULT';
+/** Ms a try is its worker's: longer than a try can take. */
+const LEASE_MS = 30_000;
+const GONE: TryResult = { status: null, error: 'task_deleted', retryable: false, durationMs: 0 };
+
+/** Tells customers' endpoints that a task has ended: at least once, signed, on a schedule that outlives a bad night. */
+export class DeliverWebhookService {
+  readonly #dependencies: DeliverWebhookDependencies;
+
+  constructor(dependencies: DeliverWebhookDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** One try. Any number of calls for a delivery is harmless. */
+  async deliver(deliveryId: string): Promise<DeliverOutcome> {
+    const { deliveries, log } = this.#dependencies;
+    const delivery = await deliveries.claim(deliveryId, LEASE_MS);
+    if (!delivery) {
+      return 'skipped';
+    }
+    const result = await this.#send(delivery);
+    if (result.error === null) {
+      await deliveries.recordTry(delivery, result, 'delivered', 0);
+      return 'delivered';
+    }
+    const waitMs = result.retryable ? nextTryMs(delivery.tries) : undefined;
+    const ids = { deliveryId, taskId: delivery.taskId, try: delivery.tries, reason: result.error };
+    if (waitMs === undefined) {
+      await deliveries.recordTry(delivery, result, 'failed', 0);
+      log.warn(ids, 'a webhook was given up');
+      return 'failed';
+    }
+    await deliveries.recordTry(delivery, result, 'pending', waitMs);
+    log.info(ids, 'a webhook will be tried again');
+    return 'retrying';
+  }
+
+  async #send(delivery: ClaimedDelivery): Promise<TryResult> {
+    const { secrets, sender, buildPayload } = this.#dependencies;
+    const payload = await buildPayload(delivery.taskId);
+    if (!payload) {
+      return GONE;
+    }
+    const { secret, previousSecret } = await secrets.get(delivery.accountId);
+    const body = JSON.stringify({ event_type: EVENT_TYPE, payload });
+    const id = publicId('webhookDelivery', delivery.id);
+    const signing = previousSecret === null ? [secret] : [secret, previousSecret];
+    const headers = signatureHeaders(id, Math.floor(Date.now() / 1_000), body, signing);
+    return await sender.send(delivery.url, headers, body);
+  }
+}

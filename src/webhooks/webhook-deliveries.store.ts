@@ -1,0 +1,145 @@
+import type pg from 'pg';
+import type { RelaySource } from '../../queues/relay-lane.ts';
+import {
+  claimDelivery,
+  listDeliveries,
+  listTries,
+  putBackDeliveries,
+  recordTry,
+  redeliver,
+  takeDeliveries,
+} from '../store/sql/webhooks/deliveries.ts';
+import { run } from '../store/statement.ts';
+
+/** A delivery in a worker's hands. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly accountId: string;
+  readonly taskId: string;
+  readonly url: string;
+  /** Which try this is, from 1: the fence of its record. */
+  readonly tries: number;
+}
+
+export interface DeliveryTry {
+  readonly try: number;
+  readonly at: Date;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly taskId: string;
+  readonly url: string;
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly createdAt: Date;
+  readonly deliveredAt: Date | null;
+  readonly nextTryAt: Date;
+  readonly log: readonly DeliveryTry[];
+}
+
+/** Tries of one account under way at once. */
+const ACCOUNT_IN_FLIGHT_MAX = 8;
+
+/** Webhook deliveries: outbox, state and log. */
+export class WebhookDeliveriesStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Due deliveries, for the relay. */
+  due(): RelaySource {
+    return {
+      take: async (limit, lostAfterMs) => {
+        const values = [limit, lostAfterMs, ACCOUNT_IN_FLIGHT_MAX];
+        const rows = await run<{ id: string; dispatch: string }>(this.#pool, takeDeliveries, values);
+        return rows.map((row) => ({ id: row.id, dispatch: Number(row.dispatch) }));
+      },
+      putBack: async (tickets) => {
+        await run(this.#pool, putBackDeliveries, [tickets.map((ticket) => ticket.id)]);
+      },
+    };
+  }
+
+  /** Begins a try; undefined when it is delivered, given up, not due or under way. */
+  async claim(deliveryId: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
+    const [row] = await run<{ id: string; account_id: string; task_id: string; url: string; tries: number }>(
+      this.#pool,
+      claimDelivery,
+      [deliveryId, leaseMs],
+    );
+    return (
+      row && {
+        id: row.id,
+        accountId: row.account_id,
+        taskId: row.task_id,
+        url: row.url,
+        tries: row.tries,
+      }
+    );
+  }
+
+  /** Logs a try and what follows: the next one in `nextTryMs`, or the end. */
+  async recordTry(
+    delivery: ClaimedDelivery,
+    result: { status: number | null; error: string | null; durationMs: number },
+    state: DeliveryView['state'],
+    nextTryMs: number,
+  ): Promise<void> {
+    const { status, error, durationMs } = result;
+    const values = [delivery.id, delivery.tries, state, status, error, nextTryMs, durationMs];
+    await run(this.#pool, recordTry, values);
+  }
+
+  /** Gives a delivery one more try, now; false when the account has no such delivery. */
+  async redeliver(deliveryId: string, accountId: string): Promise<boolean> {
+    return (await run(this.#pool, redeliver, [deliveryId, accountId])).length === 1;
+  }
+
+  /** The deliveries of a task with their logs. */
+  async list(accountId: string, taskId: string): Promise<DeliveryView[]> {
+    const rows = await run<DeliveryRow>(this.#pool, listDeliveries, [accountId, taskId]);
+    const tries = await run<TryRow>(this.#pool, listTries, [rows.map((row) => row.id)]);
+    return rows.map((row) => ({
+      id: row.id,
+      taskId: row.task_id,
+      url: row.url,
+      state: row.state,
+      createdAt: row.created_at,
+      deliveredAt: row.delivered_at,
+      nextTryAt: row.next_try_at,
+      log: tries
+        .filter((entry) => entry.delivery_id === row.id)
+        .map((entry) => ({
+          try: entry.try,
+          at: entry.at,
+          status: entry.status,
+          error: entry.error,
+          durationMs: entry.duration_ms,
+        })),
+    }));
+  }
+}
+
+interface DeliveryRow {
+  id: string;
+  task_id: string;
+  url: string;
+  state: DeliveryView['state'];
+  created_at: Date;
+  delivered_at: Date | null;
+  next_try_at: Date;
+}
+
+interface TryRow {
+  delivery_id: string;
+  try: number;
+  at: Date;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+}

@@ -1,0 +1,67 @@
+import { InvariantError } from '../lib/invariant.ts';
+import type { WebhookSecretsStore } from './webhook-secrets.store.ts';
+import { newWebhookSecret } from './webhook-signature.ts';
+
+/** Seals secrets for storage, bound to what they belong to. */
+export interface SecretCipher {
+  seal(plain: string, binding: string): Buffer;
+  /** Undefined when the bytes were sealed under another installation's secret or for something else. */
+  open(sealed: Buffer, binding: string): string | undefined;
+}
+
+export interface WebhookSecrets {
+  /** `whsec_…` */
+  readonly secret: string;
+  /** The one before, while it still signs beside the new one. */
+  readonly previousSecret: string | null;
+  readonly previousExpiresAt: Date | null;
+}
+
+/** Ms that the secret before a rotation still signs. */
+const ROTATION_OVERLAP_MS = 24 * 3_600_000;
+
+/** Signing secrets of accounts, made when first needed. */
+export class WebhookSecretsService {
+  readonly #store: WebhookSecretsStore;
+  readonly #cipher: SecretCipher;
+
+  constructor(store: WebhookSecretsStore, cipher: SecretCipher) {
+    this.#store = store;
+    this.#cipher = cipher;
+  }
+
+  /** The account's secrets. */
+  async get(accountId: string): Promise<WebhookSecrets> {
+    let sealed = await this.#store.find(accountId);
+    if (!sealed) {
+      await this.#store.insert(accountId, this.#cipher.seal(newWebhookSecret(), accountId));
+      sealed = await this.#store.find(accountId);
+    }
+    if (!sealed) {
+      throw new InvariantError(`webhook secret of account ${accountId} is gone right after it was stored`);
+    }
+    const previousExpiresAt = new Date(sealed.rotatedAt.getTime() + ROTATION_OVERLAP_MS);
+    const overlaps = sealed.previousSecret !== null && previousExpiresAt.getTime() > Date.now();
+    return {
+      secret: this.#open(sealed.secret, accountId),
+      previousSecret: overlaps && sealed.previousSecret ? this.#open(sealed.previousSecret, accountId) : null,
+      previousExpiresAt: overlaps ? previousExpiresAt : null,
+    };
+  }
+
+  /** Makes a new secret; the old one signs beside it for a day. */
+  async rotate(accountId: string): Promise<WebhookSecrets> {
+    await this.#store.rotate(accountId, this.#cipher.seal(newWebhookSecret(), accountId));
+    return await this.get(accountId);
+  }
+
+  #open(sealed: Buffer, accountId: string): string {
+    const secret = this.#cipher.open(sealed, accountId);
+    if (secret === undefined) {
+      throw new InvariantError(
+        `webhook secret of account ${accountId} was sealed under another TOLLGATE_SECRET`,
+      );
+    }
+    return secret;
+  }
+}

@@ -1,0 +1,102 @@
+import { Agent, request } from 'undici';
+import { checkTarget, guardedLookup, RefusedTargetError, type ResolveAll } from './guarded-lookup.ts';
+
+export interface WebhookSenderSettings {
+  /** Plain http and private addresses: for tests and development only. */
+  readonly allowPrivateTargets: boolean;
+  /** Ms a try may take from connect to the end of the answer. */
+  readonly timeoutMs?: number;
+  /** Resolves names; the system's resolver unless a test brings its own. */
+  readonly resolve?: ResolveAll;
+}
+
+export interface TryResult {
+  /** HTTP status; null when there was no answer. */
+  readonly status: number | null;
+  /** Stable snake_case, null when the endpoint accepted. */
+  readonly error: string | null;
+  /** Another try may succeed. */
+  readonly retryable: boolean;
+  readonly durationMs: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const ANSWER_BYTES_MAX = 64 * 1024;
+const CONNECTIONS_PER_HOST_MAX = 8;
+const GONE = 410;
+
+/** Posts events to customers' endpoints. Follows no redirect, reads little, connects to vetted addresses only. */
+export class WebhookSender {
+  readonly #settings: WebhookSenderSettings;
+  readonly #agent: Agent;
+
+  constructor(settings: WebhookSenderSettings) {
+    this.#settings = settings;
+    this.#agent = new Agent({
+      connections: CONNECTIONS_PER_HOST_MAX,
+      keepAliveTimeout: 5_000,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(settings.allowPrivateTargets ? {} : { lookup: guardedLookup(settings.resolve) }),
+      },
+    });
+  }
+
+  /** One try. Never throws. */
+  async send(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<TryResult> {
+    const startedAt = performance.now();
+    const timeoutMs = this.#settings.timeoutMs ?? TIMEOUT_MS;
+    const finish = (result: Omit<TryResult, 'durationMs'>): TryResult => ({
+      ...result,
+      durationMs: Math.round(performance.now() - startedAt),
+    });
+    try {
+      const target = new URL(url);
+      if (!this.#settings.allowPrivateTargets) {
+        checkTarget(target);
+      }
+      const signal = AbortSignal.timeout(timeoutMs);
+      const response = await request(target, {
+        method: 'POST',
+        dispatcher: this.#agent,
+        headers: { 'content-type': 'application/json', 'user-agent': 'Tollgate-Webhooks/1', ...headers },
+        body,
+        signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      // The answer's text is of no interest, but a connection is only reusable once it is read.
+      await response.body.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
+      const status = response.statusCode;
+      if (status >= 200 && status < 300) {
+        return finish({ status, error: null, retryable: false });
+      }
+      return finish({ status, error: `http_${status}`, retryable: status !== GONE });
+    } catch (error) {
+      return finish({ status: null, ...describe(error) });
+    }
+  }
+
+  /** Closes idle connections and ends tries under way. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+/** Codes only: an error's text could tell a customer what our network looks like from inside. */
+function describe(error: unknown): { error: string; retryable: boolean } {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof RefusedTargetError) {
+      return { error: 'target_refused', retryable: false };
+    }
+    if (cause.name === 'TimeoutError' || (cause as NodeJS.ErrnoException).code?.includes('TIMEOUT')) {
+      return { error: 'timeout', retryable: true };
+    }
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+      return { error: 'name_not_resolved', retryable: true };
+    }
+  }
+  return { error: 'connection_failed', retryable: true };
+}

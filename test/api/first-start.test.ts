@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+let server: TestServer;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-first-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await server.close();
+});
+
+const run = async (): Promise<string> => {
+  const entry = new URL('../../src/operators/first-start.ts', import.meta.url).pathname;
+  const env = { ...process.env, DATABASE_URL: server.test.url, DATA_DIR: folder };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', entry], { env });
+  return stdout.trim();
+};
+const secret = async (name: string) => (await readFile(join(folder, name), 'utf8')).trim();
+
+test('first start makes the account, a second changes nothing, a lost key file is replaced', async () => {
+  expect(await run()).toBe('account default created with 10.00 USD');
+  const key = await secret('owner.key');
+  const token = await secret('admin.token');
+  const credits = await server.call('GET', '/api/v1/credits', { key });
+  expect(credits.json.data).toMatchObject({ remaining_credits: '10.00', total_credits: '10.00' });
+  expect((await server.call('GET', '/api/v1/key', { key })).json.data.role).toBe('owner');
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  for (const name of ['owner.key', 'admin.token']) {
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+  }
+
+  expect(await run()).toBe('the first account exists');
+  expect([await secret('owner.key'), await secret('admin.token')]).toEqual([key, token]);
+
+  await rm(join(folder, 'owner.key'));
+  expect(await run()).toContain('new owner key');
+  const next = await secret('owner.key');
+  expect(next).not.toBe(key);
+  const { json } = await server.call('GET', '/api/v1/credits', { key: next });
+  expect(json.data.remaining_credits).toBe('10.00');
+}, 60_000);

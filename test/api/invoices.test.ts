@@ -1,0 +1,254 @@
+import { inflateSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Movements } from '../../src/ledger/movements.ts';
+import { newUuid } from '../../src/lib/ids.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { createGeneration } from '../factories/generation.ts';
+import { atTime } from '../factories/history.ts';
+import { usd } from '../factories/ledger.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+interface Invoice {
+  id: string;
+  status: string;
+  period_start: string;
+  period_end: string;
+  currency: string;
+  opening_balance: string;
+  credit_purchase_total: string;
+  usage_charge_total: string;
+  refund_total: string;
+  adjustment_total: string;
+  closing_balance: string;
+}
+
+let server: TestServer;
+let accountId: string;
+let owner: TestKey;
+
+/** Three months: one closed with usage, one closed and quiet but for a refund, the running one. */
+beforeAll(async () => {
+  server = await startTestServer();
+  const { url } = server.test;
+  const at = <T>(offset: string, work: (money: TestServer['database']) => Promise<T>) =>
+    atTime(url, server.database, offset, work);
+  accountId = await at(
+    daysBack(2),
+    async (database) => (await createAccount(database, { credits: '5.00' })).id,
+  );
+  owner = await createKey(server.database, accountId);
+  const generation = await at(daysBack(2), (database) =>
+    createGeneration(database, { accountId, apiKeyId: owner.id, charge: '1.25' }),
+  );
+  await at(daysBack(1), (database) =>
+    new Movements(database.money).refundCharge(
+      { accountId, reference: newUuid(), description: '=cmd()' },
+      generation,
+      usd('0.25'),
+    ),
+  );
+  await server.database.money.query('SELECT close_months($1)', [accountId]);
+  await createGeneration(server.database, { accountId, apiKeyId: owner.id, charge: '0.50' });
+});
+afterAll(() => server.close());
+
+const list = async (query = ''): Promise<Invoice[]> => {
+  const answer = await server.call('GET', `/api/v1/billing/invoices${query}`, { key: owner.secret });
+  expect(answer.status).toBe(200);
+  return answer.json.data;
+};
+
+test('the running month as a draft, then the closed ones; nothing but the members of the interface', async () => {
+  const invoices = await list();
+  expect(invoices.map(({ status }) => status)).toEqual(['draft', 'open', 'open']);
+  expect(invoices[0]).toEqual({
+    id: expect.stringMatching(/^inv_[0-9A-Z]{26}$/),
+    status: 'draft',
+    period_start: monthsBack(0),
+    period_end: monthsBack(-1),
+    currency: 'USD',
+    opening_balance: '4.00',
+    credit_purchase_total: '0.00',
+    usage_charge_total: '0.50',
+    refund_total: '0.00',
+    adjustment_total: '0.00',
+    closing_balance: '3.50',
+  });
+  expect(invoices[1]).toMatchObject({
+    opening_balance: '3.75',
+    refund_total: '0.25',
+    usage_charge_total: '0.00',
+    closing_balance: '4.00',
+  });
+  expect(invoices[2]).toMatchObject({
+    opening_balance: '0.00',
+    adjustment_total: '5.00',
+    usage_charge_total: '1.25',
+    closing_balance: '3.75',
+  });
+});
+
+test('closing = opening + purchases − usage + refunds + adjustments, and each month opens where the last one closed', async () => {
+  const invoices = await list();
+  for (const [index, invoice] of invoices.entries()) {
+    const { opening_balance: opening, credit_purchase_total: purchases, usage_charge_total: usage } = invoice;
+    const sum =
+      usd(opening) + usd(purchases) - usd(usage) + usd(invoice.refund_total) + usd(invoice.adjustment_total);
+    expect(usd(invoice.closing_balance)).toBe(sum);
+    expect(invoices[index + 1]?.closing_balance ?? '0.00').toBe(opening);
+  }
+});
+
+test('one by its id, with the ids of its movements and the request id as a header', async () => {
+  for (const invoice of await list()) {
+    const answer = await server.call('GET', `/api/v1/billing/invoices/${invoice.id}`, { key: owner.secret });
+    expect(answer.json.data).toEqual(invoice);
+    expect(Object.keys(answer.json).sort()).toEqual(['balance_transactions', 'data', 'request_id']);
+    expect(answer.headers.get('x-request-id')).toBe(answer.json.request_id);
+    for (const id of answer.json.balance_transactions) {
+      const row = await server.call('GET', `/api/v1/billing/balance-transactions/${id}`, {
+        key: owner.secret,
+      });
+      expect(row.json.data.invoice_id).toBe(invoice.id);
+    }
+  }
+});
+
+describe('filters and pages', () => {
+  test.each<[string, number]>([
+    ['?status=draft', 1],
+    ['?status=open', 2],
+    ['?status=paid', 0],
+    [`?period_start=${monthsBack(0)}`, 1],
+    [`?period_end=${monthsBack(0)}`, 2],
+    [`?period_start=${monthsBack(1)}&period_end=${monthsBack(0)}`, 1],
+    ['?period_end=2001-01-01T00:00:00Z', 0],
+  ])('%s', async (query, count) => {
+    expect(await list(query)).toHaveLength(count);
+  });
+
+  test('pages of one', async () => {
+    const seen: Invoice[] = [];
+    let path: string | undefined = '/api/v1/billing/invoices?limit=1';
+    while (path) {
+      const answer: Awaited<ReturnType<typeof server.call>> = await server.call('GET', path, {
+        key: owner.secret,
+      });
+      seen.push(...answer.json.data);
+      path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    expect(seen).toEqual(await list());
+  });
+
+  test.each(['status=unpaid', 'period_start=x', 'period_start=2&period_end=1', 'month=1'])(
+    '400 for %s',
+    async (query) => {
+      expect(
+        (await server.call('GET', `/api/v1/billing/invoices?${query}`, { key: owner.secret })).status,
+      ).toBe(400);
+    },
+  );
+});
+
+test('404 for unknown ids and for another account, without a difference', async () => {
+  const [mine] = await list();
+  const foreign = await createKey(server.database, (await createAccount(server.database)).id);
+  const answers = [
+    await server.call('GET', `/api/v1/billing/invoices/${mine?.id}`, { key: foreign.secret }),
+    await server.call('GET', `/api/v1/billing/invoices/inv_${'0'.repeat(26)}`, { key: foreign.secret }),
+  ];
+  for (const answer of answers) {
+    expect([answer.status, answer.json.error.code]).toEqual([404, 'invoice_not_found']);
+    expect({ ...answer.json, request_id: '' }).toEqual({ ...answers[0]?.json, request_id: '' });
+  }
+});
+
+describe('the statement as a document', () => {
+  test.each<[string, Record<string, string>]>([
+    ['.csv', {}],
+    ['', { accept: 'text/csv' }],
+  ])('CSV%s: every movement, oldest first, no formulas', async (suffix, headers) => {
+    const month = (await list())[1];
+    const answer = await server.call('GET', `/api/v1/billing/invoices/${month?.id}${suffix}`, {
+      key: owner.secret,
+      headers,
+    });
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toMatch(
+      /^attachment; filename="statement-\d{4}-\d{2}\.csv"$/,
+    );
+    const [head, first, end] = answer.text.split('\r\n');
+    expect(head).toBe(
+      'date,transaction_id,type,description,amount,balance_after,currency,generation_id,checkout_session_id',
+    );
+    expect(first).toMatch(/^[^,]+Z,txn_R\w+,refund,'=cmd\(\),0\.25,4\.00,USD,gen-\w+,$/);
+    expect(end).toBe('');
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['.pdf', {}],
+    ['', { accept: 'application/pdf, application/json' }],
+  ])('PDF%s: totals, movements and a link to each generation', async (suffix, headers) => {
+    const month = (await list())[2];
+    const response = await fetch(`${server.url}/api/v1/billing/invoices/${month?.id}${suffix}`, {
+      headers: { authorization: `Bearer ${owner.secret}`, ...headers },
+    });
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    const text = pdfText(bytes);
+    for (const part of [
+      'Statement',
+      month?.id ?? '',
+      'Closing balance',
+      '3.75',
+      '-1.25',
+      'Opening credits',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(bytes.toString('latin1')).toContain('/api/v1/generation?id=gen-');
+  });
+
+  test('JSON stays the default', async () => {
+    const [draft] = await list();
+    const headers = { accept: 'application/json, text/csv' };
+    const answer = await server.call('GET', `/api/v1/billing/invoices/${draft?.id}`, {
+      key: owner.secret,
+      headers,
+    });
+    expect(answer.json.data.id).toBe(draft?.id);
+  });
+});
+
+/** The text that is drawn in a PDF of ours: hex strings inside compressed content streams. */
+function pdfText(bytes: Buffer): string {
+  const found: string[] = [];
+  const source = bytes.toString('latin1');
+  for (const match of source.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)) {
+    let content: string;
+    try {
+      content = inflateSync(Buffer.from(match[1] ?? '', 'latin1')).toString('latin1');
+    } catch {
+      continue;
+    }
+    for (const line of content.matchAll(/\[([^\]]*)\] TJ/g)) {
+      const hex = [...(line[1] ?? '').matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
+      found.push(Buffer.from(hex, 'hex').toString('latin1'));
+    }
+  }
+  return found.join('\n');
+}
+
+/** First instant of the month `count` months ago. */
+function monthsBack(count: number): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1)).toISOString();
+}
+
+/** Offset from now to the tenth of the month `count` months ago. */
+function daysBack(count: number): string {
+  const target = Date.parse(monthsBack(count)) + 9 * 86_400_000;
+  return `-${Math.round((Date.now() - target) / 1000)} seconds`;
+}

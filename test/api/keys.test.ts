@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newSecret } from '../../src/keys/secret.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+let server: TestServer;
+let accountId: string;
+let owner: TestKey;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  accountId = (await createAccount(server.database)).id;
+  owner = await createKey(server.database, accountId, { role: 'owner' });
+});
+afterAll(() => server.close());
+
+describe('POST /api/v1/keys', () => {
+  test('201 gives the secret once beside the key, with every field present', async () => {
+    const answer = await server.call('POST', '/api/v1/keys', {
+      key: owner.secret,
+      body: { name: 'ci', limit: 2.5 },
+    });
+    expect(answer.status).toBe(201);
+    const { data, key, request_id: requestId, ...rest } = answer.json;
+    expect(rest).toEqual({});
+    expect(requestId).toBe(answer.headers.get('x-request-id'));
+    expect(key).toMatch(/^sk-tg-v1-[0-9A-Za-z]{49}$/);
+    expect(data).toEqual({
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      name: 'ci',
+      account_id: expect.stringMatching(/^acc_/),
+      disabled: false,
+      usage: 0,
+      created_at: expect.stringMatching(/Z$/),
+      label: `${key.slice(0, 12)}...${key.slice(-4)}`,
+      limit: 2.5,
+      limit_remaining: 2.5,
+      last_used_at: null,
+      expires_at: null,
+      role: 'inference',
+    });
+    const read = await server.call('GET', `/api/v1/keys/${data.hash}`, { key: owner.secret });
+    expect(read.json.data).toEqual(data);
+    expect(read.text).not.toContain(key);
+    expect((await server.call('GET', '/api/v1/key', { key })).json.data.hash).toBe(data.hash);
+  });
+
+  test.each([
+    [{}, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 5 }, 'name'],
+    [{ name: 'x', limit: -1 }, 'limit'],
+    [{ name: 'x', limit: 1e-10 }, 'limit'],
+    [{ name: 'x', limit: '5' }, 'limit'],
+    [{ name: 'x', expires_at: 'tomorrow' }, 'expires_at'],
+    [{ name: 'x', expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],
+    [{ name: 'x', role: 'admin' }, 'role'],
+  ])('400 names the wrong member of %j', async (body, field) => {
+    const answer = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
+    expect(answer.status).toBe(400);
+    expect(answer.json.error.code).toBe('invalid_parameter');
+    expect(answer.json.error.message).toMatch(new RegExp(`^${field}: `));
+  });
+
+  test('members that only the service may set are ignored', async () => {
+    const body = {
+      name: 'mass',
+      usage: 99,
+      account_id: 'acc_x',
+      hash: 'f'.repeat(64),
+      disabled: true,
+      spent: 1,
+    };
+    const { data } = (await server.call('POST', '/api/v1/keys', { key: owner.secret, body })).json;
+    expect(data).toMatchObject({ usage: 0, disabled: false, name: 'mass' });
+    expect(data.hash).not.toBe(body.hash);
+  });
+});
+
+describe('PATCH /api/v1/keys/{hash}', () => {
+  test('disabling and enabling take effect within a second', async () => {
+    const key = await createKey(server.database, accountId, { role: 'inference' });
+    expect((await server.call('GET', '/api/v1/key', { key: key.secret })).status).toBe(200);
+    const patched = await patch(key.hash, { disabled: true });
+    expect(patched.json.data.disabled).toBe(true);
+    const refused = await server.call('GET', '/api/v1/key', { key: key.secret });
+    expect([refused.status, refused.json.error.code]).toEqual([401, 'key_disabled']);
+    await patch(key.hash, { disabled: false });
+    expect((await server.call('GET', '/api/v1/key', { key: key.secret })).status).toBe(200);
+  });
+
+  test('absent is not null: a patch of one field leaves the others', async () => {
+    const key = await createKey(server.database, accountId, { limitNano: '5000000000', name: 'before' });
+    expect((await patch(key.hash, { label: 'new' })).json.data).toMatchObject({
+      name: 'before',
+      limit: 5,
+      label: 'new',
+    });
+    expect((await patch(key.hash, { limit: null })).json.data).toMatchObject({
+      limit: null,
+      limit_remaining: null,
+    });
+    expect((await patch(key.hash, { limit: 0.25, name: 'after' })).json.data).toMatchObject({
+      limit: 0.25,
+      name: 'after',
+    });
+  });
+
+  test('usage, account and hash cannot be set', async () => {
+    const key = await createKey(server.database, accountId);
+    const { data } = (
+      await patch(key.hash, { usage: 50, account_id: 'acc_x', hash: 'x', spent: 7, role: 'owner' })
+    ).json;
+    expect(data).toMatchObject({ usage: 0, hash: key.hash });
+  });
+
+  test('409 key_in_use for disabling or deleting itself', async () => {
+    const disabled = await patch(owner.hash, { disabled: true });
+    expect([disabled.status, disabled.json.error.code]).toEqual([409, 'key_in_use']);
+    const deleted = await server.call('DELETE', `/api/v1/keys/${owner.hash}`, { key: owner.secret });
+    expect([deleted.status, deleted.json.error.code]).toEqual([409, 'key_in_use']);
+  });
+
+  function patch(hash: string, body: object) {
+    return server.call('PATCH', `/api/v1/keys/${hash}`, { key: owner.secret, body });
+  }
+});
+
+test('a deleted key is gone: 404 on reads, 401 for its secret, not in the list', async () => {
+  const key = await createKey(server.database, accountId);
+  const deleted = await server.call('DELETE', `/api/v1/keys/${key.hash}`, { key: owner.secret });
+  expect([deleted.status, deleted.json.data.hash]).toEqual([200, key.hash]);
+  for (const method of ['GET', 'PATCH', 'DELETE']) {
+    const body = method === 'PATCH' ? { name: 'x' } : undefined;
+    const answer = await server.call(method, `/api/v1/keys/${key.hash}`, { key: owner.secret, body });
+    expect([method, answer.status, answer.json.error.code]).toEqual([method, 404, 'key_not_found']);
+  }
+  const used = await server.call('GET', '/api/v1/key', { key: key.secret });
+  expect([used.status, used.json.error.code]).toEqual([401, 'invalid_api_key']);
+  const list = await server.call('GET', '/api/v1/keys?limit=1000', { key: owner.secret });
+  expect(list.json.data.map((item: { hash: string }) => item.hash)).not.toContain(key.hash);
+});
+
+test('the list is paged by Link headers, newest first, without gaps or repeats', async () => {
+  const { id } = await createAccount(server.database);
+  const keys: TestKey[] = [];
+  for (let index = 0; index < 7; index += 1) {
+    keys.push(await createKey(server.database, id));
+  }
+  const seen: string[] = [];
+  let path: string | undefined = '/api/v1/keys?limit=3';
+  while (path) {
+    const answer = await server.call('GET', path, { key: keys[0]?.secret ?? '' });
+    seen.push(...answer.json.data.map((item: { hash: string }) => item.hash));
+    path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  expect(seen).toHaveLength(7);
+  expect([...seen].sort()).toEqual(keys.map((key) => key.hash).sort());
+  expect(seen[0]).toBe(keys[6]?.hash);
+});
+
+test.each(['garbage', Buffer.from('["x"]').toString('base64url'), Buffer.from('{}').toString('base64url')])(
+  '400 invalid_cursor for %s',
+  async (cursor) => {
+    const answer = await server.call('GET', `/api/v1/keys?cursor=${cursor}`, { key: owner.secret });
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_cursor']);
+  },
+);
+
+test.each(['limit=0', 'limit=1001', 'limit=abc', 'limit=1&limit=2', 'limt=5', '__proto__=1'])(
+  '400 for the query %s',
+  async (query) => {
+    const answer = await server.call('GET', `/api/v1/keys?${query}`, { key: owner.secret });
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_parameter']);
+  },
+);
+
+test('last_used_at is written in batches, not per request', async () => {
+  const key = await createKey(server.database, accountId);
+  for (let index = 0; index < 5; index += 1) {
+    await server.call('GET', '/api/v1/key', { key: key.secret });
+  }
+  const before = await server.call('GET', '/api/v1/key', { key: key.secret });
+  expect(before.json.data.last_used_at).toBeNull();
+  await server.lastUsed.flush();
+  const after = await server.call('GET', '/api/v1/key', { key: key.secret });
+  expect(Date.now() - Date.parse(after.json.data.last_used_at)).toBeLessThan(30_000);
+});
+
+describe('authentication', () => {
+  test.each<[string, Record<string, string>, number, string]>([
+    ['no credential', {}, 401, 'missing_api_key'],
+    ['another scheme', { authorization: 'Basic abc' }, 401, 'invalid_api_key'],
+    ['an empty bearer', { authorization: 'Bearer ' }, 401, 'invalid_api_key'],
+    ['junk', { authorization: "Bearer ' OR '1'='1" }, 401, 'invalid_api_key'],
+    ['an unknown key', { authorization: `Bearer ${newSecret()}` }, 401, 'invalid_api_key'],
+    ['an unknown x-api-key', { 'x-api-key': newSecret() }, 401, 'invalid_api_key'],
+  ])('%s is refused', async (_, headers, status, code) => {
+    const answer = await server.call('GET', '/api/v1/key', { headers });
+    expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+  });
+
+  test('the public hash authenticates nothing', async () => {
+    expect((await server.call('GET', '/api/v1/key', { key: owner.hash })).status).toBe(401);
+  });
+
+  test('x-api-key works alone and beside the same bearer, not beside another one', async () => {
+    const other = await createKey(server.database, accountId);
+    const alone = await server.call('GET', '/api/v1/key', { headers: { 'x-api-key': owner.secret } });
+    const same = await server.call('GET', '/api/v1/key', {
+      key: owner.secret,
+      headers: { 'x-api-key': owner.secret },
+    });
+    const mixed = await server.call('GET', '/api/v1/key', {
+      key: owner.secret,
+      headers: { 'x-api-key': other.secret },
+    });
+    expect([alone.status, same.status, mixed.status]).toEqual([200, 200, 401]);
+    expect(mixed.json.error.code).toBe('invalid_api_key');
+  });
+
+  test('an expired key is refused as such', async () => {
+    const key = await createKey(server.database, accountId, { expiresAt: new Date(Date.now() - 1000) });
+    const answer = await server.call('GET', '/api/v1/key', { key: key.secret });
+    expect([answer.status, answer.json.error.code]).toEqual([401, 'key_expired']);
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PRICE_NAMES } from '../../src/catalog/pricing.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+let server: TestServer;
+let key: TestKey;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  key = await createKey(server.database, (await createAccount(server.database)).id, { role: 'inference' });
+});
+afterAll(() => server.close());
+
+const ids = async (query: string, secret = key.secret): Promise<string[]> => {
+  const answer = await server.call('GET', `/api/v1/models${query}`, { key: secret });
+  expect(answer.status).toBe(200);
+  return answer.json.data.map((model: { id: string }) => model.id);
+};
+
+test('a model has all eight prices as strings and the shapes that OpenRouter clients read', async () => {
+  const { data } = (await server.call('GET', '/api/v1/models/acme/small', { key: key.secret })).json;
+  expect(Object.keys(data.pricing)).toEqual([...PRICE_NAMES]);
+  expect(data.pricing).toMatchObject({ prompt: '0.000001', completion: '0.000002', web_search: '0' });
+  expect(data).toMatchObject({
+    id: 'acme/small',
+    name: 'Acme Small',
+    context_length: 8000,
+    architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
+    top_provider: { context_length: 8000, max_completion_tokens: 1000, is_moderated: false },
+    supported_parameters: expect.arrayContaining(['max_tokens', 'top_k']),
+  });
+});
+
+test.each<[string, string[]]>([
+  ['', ['acme/small', 'acme/large', 'video-fast']],
+  ['?category=science', ['acme/large']],
+  ['?category=none', []],
+  ['?endpoint=video', ['video-fast']],
+  ['?endpoint=chat', ['acme/small', 'acme/large']],
+  ['?q=ACME%20S', ['acme/small']],
+  ['?q=%25', []],
+  ['?endpoint=chat&q=large', ['acme/large']],
+])('models%s', async (query, expected) => {
+  expect(await ids(query)).toEqual(expected);
+});
+
+test.each(['endpoint=audio', 'search=x', 'q='])('400 for %s', async (query) => {
+  expect((await server.call('GET', `/api/v1/models?${query}`, { key: key.secret })).status).toBe(400);
+});
+
+test.each(['acme/small', 'acme%2Fsmall'])('the id works as %s', async (id) => {
+  expect((await server.call('GET', `/api/v1/models/${id}`, { key: key.secret })).json.data.id).toBe(
+    'acme/small',
+  );
+});
+
+test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%00'])('404 for %s', async (id) => {
+  const answer = await server.call('GET', `/api/v1/models/${id}`, { key: key.secret });
+  expect([answer.status, answer.json.error.code]).toEqual([
+    404,
+    expect.stringMatching(/^(model|route)_not_found$/),
+  ]);
+});
+
+describe('visibility', () => {
+  test('a confined key sees its models only, and no trace of the others', async () => {
+    const { id } = await createAccount(server.database);
+    const confined = await createKey(server.database, id, { allowedModels: ['acme/large'] });
+    expect(await ids('', confined.secret)).toEqual(['acme/large']);
+    const hidden = await server.call('GET', '/api/v1/models/acme/small', { key: confined.secret });
+    const unknown = await server.call('GET', '/api/v1/models/acme/other', { key: confined.secret });
+    expect(hidden.status).toBe(404);
+    expect({ ...hidden.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
+  });
+
+  test('account and key are both obeyed', async () => {
+    const { id } = await createAccount(server.database);
+    const limited = await createKey(server.database, id, { allowedModels: ['acme/large', 'video-fast'] });
+    await server.database.money.query(
+      `SELECT change_account($1, '{"allowed_models": ["acme/large", "acme/small"]}')`,
+      [id],
+    );
+    expect(await ids('', limited.secret)).toEqual(['acme/large']);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { z } from 'zod';
+import { FallbackRateStore } from '../../src/http/fallback-rate-store.ts';
+import { MemoryRateStore } from '../../src/http/memory-rate-store.ts';
+import type { RateStore } from '../../src/http/rate-store.types.ts';
+import { RedisRateStore } from '../../src/http/redis-rate-store.ts';
+import { defineRoute } from '../../src/http/route.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { eventually } from './support/eventually.ts';
+import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+
+let release: () => void = () => undefined;
+let gate: Promise<void> = Promise.resolve();
+let used = 0;
+let entered = 0;
+
+const paid = defineRoute({
+  method: 'post',
+  path: '/api/v1/paid',
+  operationId: 'paid',
+  summary: 'paid',
+  tag: 'Test',
+  access: 'inference',
+  envelope: 'bare',
+  body: z.object({ text: z.string() }),
+  response: { status: 200, schema: z.any() },
+  errors: [],
+  async handle({ reportTokens }) {
+    entered += 1;
+    await gate;
+    reportTokens(used);
+    return { body: { ok: true } };
+  },
+});
+
+const redis = new Redis(process.env.TEST_REDIS_URL ?? '', { enableOfflineQueue: false, lazyConnect: true });
+const stores: [string, () => Promise<RateStore>][] = [
+  ['in the process', async () => new MemoryRateStore(systemClock)],
+  [
+    'in Redis',
+    async () => {
+      if (redis.status !== 'ready') {
+        await redis.connect();
+      }
+      return new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(systemClock), systemClock);
+    },
+  ],
+];
+
+afterAll(() => redis.disconnect());
+
+describe.each(stores)('limits counted %s', (_, createStore) => {
+  let server: TestServer;
+  let secret: string;
+  afterEach(() => server.close());
+
+  async function start(limits: { requestsPerMinute: number; tokensPerMinute: number; concurrency: number }) {
+    server = await startTestServer({ extraRoutes: [paid], limits, rateStore: await createStore() });
+    secret = (await createKey(server.database, (await createAccount(server.database)).id)).secret;
+    gate = Promise.resolve();
+    used = 0;
+    entered = 0;
+  }
+  const pay = (): Promise<Answer> =>
+    server.call('POST', '/api/v1/paid', { key: secret, body: { text: 'a' } });
+
+  test('requests: exactly as many as allowed pass at once, and the headers count down', async () => {
+    await start({ requestsPerMinute: 10, tokensPerMinute: 1e6, concurrency: 100 });
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => server.call('GET', '/api/v1/key', { key: secret })),
+    );
+    const passed = answers.filter((answer) => answer.status === 200);
+    expect(passed).toHaveLength(10);
+    expect(
+      passed
+        .map((answer) => Number(answer.headers.get('x-ratelimit-remaining-requests')))
+        .sort((a, b) => a - b),
+    ).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const refused = answers.find((answer) => answer.status === 429);
+    expect(refused?.json.error.code).toBe('rate_limit_exceeded');
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(refused?.headers.get('retry-after'))).toBeLessThanOrEqual(7);
+    expect(refused?.headers.get('x-ratelimit-limit-requests')).toBe('10');
+    expect(refused?.headers.get('x-ratelimit-reset-requests')).toMatch(/^(\d+ms|\d+s|\d+m\d+s)$/);
+  });
+
+  test('tokens: what was really used counts, and a refused call consumes nothing', async () => {
+    await start({ requestsPerMinute: 100, tokensPerMinute: 1000, concurrency: 100 });
+    used = 1000;
+    expect((await pay()).status).toBe(200);
+    await eventually(async () => {
+      const read = await server.call('GET', '/api/v1/key', { key: secret });
+      expect(Number(read.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(5);
+    });
+    const refused = await pay();
+    expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+    expect(refused.json.error.message).toContain('tokens');
+    const before = Number(refused.headers.get('x-ratelimit-remaining-requests'));
+    const again = await pay();
+    expect(again.status).toBe(429);
+    expect(Number(again.headers.get('x-ratelimit-remaining-requests'))).toBeGreaterThanOrEqual(before);
+  });
+
+  test('concurrency: a place is freed when the response ends', async () => {
+    await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 3 });
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    const running = [pay(), pay(), pay()];
+    await eventually(() => expect(entered).toBe(3));
+    const refused = await pay();
+    expect([refused.status, refused.json.error.code]).toEqual([429, 'concurrency_limit_exceeded']);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    release();
+    expect((await Promise.all(running)).map((answer) => answer.status)).toEqual([200, 200, 200]);
+    await eventually(async () => expect((await pay()).status).toBe(200));
+  });
+
+  test('reads of the account do not take a place', async () => {
+    await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 });
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    const running = pay();
+    await eventually(() => expect(entered).toBe(1));
+    expect((await server.call('GET', '/api/v1/key', { key: secret })).status).toBe(200);
+    release();
+    await running;
+  });
+});
+
+test('while Redis is away the same limits hold in the process and no request fails', async () => {
+  const away = new Redis('redis://127.0.0.1:1', {
+    enableOfflineQueue: false,
+    lazyConnect: true,
+    retryStrategy: () => null,
+  });
+  away.on('error', () => undefined);
+  const store = new FallbackRateStore(
+    new RedisRateStore(away),
+    new MemoryRateStore(systemClock),
+    systemClock,
+  );
+  const server = await startTestServer({
+    rateStore: store,
+    limits: { requestsPerMinute: 5, tokensPerMinute: 1e6, concurrency: 5 },
+  });
+  const { secret } = await createKey(server.database, (await createAccount(server.database)).id);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => server.call('GET', '/api/v1/key', { key: secret })),
+  );
+  expect(answers.map((answer) => answer.status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+  away.disconnect();
+  await server.close();
+});
+
+test('a Redis that answers nothing delays one request by its patience and the next ones not at all', async () => {
+  const silent = { status: 'ready', defineCommand: () => undefined } as unknown as Redis;
+  Object.assign(silent, {
+    tollgateRateTake: () => new Promise(() => undefined),
+    tollgateRateFinish: () => new Promise(() => undefined),
+  });
+  const store = new FallbackRateStore(
+    new RedisRateStore(silent),
+    new MemoryRateStore(systemClock),
+    systemClock,
+  );
+  const limits = { requestsPerMinute: 5, tokensPerMinute: 10, concurrency: 5 };
+  const question = { keyId: 'k', callId: 'c', limits, cost: { tokens: 0, concurrent: true } };
+  const startedAt = performance.now();
+  expect((await store.take(question)).refused).toBeNull();
+  const first = performance.now() - startedAt;
+  expect((await store.take({ ...question, callId: 'd' })).refused).toBeNull();
+  expect(first).toBeGreaterThan(80);
+  expect(first).toBeLessThan(1_000);
+  expect(performance.now() - startedAt - first).toBeLessThan(80);
+  store.close();
+});

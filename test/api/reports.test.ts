@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { LINE_ITEMS, type LineItem } from '../../src/ledger/ledger.types.ts';
+import { type NanoUsd, nanoUsd, parseUsd } from '../../src/lib/money.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { createGeneration } from '../factories/generation.ts';
+import { atTime } from '../factories/history.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+interface Call {
+  readonly daysAgo: number;
+  readonly key: 0 | 1;
+  readonly model: 'acme/small' | 'acme/large';
+  readonly endpoint: string;
+  readonly lines: Partial<Record<LineItem, NanoUsd>>;
+  readonly input: number;
+}
+
+let server: TestServer;
+let accountId: string;
+let owner: TestKey;
+let worker: TestKey;
+let calls: Call[];
+
+const nano = fc.bigInt({ min: 1n, max: 5_000_000n }).map((value) => nanoUsd(value));
+const call: fc.Arbitrary<Call> = fc.record({
+  daysAgo: fc.constantFrom(45, 20, 3, 1, 0),
+  key: fc.constantFrom(0 as const, 1 as const),
+  model: fc.constantFrom('acme/small' as const, 'acme/large' as const),
+  endpoint: fc.constantFrom('/api/v1/chat/completions', '/v3/async/image-turbo'),
+  lines: fc.dictionary(fc.constantFrom(...LINE_ITEMS), nano, { noNullPrototype: true }) as fc.Arbitrary<
+    Call['lines']
+  >,
+  input: fc.integer({ min: 0, max: 5000 }),
+});
+
+beforeAll(async () => {
+  server = await startTestServer();
+  const { url } = server.test;
+  calls = fc.sample(call, { numRuns: 120, seed: 7 }).sort((a, b) => b.daysAgo - a.daysAgo);
+  accountId = await atTime(
+    url,
+    server.database,
+    '-50 days',
+    async (database) => (await createAccount(database)).id,
+  );
+  owner = await createKey(server.database, accountId);
+  worker = await createKey(server.database, accountId, { role: 'inference' });
+  for (const daysAgo of [45, 20, 3, 1, 0]) {
+    await atTime(url, server.database, `-${daysAgo} days`, async (database) => {
+      for (const { key, model, endpoint, lines, input } of calls.filter((item) => item.daysAgo === daysAgo)) {
+        const apiKeyId = key === 0 ? owner.id : worker.id;
+        const usage = {
+          inputTokens: input,
+          outputTokens: 3,
+          cacheReadTokens: 0,
+          cacheWriteTokens: 0,
+          reasoningTokens: 1,
+        };
+        await createGeneration(database, { accountId, apiKeyId, model, endpoint, lines, usage });
+      }
+    });
+  }
+}, 60_000);
+afterAll(() => server.close());
+
+type Row = Record<string, unknown> & { amount: { value: string }; line_item: LineItem; period_start: string };
+
+async function all(path: string, key = owner): Promise<Row[]> {
+  const rows: Row[] = [];
+  let next: string | undefined = `/api/v1/${path}`;
+  while (next) {
+    const answer = await server.call('GET', next, { key: key.secret });
+    expect(answer.status).toBe(200);
+    rows.push(...answer.json.data);
+    next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  return rows;
+}
+
+const usd = (text: string): bigint => parseUsd(text) ?? nanoUsd(0);
+const total = (rows: Row[]): bigint => rows.reduce((sum, row) => sum + usd(row.amount.value), 0n);
+const spent = (filter: (item: Call) => boolean): bigint =>
+  calls
+    .filter(filter)
+    .reduce((sum, { lines }) => sum + Object.values(lines).reduce((part, line) => part + line, 0n), 0n);
+const wide = `start_time=${new Date(Date.now() - 60 * 86_400_000).toISOString()}`;
+
+describe('costs equal the ledger to the nano-dollar', () => {
+  test.each([
+    '',
+    '&group_by=model',
+    '&group_by=api_key',
+    '&group_by=endpoint',
+    '&group_by=model,api_key,endpoint',
+  ])('with%s, in pages of any size', async (grouping) => {
+    for (const limit of [1000, 7]) {
+      const rows = await all(`costs?${wide}&limit=${limit}${grouping}`);
+      expect(total(rows)).toBe(spent(() => true));
+      for (const item of LINE_ITEMS) {
+        const line = calls.reduce((sum, { lines }) => sum + (lines[item] ?? 0n), 0n);
+        expect(total(rows.filter((row) => row.line_item === item))).toBe(line);
+      }
+    }
+  });
+
+  test('the credits tell the same sum', async () => {
+    const { json } = await server.call('GET', '/api/v1/credits', { key: owner.secret });
+    expect(usd(json.data.total_usage)).toBe(spent(() => true));
+  });
+
+  test('by key, by hour and by default range', async () => {
+    expect(total(await all(`costs?${wide}&api_key_hash=${worker.hash}`))).toBe(spent(({ key }) => key === 1));
+    expect(total(await all('costs'))).toBe(spent(({ daysAgo }) => daysAgo < 30));
+    expect(total(await all(`costs?granularity=hour&start_time=${ago(2)}`))).toBe(
+      spent(({ daysAgo }) => daysAgo < 2),
+    );
+  });
+
+  test('ungrouped members are null, grouped ones are filled', async () => {
+    const [plain] = await all(`costs?${wide}`);
+    expect(plain).toMatchObject({ model: null, api_key_hash: null, endpoint: null });
+    for (const row of await all(`costs?${wide}&group_by=model,api_key`)) {
+      expect(row).toMatchObject({
+        model: expect.any(String),
+        api_key_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        endpoint: null,
+      });
+    }
+  });
+});
+
+describe('usage', () => {
+  test('counts tokens and requests by model and key, oldest first', async () => {
+    const rows = await all(`usage?${wide}&limit=3`);
+    const sum = (name: string) => rows.reduce((count, row) => count + Number(row[name]), 0);
+    expect(sum('request_count')).toBe(calls.length);
+    expect(sum('input_tokens')).toBe(calls.reduce((count, item) => count + item.input, 0));
+    expect(sum('output_tokens')).toBe(3 * calls.length);
+    expect(sum('reasoning_tokens')).toBe(calls.length);
+    expect(sum('total_tokens')).toBe(sum('input_tokens') + sum('output_tokens'));
+    const starts = rows.map((row) => row.period_start);
+    expect(starts).toEqual([...starts].sort());
+    expect(
+      new Set(rows.map((row) => JSON.stringify([row.period_start, row.model, row.api_key_hash]))).size,
+    ).toBe(rows.length);
+  });
+
+  test.each([
+    ['5m', 300],
+    ['hour', 3600],
+    ['day', 86_400],
+  ])('buckets of %s are aligned to UTC', async (granularity, seconds) => {
+    const rows = await all(`usage?granularity=${granularity}`);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      const start = Date.parse(row.period_start) / 1000;
+      expect(start % seconds).toBe(0);
+      expect(Date.parse(String(row.period_end)) / 1000 - start).toBe(seconds);
+    }
+  });
+
+  test('filters by model; an unknown model or key has no rows', async () => {
+    const rows = await all(`usage?${wide}&model=acme/large`);
+    expect(rows.reduce((count, row) => count + Number(row.request_count), 0)).toBe(
+      calls.filter((item) => item.model === 'acme/large').length,
+    );
+    expect(await all(`usage?${wide}&model=none`)).toEqual([]);
+    expect(await all(`usage?${wide}&api_key_hash=${'0'.repeat(64)}`)).toEqual([]);
+  });
+
+  test('the running bucket is included', async () => {
+    const before = (await all('usage?granularity=5m')).reduce(
+      (count, row) => count + Number(row.request_count),
+      0,
+    );
+    const { id } = await createAccount(server.database);
+    const key = await createKey(server.database, id);
+    await createGeneration(server.database, { accountId: id, apiKeyId: key.id, charge: '0.01' });
+    expect((await all('usage?granularity=5m', key))[0]).toMatchObject({ request_count: 1 });
+    expect(
+      (await all('usage?granularity=5m')).reduce((count, row) => count + Number(row.request_count), 0),
+    ).toBe(before);
+  });
+
+  test('start is inclusive and end exclusive, in seconds or RFC 3339', async () => {
+    const [first] = await all(`usage?granularity=hour&start_time=${ago(30)}&limit=1`);
+    const start = Math.floor(Date.parse(first?.period_start ?? '') / 1000);
+    const from = await all(`usage?granularity=hour&start_time=${start}&end_time=${start + 3600}`);
+    expect(from[0]?.period_start).toBe(first?.period_start);
+    const until = new Date(start * 1000).toISOString();
+    expect(await all(`usage?granularity=hour&start_time=${start - 7200}&end_time=${until}`)).toEqual([]);
+    expect(await all(`usage?start_time=${start}&end_time=${start}`)).toEqual([]);
+  });
+});
+
+describe('activity', () => {
+  test('adds up by endpoint, model, key and day', async () => {
+    const rows = await all(`activity?${wide}&limit=4`);
+    expect(rows.reduce((sum, row) => sum + usd(String(row.charged_amount)), 0n)).toBe(spent(() => true));
+    expect(rows[0]).toMatchObject({
+      currency: 'USD',
+      endpoint: expect.stringMatching(/^\//),
+      usage: { output_tokens: expect.any(Number) },
+    });
+    const keys = rows.map((row) =>
+      JSON.stringify([row.period_start, row.endpoint, row.model, row.api_key_hash]),
+    );
+    expect(new Set(keys).size).toBe(rows.length);
+  });
+});
+
+describe('an inference key sees its own rows only', () => {
+  test.each(['usage', 'activity', 'costs?group_by=api_key'])('%s', async (path) => {
+    const joint = path.includes('?') ? '&' : '?';
+    const rows = await all(`${path}${joint}${wide}`, worker);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(new Set(rows.map((row) => row.api_key_hash))).toEqual(new Set([worker.hash]));
+    expect(await all(`${path}${joint}${wide}&api_key_hash=${owner.hash}`, worker)).toEqual([]);
+  });
+});
+
+test('another account sees nothing of it, not even by the hash', async () => {
+  const foreign = await createKey(server.database, (await createAccount(server.database)).id);
+  for (const path of ['usage', 'activity', 'costs']) {
+    expect(await all(`${path}?${wide}&api_key_hash=${worker.hash}`, foreign)).toEqual([]);
+  }
+});
+
+test.each([
+  ['usage?granularity=week', /^granularity: /],
+  ['usage?start=5', /^start: unknown query parameter/],
+  ['usage?start_time=yesterday', /^start_time: /],
+  [`usage?start_time=${ago(1)}&end_time=${ago(2)}`, /^start_time: must not be after/],
+  [`usage?granularity=5m&start_time=${ago(3)}`, /2 days/],
+  [`usage?granularity=hour&start_time=${ago(40)}`, /31 days/],
+  [`usage?start_time=${ago(400)}`, /366 days/],
+  [`activity?start_time=${ago(400)}`, /366 days/],
+  ['costs?granularity=5m', /^granularity: /],
+  ['costs?group_by=day', /^group_by: /],
+  ['activity?model=x', /^model: unknown/],
+])('400 for %s', async (path, message) => {
+  const answer = await server.call('GET', `/api/v1/${path}`, { key: owner.secret });
+  expect(answer.status).toBe(400);
+  expect(answer.json.error.message).toMatch(message);
+});
+
+function ago(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString();
+}

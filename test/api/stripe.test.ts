@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { StripePayment } from '../../src/billing/payment/stripe.payment.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { eventually } from './support/eventually.ts';
+import { StripeContractServer } from './support/stripe-contract-server.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+const stripe = new StripeContractServer();
+let server: TestServer;
+
+beforeAll(async () => {
+  const baseUrl = await stripe.start();
+  server = await startTestServer({
+    payment: {
+      kind: 'stripe',
+      options: { secretKey: 'sk_test_0123456789', webhookSecret: stripe.secret, baseUrl },
+    },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await stripe.stop();
+});
+
+interface Buyer {
+  readonly secret: string;
+  readonly sessionId: string;
+  /** Stripe's id of the session. */
+  readonly id: string;
+}
+
+async function buy(amount = '20.00'): Promise<Buyer> {
+  const { secret } = await createKey(
+    server.database,
+    (await createAccount(server.database, { credits: '0' })).id,
+  );
+  const body = { amount, currency: 'USD', success_url: 'https://a.example', cancel_url: 'https://a.example' };
+  const answer = await server.call('POST', '/api/v1/billing/checkout/sessions', { key: secret, body });
+  expect(answer.status).toBe(201);
+  return { secret, sessionId: answer.json.data.id, id: answer.json.data.url.split('/').at(-1) };
+}
+
+const credits = async ({ secret }: Buyer): Promise<string> =>
+  (await server.call('GET', '/api/v1/credits', { key: secret })).json.data.remaining_credits;
+
+const post = ({ body, signature }: { body: string; signature: string }) =>
+  server.call('POST', '/webhooks/stripe', { raw: body, headers: { 'stripe-signature': signature } });
+
+/** Waiting events become due again, as they would with time, until none waits. */
+async function retry(): Promise<void> {
+  const { money } = server.database;
+  await eventually(async () => {
+    await money.query('UPDATE webhook_inbox SET next_try_at = clock_timestamp() WHERE processed_at IS NULL');
+    await server.sweep(50);
+    expect((await money.query('SELECT event_id FROM webhook_inbox WHERE processed_at IS NULL')).rows).toEqual(
+      [],
+    );
+  }, 15_000);
+}
+
+test('the session is told to Stripe with our id, our amount and an idempotency key', async () => {
+  const buyer = await buy('12.34');
+  expect(stripe.sessions.get(buyer.id)).toMatchObject({
+    client_reference_id: buyer.sessionId,
+    amount_total: 1234,
+    currency: 'usd',
+  });
+  expect(stripe.idempotencyKeys).toContain(buyer.sessionId);
+});
+
+test('paid: the event credits our amount once', async () => {
+  const buyer = await buy();
+  const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id));
+  expect((await post(event)).status).toBe(200);
+  await eventually(async () => expect(await credits(buyer)).toBe('20.00'));
+  const read = await server.call('GET', `/api/v1/billing/checkout/sessions/${buyer.sessionId}`, {
+    key: buyer.secret,
+  });
+  expect(read.json.data).toMatchObject({ status: 'complete', payment_status: 'paid' });
+});
+
+test('what the event says is not believed: an unpaid session is not credited', async () => {
+  const buyer = await buy();
+  const lie = {
+    ...stripe.sessions.get(buyer.id),
+    status: 'complete',
+    payment_status: 'paid',
+    amount_total: 999_999,
+  };
+  expect((await post(stripe.event('checkout.session.completed', lie))).status).toBe(200);
+  await retry();
+  expect(await credits(buyer)).toBe('0.00');
+});
+
+test.each<[string, object]>([
+  ['another amount', { amount_total: 2001 }],
+  ['another currency', { currency: 'eur' }],
+  ['another session of ours', { client_reference_id: 'cs_00000000000000000000000000' }],
+])('paid with %s: not credited', async (_, changes) => {
+  const buyer = await buy();
+  await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes)));
+  await retry();
+  expect(await credits(buyer)).toBe('0.00');
+});
+
+test('a delayed payment is complete and unpaid first, then paid', async () => {
+  const buyer = await buy();
+  await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, { payment_status: 'unpaid' })));
+  await retry();
+  const status = async () =>
+    (await server.call('GET', `/api/v1/billing/checkout/sessions/${buyer.sessionId}`, { key: buyer.secret }))
+      .json.data;
+  expect(await status()).toMatchObject({ status: 'complete', payment_status: 'unpaid' });
+  expect(await credits(buyer)).toBe('0.00');
+  await post(stripe.event('checkout.session.async_payment_succeeded', stripe.pay(buyer.id)));
+  await retry();
+  expect(await credits(buyer)).toBe('20.00');
+  expect(await status()).toMatchObject({ status: 'complete', payment_status: 'paid' });
+});
+
+test('an expired session says so', async () => {
+  const buyer = await buy();
+  const session = stripe.sessions.get(buyer.id);
+  Object.assign(session ?? {}, { status: 'expired' });
+  await post(stripe.event('checkout.session.expired', session ?? {}));
+  await retry();
+  const read = await server.call('GET', `/api/v1/billing/checkout/sessions/${buyer.sessionId}`, {
+    key: buyer.secret,
+  });
+  expect(read.json.data).toMatchObject({ status: 'expired', payment_status: 'unpaid' });
+});
+
+describe('signatures', () => {
+  test.each<[string, (event: { body: string; signature: string }) => { body: string; signature: string }]>([
+    [
+      'of another secret',
+      () => stripe.event('checkout.session.completed', {}, { secret: 'whsec_another_secret' }),
+    ],
+    ['of an empty secret', () => stripe.event('checkout.session.completed', {}, { secret: '' })],
+    [
+      'that is old',
+      () => stripe.event('checkout.session.completed', {}, { at: Math.floor(Date.now() / 1000) - 400 }),
+    ],
+    ['of another body', (event) => ({ ...event, body: `${event.body} ` })],
+    ['that is missing', (event) => ({ ...event, signature: '' })],
+  ])('%s is refused and nothing is stored', async (_, change) => {
+    const before = await inboxSize();
+    const answer = await post(change(stripe.event('checkout.session.completed', {})));
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'signature_invalid']);
+    expect(await inboxSize()).toBe(before);
+  });
+
+  test('a weak secret does not start', () => {
+    const options = { secretKey: 'sk_test_0123456789', webhookSecret: 'short' };
+    expect(() => new StripePayment(options)).toThrow('at least 16');
+  });
+});
+
+test('an event that comes while Stripe is away is followed later', async () => {
+  const buyer = await buy();
+  stripe.isDown = true;
+  expect((await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id)))).status).toBe(200);
+  await server.sweep(10);
+  stripe.isDown = false;
+  expect(await credits(buyer)).toBe('0.00');
+  await retry();
+  expect(await credits(buyer)).toBe('20.00');
+}, 30_000);
+
+test('an event before our session is known is kept', async () => {
+  await post(stripe.event('checkout.session.completed', { id: 'cs_test_unknown' }, { id: 'evt_unknown' }));
+  await server.sweep(10);
+  const { rows } = await server.database.money.query(
+    'SELECT processed_at FROM webhook_inbox WHERE event_id = $1',
+    ['evt_unknown'],
+  );
+  expect(rows).toEqual([{ processed_at: null }]);
+  await server.database.money.query("DELETE FROM webhook_inbox WHERE event_id = 'evt_unknown'");
+});
+
+test('a session whose event never came is found by the sweep', async () => {
+  const buyer = await buy();
+  stripe.pay(buyer.id);
+  await server.database.money.query(
+    `UPDATE checkout_sessions SET created_at = created_at - interval '11 min' WHERE provider_session_id = $1`,
+    [buyer.id],
+  );
+  await server.sweep(50);
+  expect(await credits(buyer)).toBe('20.00');
+});
+
+describe('money that goes back', () => {
+  async function paid(): Promise<Buyer & { payment: string }> {
+    const buyer = await buy();
+    const { payment_intent: payment } = stripe.pay(buyer.id);
+    await post(stripe.event('checkout.session.completed', stripe.sessions.get(buyer.id) ?? {}));
+    await retry();
+    return { ...buyer, payment: payment ?? '' };
+  }
+
+  test('refunds are booked once each', async () => {
+    const buyer = await paid();
+    stripe.refunds.push({
+      id: `re_1_${buyer.id}`,
+      amount: 500,
+      status: 'succeeded',
+      payment_intent: buyer.payment,
+    });
+    for (let index = 0; index < 3; index += 1) {
+      await post(stripe.event('charge.refunded', { id: 'ch_1', payment_intent: buyer.payment }));
+    }
+    await retry();
+    expect(await credits(buyer)).toBe('15.00');
+    stripe.refunds.push({
+      id: `re_2_${buyer.id}`,
+      amount: 1500,
+      status: 'pending',
+      payment_intent: buyer.payment,
+    });
+    await post(stripe.event('refund.created', { id: 're_2', payment_intent: buyer.payment }));
+    await retry();
+    expect(await credits(buyer)).toBe('0.00');
+    const { json } = await server.call('GET', '/api/v1/billing/balance-transactions?type=refund', {
+      key: buyer.secret,
+    });
+    expect(json.data.map((row: { amount: { value: string } }) => row.amount.value)).toEqual([
+      '-15.00',
+      '-5.00',
+    ]);
+    expect(json.data[0].related_checkout_session_id).toBe(buyer.sessionId);
+  });
+
+  test('a dispute takes the money, winning it gives it back', async () => {
+    const buyer = await paid();
+    const dispute = {
+      id: `dp_${buyer.id}`,
+      amount: 2000,
+      status: 'needs_response',
+      payment_intent: buyer.payment,
+    };
+    stripe.disputes.push(dispute);
+    await post(stripe.event('charge.dispute.created', { id: dispute.id, payment_intent: buyer.payment }));
+    await retry();
+    expect(await credits(buyer)).toBe('0.00');
+    dispute.status = 'won';
+    for (let index = 0; index < 2; index += 1) {
+      await post(stripe.event('charge.dispute.closed', { id: dispute.id, payment_intent: buyer.payment }));
+      await retry();
+    }
+    expect(await credits(buyer)).toBe('20.00');
+  });
+});
+
+test('every event 1 to 5 times, shuffled, with forged ones between: one credit per paid session', async () => {
+  const buyers = await Promise.all(Array.from({ length: 12 }, () => buy('3.00')));
+  const events = buyers.flatMap((buyer, index) => {
+    const event = stripe.event(
+      'checkout.session.completed',
+      index % 4 === 0 ? { id: buyer.id } : stripe.pay(buyer.id),
+    );
+    return Array.from({ length: 1 + (index % 5) }, () => event);
+  });
+  const forged = buyers.map((buyer) =>
+    stripe.event('checkout.session.completed', { id: buyer.id }, { secret: 'whsec_forged' }),
+  );
+  const [order = []] = fc.sample(
+    fc.shuffledSubarray([...events, ...forged], { minLength: events.length + forged.length }),
+    { numRuns: 1, seed: 3 },
+  );
+  const statuses = (await Promise.all(order.map(post))).map((answer) => answer.status);
+  expect(statuses.filter((status) => status === 400)).toHaveLength(forged.length);
+  await retry();
+  const balances = await Promise.all(buyers.map(credits));
+  expect(balances).toEqual(buyers.map((_, index) => (index % 4 === 0 ? '0.00' : '3.00')));
+});
+
+async function inboxSize(): Promise<number> {
+  return (await server.database.money.query('SELECT 1 FROM webhook_inbox')).rowCount ?? 0;
+}

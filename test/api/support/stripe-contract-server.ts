@@ -1,0 +1,117 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface FakeSession {
+  id: string;
+  object: 'checkout.session';
+  client_reference_id: string | null;
+  amount_total: number;
+  currency: string;
+  status: 'open' | 'complete' | 'expired';
+  payment_status: 'unpaid' | 'paid' | 'no_payment_required';
+  payment_intent: string | null;
+  url: string;
+}
+
+/** The part of Stripe's API that Tollgate uses, as documented: form-encoded requests, JSON objects, idempotency keys. */
+export class StripeContractServer {
+  readonly sessions = new Map<string, FakeSession>();
+  readonly refunds: { id: string; amount: number; status: string; payment_intent: string }[] = [];
+  readonly disputes: { id: string; amount: number; status: string; payment_intent: string }[] = [];
+  readonly idempotencyKeys: string[] = [];
+  readonly secret = `whsec_${randomBytes(16).toString('hex')}`;
+  /** Answers 500 while it is true. */
+  isDown = false;
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  pay(id: string, changes: Partial<FakeSession> = {}): FakeSession {
+    const session = this.sessions.get(id);
+    if (!session) {
+      throw new Error(`no session ${id}`);
+    }
+    return Object.assign(
+      session,
+      { status: 'complete', payment_status: 'paid', payment_intent: `pi_${id}` },
+      changes,
+    );
+  }
+
+  /** An event as Stripe would send it: body and signature header. */
+  event(
+    type: string,
+    object: object,
+    options: { id?: string; secret?: string; at?: number } = {},
+  ): {
+    body: string;
+    signature: string;
+  } {
+    const id = options.id ?? `evt_${randomBytes(8).toString('hex')}`;
+    const body = JSON.stringify({ id, object: 'event', type, api_version: '2026-01-01', data: { object } });
+    const at = options.at ?? Math.floor(Date.now() / 1000);
+    const digest = createHmac('sha256', options.secret ?? this.secret)
+      .update(`${at}.${body}`)
+      .digest('hex');
+    return { body, signature: `t=${at},v1=${digest}` };
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk);
+    }
+    const url = new URL(request.url ?? '/', 'http://stripe');
+    const form = new URLSearchParams(Buffer.concat(chunks).toString());
+    const reply = this.isDown ? undefined : this.#reply(request, url, form);
+    response.statusCode = reply ? 200 : this.isDown ? 500 : 404;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(reply ?? { error: { type: 'api_error', message: 'no' } }));
+  }
+
+  #reply(request: IncomingMessage, url: URL, form: URLSearchParams): object | undefined {
+    const [, , , kind, id] = url.pathname.split('/');
+    if (url.pathname === '/v1/checkout/sessions' && request.method === 'POST') {
+      return this.#create(String(request.headers['idempotency-key']), form);
+    }
+    if (kind === 'sessions' && id !== undefined) {
+      return this.sessions.get(id);
+    }
+    const list = { '/v1/refunds': this.refunds, '/v1/disputes': this.disputes }[url.pathname];
+    const payment = url.searchParams.get('payment_intent');
+    return (
+      list && {
+        object: 'list',
+        data: list.filter((item) => item.payment_intent === payment),
+        has_more: false,
+      }
+    );
+  }
+
+  #create(idempotencyKey: string, form: URLSearchParams): FakeSession {
+    this.idempotencyKeys.push(idempotencyKey);
+    const id = `cs_test_${randomBytes(8).toString('hex')}`;
+    const session: FakeSession = {
+      id,
+      object: 'checkout.session',
+      client_reference_id: form.get('client_reference_id'),
+      amount_total: Number(form.get('line_items[0][price_data][unit_amount]')),
+      currency: form.get('line_items[0][price_data][currency]') ?? '',
+      status: 'open',
+      payment_status: 'unpaid',
+      payment_intent: null,
+      url: `https://checkout.stripe.test/${id}`,
+    };
+    this.sessions.set(id, session);
+    return session;
+  }
+}

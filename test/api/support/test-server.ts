@@ -1,0 +1,185 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { type AppOptions, allRoutes, createApp } from '../../../src/app.ts';
+import { createBillingSurface, type PaymentChoice } from '../../../src/billing-surface.ts';
+import type { Catalog } from '../../../src/catalog/catalog.types.ts';
+import { createAnswerCipher } from '../../../src/http/answer-cipher.ts';
+import { Authenticator } from '../../../src/http/authenticator.ts';
+import { createHttpMetrics } from '../../../src/http/http-metrics.ts';
+import { createHttpServer } from '../../../src/http/http-server.ts';
+import { IdempotencyStore } from '../../../src/http/idempotency.store.ts';
+import { Idempotency } from '../../../src/http/idempotency.ts';
+import type { Kernel } from '../../../src/http/kernel.ts';
+import { KeyCache } from '../../../src/http/key-cache.ts';
+import { MemoryRateStore } from '../../../src/http/memory-rate-store.ts';
+import { RateLimiter } from '../../../src/http/rate-limiter.ts';
+import type { RateStore } from '../../../src/http/rate-store.types.ts';
+import type { Route } from '../../../src/http/route.ts';
+import { KeysStore } from '../../../src/keys/keys.store.ts';
+import { LastUsedService } from '../../../src/keys/last-used.service.ts';
+import { secretHash } from '../../../src/keys/secret.ts';
+import { Movements } from '../../../src/ledger/movements.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLogger, type Logger } from '../../../src/lib/logger.ts';
+import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+import { createAccountServices, createOperatorServices, testCatalog } from './test-services.ts';
+
+export const ADMIN_TOKEN = 'test-admin-token-0123456789abcdef';
+
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly database: TestDatabase['database'];
+  readonly test: TestDatabase;
+  readonly routes: readonly Route[];
+  readonly lastUsed: LastUsedService;
+  readonly sweep: (limit: number) => Promise<number>;
+  readonly catalog: { current: Catalog };
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it stands, whatever it is. */
+  readonly raw?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
+  readonly json: any;
+}
+
+export interface ServerOptions {
+  /** Routes mounted in front of the service's own. */
+  readonly extraRoutes?: readonly Route[];
+  readonly rateStore?: RateStore;
+  readonly limits?: Catalog['limits'];
+  readonly failuresPerMinute?: number;
+  readonly log?: Logger;
+  readonly aliases?: Catalog['aliases'];
+  readonly clock?: Clock;
+  readonly payment?: PaymentChoice;
+}
+
+/** The real HTTP server on a database of its own. */
+export async function startTestServer(options: ServerOptions = {}): Promise<TestServer> {
+  const test = await createTestDatabase();
+  const { database } = test;
+  const log = options.log ?? createLogger({ name: 'test', level: 'silent' });
+  const clock = options.clock ?? systemClock;
+  const mediaFolder = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
+  const catalog = { current: testCatalog(options.limits) };
+  const keysStore = new KeysStore(database.sequelize, database.money);
+  const keyCache = new KeyCache((hash) => keysStore.facts(hash), clock);
+  const lastUsed = new LastUsedService(keysStore, clock, log);
+  const kernel = createKernel({ ...options, clock, log }, { database, keyCache, lastUsed, catalog });
+  const account = createAccountServices({ database, keysStore, keyCache, catalog, mediaFolder });
+  const billing = createBillingSurface({
+    ...{ database, movements: new Movements(database.money), keysStore, clock, log },
+    publicUrl: 'http://localhost:8080',
+    payment: options.payment ?? { kind: 'test' },
+  });
+  const registry = new Registry();
+  const appOptions: AppOptions = {
+    kernel,
+    paidRoutes: options.extraRoutes ?? [],
+    account,
+    billingRoutes: billing.routes,
+    operators: createOperatorServices(database, account.keys),
+    meta: {
+      readiness: async () => ({ database: true }),
+      registry,
+      authenticator: kernel.authenticator,
+      about: { title: 'Tollgate', version: '0.1.0', description: 'test', contactUrl: 'http://localhost' },
+    },
+    surroundings: { aliases: options.aliases ?? { paths: {}, headers: {} }, trustedProxies: 0, pages: [] },
+  };
+  const server = createHttpServer(createApp(appOptions));
+  const port = await listen(server);
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    port,
+    database,
+    test,
+    routes: allRoutes(appOptions),
+    sweep: (limit) => billing.sweep(limit),
+    lastUsed,
+    catalog,
+    call: (method, path, callOptions = {}) => call(url, method, path, callOptions),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await lastUsed.close();
+      options.rateStore?.close();
+      await rm(mediaFolder, { recursive: true, force: true });
+      await test.close();
+    },
+  };
+}
+
+function createKernel(
+  options: ServerOptions & { clock: Clock; log: Logger },
+  parts: {
+    database: TestDatabase['database'];
+    keyCache: KeyCache;
+    lastUsed: LastUsedService;
+    catalog: { current: Catalog };
+  },
+): Kernel {
+  const { clock, log } = options;
+  const cipher = createAnswerCipher('a secret of the test installation');
+  return {
+    authenticator: new Authenticator({
+      digest: secretHash,
+      keys: parts.keyCache,
+      clock,
+      operatorToken: ADMIN_TOKEN,
+      failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
+    }),
+    rateLimiter: new RateLimiter(
+      options.rateStore ?? new MemoryRateStore(clock),
+      () => parts.catalog.current.limits,
+    ),
+    idempotency: new Idempotency(new IdempotencyStore(parts.database.money), cipher, log),
+    metrics: createHttpMetrics(new Registry()),
+    log,
+    onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function call(url: string, method: string, path: string, options: CallOptions): Promise<Answer> {
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.key !== undefined) {
+    headers.authorization = `Bearer ${options.key}`;
+  }
+  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  if (body !== undefined && headers['content-type'] === undefined) {
+    headers['content-type'] = 'application/json';
+  }
+  const response = await fetch(url + path, { method, headers, ...(body !== undefined && { body }) });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}

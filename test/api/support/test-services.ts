@@ -1,0 +1,92 @@
+import type { AccountRoutesServices } from '../../../src/account-surface.ts';
+import { CatalogService } from '../../../src/catalog/catalog.service.ts';
+import type { Catalog } from '../../../src/catalog/catalog.types.ts';
+import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
+import { CreditsReadModel } from '../../../src/credits/credits.read-model.ts';
+import { GenerationsReadModel } from '../../../src/generations/generations.read-model.ts';
+import { GenerationsService } from '../../../src/generations/generations.service.ts';
+import type { KeyCache } from '../../../src/http/key-cache.ts';
+import { KeysService } from '../../../src/keys/keys.service.ts';
+import type { KeysStore } from '../../../src/keys/keys.store.ts';
+import { LedgerVerifier } from '../../../src/ledger/ledger-verifier.ts';
+import { Movements } from '../../../src/ledger/movements.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createUrlSigner } from '../../../src/media/signed-url.ts';
+import type { Storage } from '../../../src/media/storage.types.ts';
+import { AccountsReadModel } from '../../../src/operators/accounts.read-model.ts';
+import { AccountsService } from '../../../src/operators/accounts.service.ts';
+import { AuditStore } from '../../../src/operators/audit.store.ts';
+import { CorrectionsService } from '../../../src/operators/corrections.service.ts';
+import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
+import type { Database } from '../../../src/store/database.ts';
+
+const CATALOG = `
+providers: [{ id: builtin, protocol: builtin }]
+models:
+  - id: acme/small
+    name: Acme Small
+    description: A small model
+    categories: [programming]
+    endpoints: [chat, messages]
+    context_length: 8000
+    max_output_tokens: 1000
+    pricing: { prompt: "0.000001", completion: "0.000002" }
+    routes: [{ provider: builtin, model: small }]
+  - id: acme/large
+    categories: [Science]
+    endpoints: [chat]
+    context_length: 8000
+    max_output_tokens: 1000
+    routes: [{ provider: builtin, model: large }]
+  - id: video-fast
+    endpoints: [video]
+    pricing: { request: "0.04" }
+    routes: [{ engine: local }]
+engines: [{ id: local, kind: builtin }]
+`;
+
+export function testCatalog(limits?: Catalog['limits']): Catalog {
+  const catalog = parseCatalog(CATALOG, 'test.yaml', {});
+  return {
+    ...catalog,
+    limits: limits ?? { requestsPerMinute: 1e7, tokensPerMinute: 1e10, concurrency: 1e4 },
+  };
+}
+
+export function createAccountServices(parts: {
+  database: Database;
+  keysStore: KeysStore;
+  keyCache: KeyCache;
+  catalog: { current: Catalog };
+  mediaFolder: string;
+}): AccountRoutesServices {
+  const { database, keysStore, keyCache, catalog } = parts;
+  return {
+    keys: new KeysService(keysStore, new Movements(database.money), keyCache),
+    catalog: new CatalogService(() => catalog.current),
+    credits: new CreditsReadModel(database.sequelize),
+    generations: new GenerationsService(new GenerationsReadModel(database.sequelize)),
+    media: {
+      storage: noStorage,
+      signer: createUrlSigner({
+        publicUrl: 'http://localhost',
+        secret: 'a secret of the test installation',
+        clock: systemClock,
+      }),
+      clock: systemClock,
+    },
+  };
+}
+
+export function createOperatorServices(database: Database, keys: KeysService): OperatorServices {
+  const movements = new Movements(database.money);
+  const readModel = new AccountsReadModel(database.sequelize);
+  const audit = new AuditStore(database.sequelize);
+  return {
+    accounts: new AccountsService(readModel, movements, keys, audit),
+    corrections: new CorrectionsService(movements, readModel, audit),
+    verifier: new LedgerVerifier(database.money),
+  };
+}
+
+const noStorage = { stat: async () => undefined } as unknown as Storage;

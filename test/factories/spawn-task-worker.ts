@@ -1,0 +1,49 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { LeaseSettings } from '../../src/tasks/lease-keeper.ts';
+
+export interface WorkerProcessOptions {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly folder: string;
+  readonly slots?: number;
+  readonly leases?: LeaseSettings;
+  readonly drainMs?: number;
+  readonly engine?: { paid?: boolean; recovers?: boolean };
+}
+
+const PROGRAM = fileURLToPath(new URL('task-worker-process.ts', import.meta.url));
+
+/** Starts a worker process and waits until it says it is ready. The caller ends it; it also ends with the test's process. */
+export async function spawnTaskWorker(
+  options: WorkerProcessOptions,
+  args: readonly string[] = [],
+): Promise<ChildProcess> {
+  const child = fork(PROGRAM, [JSON.stringify(options), ...args], {
+    execArgv: ['--import', 'tsx'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [message] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the worker process ended with ${code} before it was ready`);
+    }),
+  ]);
+  if ((message as { type?: string }).type !== 'ready') {
+    throw new Error(`unexpected message ${JSON.stringify(message)}`);
+  }
+  return child;
+}
+
+/** Ends a worker process and waits until it is gone. Returns its exit code. */
+export async function endWorker(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return child.exitCode;
+  }
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  const [code] = (await exited) as [number | null];
+  return code;
+}

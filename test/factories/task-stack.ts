@@ -1,0 +1,243 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { cp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RelaySettings } from '../../queues/relay.ts';
+import type { Engine } from '../../src/engines/engine.types.ts';
+import { EngineRegistry } from '../../src/engines/registry.ts';
+import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
+import type { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { MonthClose } from '../../src/ledger/month-close.ts';
+import { HoldReaper } from '../../src/ledger/reaper.ts';
+import { createLogger, type Logger } from '../../src/lib/logger.ts';
+import type { MediaOutput, PostprocessJob } from '../../src/media/postprocess.ts';
+import type { Storage } from '../../src/media/storage.types.ts';
+import { createFileStorage } from '../../src/media/storage-fs.ts';
+import type { Database } from '../../src/store/database.ts';
+import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
+import { GenerateService } from '../../src/tasks/generate.service.ts';
+import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
+import { type MediaPostprocess, PostprocessService } from '../../src/tasks/postprocess.service.ts';
+import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
+import { RetentionService } from '../../src/tasks/retention.service.ts';
+import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
+import { SweepService } from '../../src/tasks/sweep.service.ts';
+import { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
+import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
+import { TaskEndings } from '../../src/tasks/task-endings.ts';
+import { EVERY_TASK, TaskReadsStore } from '../../src/tasks/task-reads.store.ts';
+import { presentTaskResult } from '../../src/tasks/task-result.presenter.ts';
+import { TaskResultsService } from '../../src/tasks/task-results.service.ts';
+import { TaskRetentionStore } from '../../src/tasks/task-retention.store.ts';
+import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
+import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
+import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
+import { TasksService } from '../../src/tasks/tasks.service.ts';
+import type { TaskCatalog, TaskModel } from '../../src/tasks/tasks.types.ts';
+import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
+import { WebhookDeliveriesStore } from '../../src/webhooks/webhook-deliveries.store.ts';
+import { WebhookSecretsService } from '../../src/webhooks/webhook-secrets.service.ts';
+import { WebhookSecretsStore } from '../../src/webhooks/webhook-secrets.store.ts';
+import { WebhookSender } from '../../src/webhooks/webhook-sender.ts';
+import { parseQueueSelection } from '../../workers/queue-selection.ts';
+import { type RunningWorker, startWorker } from '../../workers/start-worker.ts';
+import type { WorkerParts } from '../../workers/worker-parts.ts';
+import { testLedger, usd } from './ledger.ts';
+
+export interface TaskStackOptions {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly engine: Engine;
+  /** Shared by all processes of a test; a new one unless given. */
+  readonly folder?: string;
+  readonly prefix?: string;
+  readonly worker?: string;
+  readonly slots?: number;
+  readonly leases?: LeaseSettings;
+  readonly postprocess?: MediaPostprocess;
+  readonly wrapStorage?: (storage: Storage) => Storage;
+  readonly accountInFlightMax?: number;
+  readonly mediaTtlMs?: number;
+  readonly runTimeoutMs?: number;
+  readonly deadlineMs?: number;
+  readonly relay?: RelaySettings;
+  readonly log?: Logger;
+}
+
+export const FAST_LEASES: LeaseSettings = { leaseMs: 900, heartbeatMs: 250 };
+/** A relay whose nets hang low enough for a test to fall into. */
+export const FAST_RELAY: RelaySettings = { sweepMs: 200, lostAfterMs: 1_500, lostFromEmptyQueueAfterMs: 400 };
+
+export const IMAGE_MODEL: TaskModel = {
+  id: 'image-turbo',
+  kind: 'image',
+  pool: 'gpu',
+  upstreamModel: 'z-image-turbo',
+  priceVersion: 'test',
+  charge: { amount: usd('0.005'), lines: { image: usd('0.005') } },
+};
+export const VIDEO_MODEL: TaskModel = {
+  ...IMAGE_MODEL,
+  id: 'video-fast',
+  kind: 'video',
+  charge: { amount: usd('0.30'), lines: { video: usd('0.30') } },
+};
+const CATALOG: TaskCatalog = {
+  findTaskModel: (id, kind) =>
+    [IMAGE_MODEL, VIDEO_MODEL].find((model) => model.id === id && model.kind === kind),
+};
+
+/** All of the asynchronous path over one database and one Redis, put together as an entry point would. */
+export type TaskStack = Awaited<ReturnType<typeof createTaskStack>>;
+
+export async function createTaskStack(options: TaskStackOptions) {
+  const pool = options.database.money;
+  const log = options.log ?? createLogger({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tollgate-tasks-'));
+  const prefix = options.prefix ?? `test-${randomBytes(4).toString('hex')}`;
+  const worker = options.worker ?? `test.${process.pid}.${randomBytes(3).toString('hex')}`;
+  const files = await createFileStorage({
+    root: join(folder, 'media'),
+    sign: (key, { ttlSeconds }) =>
+      `http://media.test/${key}?ttl=${ttlSeconds}&n=${randomBytes(4).toString('hex')}`,
+  });
+  const storage = options.wrapStorage ? options.wrapStorage(files) : files;
+  const ledger: PostgresLedger = testLedger(options.database);
+  const endings = new TaskEndings(ledger, {
+    mediaTtlMs: options.mediaTtlMs ?? 86_400_000,
+    keepPrompts: false,
+  });
+  const claims = new TaskClaimsStore(pool);
+  const reads = new TaskReadsStore(pool);
+  const sweepStore = new TaskSweepStore(pool);
+  const retentionStore = new TaskRetentionStore(pool);
+  const dispatch = new TaskDispatchStore(pool, options.accountInFlightMax ?? 100);
+  const deliveries = new WebhookDeliveriesStore(pool);
+  const leases = new LeaseKeeper(claims, options.leases ?? FAST_LEASES, log);
+  const engines = new EngineRegistry(
+    new Map([[options.engine.id, { engine: options.engine, slots: options.slots ?? 8 }]]),
+  );
+  const waiter = new TaskWaiter(reads);
+  const estimates = new QueueEstimates(reads, () => dispatch.liveSlots());
+  const results = new TaskResultsService(reads, storage, estimates, waiter);
+  const secrets = new WebhookSecretsService(
+    new WebhookSecretsStore(pool),
+    createAnswerCipher('a secret of the installation, for tests'),
+  );
+  const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 2_000 });
+  const runMs = options.runTimeoutMs ?? 60_000;
+  const deadlineMs = options.deadlineMs ?? 600_000;
+  const services = {
+    generate: new GenerateService(
+      { claims, leases, endings, engines, storage, log },
+      { worker, workFolder: join(folder, 'work'), runTimeoutMs: { image: runMs, video: runMs } },
+    ),
+    postprocess: new PostprocessService(
+      { claims, reads, leases, endings, storage, postprocess: options.postprocess ?? copyThrough },
+      { worker, workFolder: join(folder, 'work'), log },
+    ),
+    webhooks: new DeliverWebhookService({
+      deliveries,
+      secrets,
+      sender,
+      buildPayload: async (taskId) => {
+        const result = await results.read(taskId, EVERY_TASK).catch(() => undefined);
+        return result && presentTaskResult(result);
+      },
+      log,
+    }),
+    sweeps: new SweepService(sweepStore, endings, log),
+    retention: new RetentionService(retentionStore, storage, { taskDays: 30 }, log),
+    reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
+    months: new MonthClose(pool, new LedgerVerifier(pool), log),
+    verifier: new LedgerVerifier(pool),
+  };
+  const parts: WorkerParts = {
+    services,
+    engines,
+    leases,
+    dispatch,
+    deliveries,
+    listenSignals: (onSignal) => new TaskSignalsStore(options.databaseUrl, onSignal, () => undefined),
+    log,
+  };
+  const running: RunningWorker[] = [];
+  const published: string[] = [];
+  return {
+    ...parts,
+    folder,
+    prefix,
+    ledger,
+    storage,
+    claims,
+    reads,
+    results,
+    waiter,
+    secrets,
+    endings,
+    retentionStore,
+    estimates,
+    published,
+    submits: new SubmitTaskService(ledger, CATALOG, { deadlineMs: { image: deadlineMs, video: deadlineMs } }),
+    tasks: new TasksService(reads, retentionStore, estimates, storage),
+    cancels: new CancelTaskService({
+      reads,
+      sweeps: sweepStore,
+      endings,
+      publisher: { publish: async (id) => void published.push(id) },
+      stoppablePools: engines.stoppable,
+    }),
+    /** Starts a worker of this process; `queues` as on the command line. */
+    start: (queues?: string, drainMs = 5_000): RunningWorker => {
+      const started = startWorker(parts, {
+        redisUrl: options.redisUrl,
+        prefix,
+        workerName: worker,
+        selection: parseQueueSelection(queues === undefined ? [] : [`--queues=${queues}`]),
+        concurrency: { postprocess: 4, webhooks: 8, maintenance: 4 },
+        drainMs,
+        relay: { ...FAST_RELAY, ...options.relay },
+        onDeaf: () => undefined,
+      });
+      running.push(started);
+      return started;
+    },
+    close: async (): Promise<void> => {
+      await Promise.all(running.map((started) => started.close()));
+      leases.close();
+      waiter.close();
+      await sender.close();
+      await ledger.close();
+      await engines.close();
+      await storage.close();
+      if (options.folder === undefined) {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** Post-processing that keeps the bytes: what the path does around it is what is tested. */
+export async function copyThrough(job: PostprocessJob): Promise<MediaOutput[]> {
+  const mediaType = job.kind === 'image' ? 'image/png' : 'video/mp4';
+  const outputs: MediaOutput[] = [];
+  for (const [index, input] of job.inputs.entries()) {
+    const path = join(job.folder, `${index}-original.out`);
+    await cp(input, path);
+    outputs.push({
+      index,
+      variant: 'original',
+      path,
+      mediaType,
+      bytes: (await stat(path)).size,
+      width: job.width,
+      height: job.height,
+      sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
+    });
+  }
+  return outputs;
+}

@@ -1,0 +1,244 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { Fault, UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+import { until } from './until.ts';
+
+const TIMEOUTS = { connect_ms: 300, first_byte_ms: 250, idle_ms: 200, total_ms: 5_000 };
+
+let upstreams: Record<'openai' | 'anthropic', UpstreamServer>;
+let gateway: Gateway;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeEach(async () => {
+  upstreams = { openai: await startOpenAiUpstream(), anthropic: await startAnthropicUpstream() };
+  gateway = await Gateway.start({
+    providers: [
+      { id: 'openai', protocol: 'openai', base_url: upstreams.openai.url, timeouts: TIMEOUTS },
+      { id: 'anthropic', protocol: 'anthropic', base_url: upstreams.anthropic.url, timeouts: TIMEOUTS },
+      { id: 'nowhere', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1', timeouts: TIMEOUTS },
+    ],
+    models: [
+      model('to/openai', [{ provider: 'openai', model: 'gpt' }], { maxOutputTokens: 20 }),
+      model('to/anthropic', [{ provider: 'anthropic', model: 'claude' }], { maxOutputTokens: 20 }),
+      model('to/nowhere', [{ provider: 'nowhere', model: 'x' }]),
+      model('to/both', [
+        { provider: 'openai', model: 'gpt' },
+        { provider: 'anthropic', model: 'claude' },
+      ]),
+      model('to/missing', [
+        { provider: 'gone', model: 'x' },
+        { provider: 'anthropic', model: 'claude' },
+      ]),
+    ],
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0 });
+});
+
+afterEach(async () => {
+  const { held, metered } = gateway.ledger;
+  const stillMetered = metered.size;
+  await gateway.close();
+  await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
+  expect({ held, stillMetered }).toEqual({ held: 0n, stillMetered: 0 });
+});
+
+function chat(modelId: string, stream: boolean): Promise<unknown> {
+  const messages = [{ role: 'user' as const, content: 'hello' }];
+  return stream
+    ? openai.chat.completions.stream({ model: modelId, messages, stream: true }).finalChatCompletion()
+    : openai.chat.completions.create({ model: modelId, messages });
+}
+
+function failed(code: string) {
+  return { status: 'failed', charge: { amount: 0n }, error: { code }, usageSource: 'none' };
+}
+
+/** What the client sees before anything was delivered: a plain HTTP error. */
+const BEFORE: [Fault, number, string, number][] = [
+  ['rate_limit', 429, 'provider_rate_limited', 2],
+  ['server_error', 502, 'provider_error', 2],
+  ['overloaded', 503, 'provider_overloaded', 2],
+  ['unauthorized', 502, 'provider_error', 1],
+  ['bad_request', 400, 'invalid_request', 1],
+  ['too_long', 400, 'context_length_exceeded', 1],
+  ['hang_before_headers', 504, 'provider_timeout', 1],
+  ['hang_after_headers', 504, 'provider_timeout', 1],
+  ['reset_before_headers', 502, 'provider_error', 2],
+  ['garbage', 502, 'provider_error', 1],
+  ['error_in_200', 502, 'provider_error', 2],
+];
+
+describe.each(['openai', 'anthropic'] as const)('upstream %s', (protocol) => {
+  describe.each([false, true])('stream: %s', (stream) => {
+    test.each(BEFORE)('%s → %i %s after %i calls', async (fault, status, code, calls) => {
+      upstreams[protocol].reset({ fault });
+      const error = await chat(`to/${protocol}`, stream).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(OpenAI.APIError);
+      expect(error).toMatchObject({ status, code });
+      expect(JSON.stringify(error)).not.toMatch(/secret|sk-upstream/);
+      expect(upstreams[protocol].requests).toHaveLength(calls);
+      expect(gateway.ledger.last).toMatchObject(failed(code));
+      expect(gateway.ledger.last.attempts).toHaveLength(calls);
+    });
+
+    test('a fault that passes costs one retry and one charge', async () => {
+      upstreams[protocol].reset({ fault: 'server_error', faultCalls: 1 });
+      await chat(`to/${protocol}`, stream);
+      expect(upstreams[protocol].requests).toHaveLength(2);
+      expect(gateway.ledger.settlements).toHaveLength(1);
+      expect(gateway.ledger.last.attempts.map((attempt) => attempt.outcome)).toEqual(['failed', 'ok']);
+      expect(gateway.ledger.last.charge.amount).toBe(38_000n);
+    });
+  });
+
+  test.each<[Fault, string]>([
+    ['hang_mid_stream', 'provider_timeout'],
+    ['reset_mid_stream', 'provider_error'],
+    ['garbage_mid_stream', 'provider_error'],
+    ['cut_stream', 'provider_error'],
+  ])('%s: told in the stream, free of charge', async (fault, code) => {
+    upstreams[protocol].reset({ fault });
+    const error = await chat(`to/${protocol}`, true).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(error).toMatchObject({ code });
+    expect(gateway.ledger.last).toMatchObject(failed(code));
+  });
+
+  test.each<Fault>(['cut_stream', 'reset_mid_stream'])(
+    'half a JSON answer (%s) is an error',
+    async (fault) => {
+      upstreams[protocol].reset({ fault });
+      await expect(chat(`to/${protocol}`, false)).rejects.toMatchObject({
+        status: 502,
+        code: 'provider_error',
+      });
+    },
+  );
+
+  test('an error frame of the provider ends the messages stream with an error event', async () => {
+    upstreams[protocol].reset({ fault: 'error_mid_stream' });
+    const params = {
+      model: `to/${protocol}`,
+      max_tokens: 20,
+      messages: [{ role: 'user' as const, content: 'x' }],
+    };
+    const stream = anthropic.messages.stream(params);
+    const error = await stream.finalMessage().catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(Anthropic.APIError);
+    expect(String(error)).toMatch(/provider_(error|overloaded)/);
+    expect(String(error)).not.toContain('secret');
+    expect(gateway.ledger.last).toMatchObject({ status: 'failed', charge: { amount: 0n } });
+  });
+
+  test('one byte at a time is slow but fine', async () => {
+    upstreams[protocol].reset({ fault: 'slow_bytes', words: ['héllo', ' wörld'] });
+    const answer = (await chat(`to/${protocol}`, true)) as OpenAI.ChatCompletion;
+    expect(answer.choices[0]?.message.content).toBe('héllo wörld');
+    expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'provider' });
+  });
+
+  test.each<Fault>(['no_usage', 'negative_usage'])('%s: counted', async (fault) => {
+    for (const stream of [false, true]) {
+      upstreams[protocol].reset({ fault });
+      await chat(`to/${protocol}`, stream);
+      expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'counted' });
+      expect(gateway.ledger.last.usage.outputTokens).toBe(9);
+      expect(gateway.ledger.last.usage.inputTokens).toBeGreaterThan(0);
+    }
+  });
+
+  test('absurd usage is cut to what is possible, and never above the hold', async () => {
+    upstreams[protocol].reset({ fault: 'absurd_usage' });
+    await chat(`to/${protocol}`, false);
+    expect(gateway.ledger.last.usage).toMatchObject({ inputTokens: 100_000, outputTokens: 20 });
+    expect(gateway.ledger.last.charge.amount).toBeLessThanOrEqual(gateway.ledger.requests.at(-1)!.amount);
+    expect(gateway.ledger.last.shortfall).toBeGreaterThan(0n);
+  });
+
+  test('an empty answer is free', async () => {
+    for (const stream of [false, true]) {
+      upstreams[protocol].reset({ fault: 'empty' });
+      await chat(`to/${protocol}`, stream);
+      expect(gateway.ledger.last).toMatchObject({ status: 'completed', charge: { amount: 0n } });
+    }
+  });
+
+  test('a provider that ignores its cap is stopped', async () => {
+    const words = Array.from({ length: 500 }, () => ' word');
+    upstreams[protocol].reset({ fault: 'ignores_cap', words, tokenDelayMs: 1 });
+    const answer = (await chat(`to/${protocol}`, true)) as OpenAI.ChatCompletion;
+    expect(answer.choices[0]?.finish_reason).toBe('length');
+    expect(gateway.ledger.last.usage.outputTokens).toBeLessThan(60);
+    expect(gateway.ledger.last.finishReason).toBe('length');
+    await until(() => upstreams[protocol].last.abortedAt !== undefined);
+  });
+});
+
+test.each([false, true])('falls back inside one hold (stream: %s)', async (stream) => {
+  upstreams.openai.reset({ fault: 'overloaded' });
+  const answer = (await chat('to/both', stream)) as OpenAI.ChatCompletion;
+  expect(answer.choices[0]?.message.content).toContain('quick brown');
+  expect(gateway.ledger.settlements).toHaveLength(1);
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed', provider: 'anthropic' });
+  expect(gateway.ledger.last.attempts.map(({ provider, outcome }) => `${provider} ${outcome}`)).toEqual([
+    'openai overloaded',
+    'openai overloaded',
+    'anthropic ok',
+  ]);
+});
+
+test('a request that the first provider refuses is not tried on the second', async () => {
+  upstreams.openai.reset({ fault: 'bad_request' });
+  await expect(chat('to/both', false)).rejects.toMatchObject({ status: 400 });
+  expect(upstreams.anthropic.requests).toHaveLength(0);
+});
+
+test('a provider missing from the configuration is skipped', async () => {
+  await chat('to/missing', false);
+  expect(gateway.ledger.last.attempts.map((attempt) => attempt.outcome)).toEqual(['not_configured', 'ok']);
+});
+
+test('a refused connection is an error of the provider', async () => {
+  await expect(chat('to/nowhere', false)).rejects.toMatchObject({ status: 502, code: 'provider_error' });
+});
+
+test('Retry-After is honoured up to 5 s, and told on', async () => {
+  upstreams.openai.reset({ fault: 'rate_limit', retryAfter: '0.3', faultCalls: 1 });
+  const startedAt = Date.now();
+  await chat('to/openai', false);
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(300);
+  upstreams.openai.reset({ fault: 'rate_limit', retryAfter: '60' });
+  const error = await chat('to/openai', false).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ status: 429 });
+  expect((error as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('60');
+  expect(upstreams.openai.requests).toHaveLength(1);
+});
+
+test('a storm of 429 is met with at most a tenth more calls', async () => {
+  upstreams.openai.reset({ fault: 'rate_limit' });
+  const calls = Array.from({ length: 200 }, () => chat('to/openai', false).catch(() => undefined));
+  await Promise.all(calls);
+  expect(upstreams.openai.requests.length).toBeLessThanOrEqual(220);
+  expect(gateway.ledger.settlements).toHaveLength(200);
+});
+
+test('a provider that fails is left alone, then probed', async () => {
+  upstreams.openai.reset({ fault: 'server_error' });
+  for (let call = 0; call < 25; call += 1) {
+    await chat('to/openai', false).catch(() => undefined);
+  }
+  const reached = upstreams.openai.requests.length;
+  expect(reached).toBeLessThan(28);
+  await expect(chat('to/openai', false)).rejects.toMatchObject({ status: 503, code: 'provider_overloaded' });
+  expect(upstreams.openai.requests).toHaveLength(reached);
+  upstreams.openai.reset();
+  await new Promise((resolve) => setTimeout(resolve, 3_100));
+  await chat('to/openai', false);
+  await chat('to/openai', false);
+  expect(upstreams.openai.requests).toHaveLength(2);
+});

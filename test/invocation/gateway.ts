@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Request, type Response } from 'express';
+import { type Pricing, parsePrice } from '../../src/catalog/pricing.ts';
+import type { Route } from '../../src/http/route.ts';
+import { validate } from '../../src/http/validate.ts';
+import { Admission } from '../../src/invocation/admission.ts';
+import { chatRoutes } from '../../src/invocation/chat.routes.ts';
+import { InFlight } from '../../src/invocation/in-flight.ts';
+import { InvocationService } from '../../src/invocation/invocation.service.ts';
+import {
+  DEFAULT_INVOCATION_SETTINGS,
+  type InvocableModel,
+  type InvocationSettings,
+} from '../../src/invocation/invocation.types.ts';
+import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
+import { RouteRunner } from '../../src/invocation/route-runner.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { AppError } from '../../src/lib/errors.ts';
+import { newUuid } from '../../src/lib/ids.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { parseUsd } from '../../src/lib/money.ts';
+import { ProviderHealth } from '../../src/providers/provider-health.ts';
+import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
+import { type ProviderSettings, providerSettingsSchema } from '../../src/providers/provider-settings.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+
+export function prices(
+  prompt: string,
+  completion: string,
+  others: Partial<Record<keyof Pricing, string>> = {},
+): Pricing {
+  const price = (text = '0') => parsePrice(text)!;
+  return {
+    prompt: price(prompt),
+    completion: price(completion),
+    request: price(others.request),
+    image: price(others.image),
+    web_search: 0n,
+    internal_reasoning: price(others.internal_reasoning),
+    input_cache_read: price(others.input_cache_read),
+    input_cache_write: price(others.input_cache_write),
+  };
+}
+
+/** One dollar per million input tokens, two per million output tokens: 1,000 and 2,000 nano-USD each. */
+export const SIMPLE_PRICES = prices('0.000001', '0.000002');
+
+export function model(
+  id: string,
+  routes: InvocableModel['routes'],
+  others: Partial<InvocableModel> = {},
+): InvocableModel {
+  return {
+    id,
+    endpoints: ['chat', 'messages'],
+    contextLength: 100_000,
+    maxOutputTokens: 4_096,
+    pricing: SIMPLE_PRICES,
+    priceVersion: 'prices-1',
+    routes,
+    supportedParameters: [],
+    ...others,
+  };
+}
+
+export interface GatewayOptions {
+  readonly providers: readonly object[];
+  readonly models: readonly InvocableModel[];
+  readonly balance?: string;
+  readonly settings?: Partial<InvocationSettings>;
+}
+
+/** The invocation routes behind the smallest kernel that can carry them. */
+export class Gateway {
+  readonly ledger: MemoryLedger;
+  readonly service: InvocationService;
+  readonly inFlight = new InFlight();
+  readonly logLines: string[] = [];
+  readonly #registry: ProviderRegistry;
+  readonly #server: Server;
+
+  private constructor(options: GatewayOptions) {
+    const settings = options.providers.map((one): ProviderSettings => providerSettingsSchema.parse(one));
+    const models = new Map(options.models.map((one) => [one.id, one]));
+    const log = createLogger({ name: 'test', level: 'silent' });
+    const clock = systemClock;
+    this.ledger = new MemoryLedger(parseUsd(options.balance ?? '100')!);
+    this.#registry = new ProviderRegistry(settings);
+    const providers = this.#registry;
+    const invocationSettings = { ...DEFAULT_INVOCATION_SETTINGS, ...options.settings };
+    const source = {
+      invocable(id: string) {
+        const found = models.get(id);
+        if (!found) {
+          throw new AppError('model_not_found', `there is no model ${id}`, { status: 400 });
+        }
+        return found;
+      },
+    };
+    const admission = new Admission({
+      ledger: this.ledger,
+      models: source,
+      providers,
+      clock,
+      log,
+      settings: invocationSettings,
+    });
+    const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
+    this.service = new InvocationService(admission, runner, this.inFlight, invocationSettings);
+    const app = express();
+    const deps = { service: this.service, bodyBytesMax: 10_485_760 };
+    for (const route of [...chatRoutes(deps), ...messagesRoutes(deps)]) {
+      const paths = route.path.startsWith('/vendorx') ? [route.path, '/v1/messages'] : [route.path];
+      app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
+        carry(route, request, response),
+      );
+    }
+    this.#server = app.listen(0, '127.0.0.1');
+  }
+
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const gateway = new Gateway(options);
+    await once(gateway.#server, 'listening');
+    return gateway;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#registry.close();
+  }
+}
+
+async function carry(route: Route, request: Request, response: Response): Promise<void> {
+  const requestId = String(request.headers['x-request-id'] ?? 'req_test');
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) {
+      controller.abort();
+    }
+  });
+  try {
+    const body = validate(route.body!, request.body, 'body');
+    const principal = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
+    const reply = await route.handle({
+      requestId,
+      generationId: newUuid(),
+      principal: principal as never,
+      params: {},
+      query: {},
+      body,
+      headers: request.headers,
+      url: request.url,
+      signal: controller.signal,
+      reportTokens: () => undefined,
+      log: createLogger({ name: 'test', level: 'silent' }),
+      response,
+    });
+    if (reply) {
+      response
+        .set(reply.headers ?? {})
+        .status(reply.status ?? 200)
+        .json(reply.body);
+    }
+  } catch (error) {
+    const told = error instanceof AppError ? error : new AppError('internal_error', String(error));
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    if (told.retryAfterSeconds !== undefined) {
+      response.set('Retry-After', String(told.retryAfterSeconds));
+    }
+    const { code, message, type } = told;
+    response.status(told.status).json({ error: { code, message, type }, request_id: requestId });
+  }
+}

@@ -1,0 +1,86 @@
+import type {
+  Hold,
+  HoldRequest,
+  Ledger,
+  MeteredSoFar,
+  Settlement,
+  SettleResult,
+} from '../../src/ledger/ledger.types.ts';
+import { AppError } from '../../src/lib/errors.ts';
+import { type NanoUsd, nanoUsd } from '../../src/lib/money.ts';
+
+/** A ledger in memory with one account, strict about the rules that the real one enforces in SQL. */
+export class MemoryLedger implements Ledger {
+  balance: NanoUsd;
+  readonly holds = new Map<string, NanoUsd>();
+  readonly requests: HoldRequest[] = [];
+  readonly settlements: Settlement[] = [];
+  readonly extensions: NanoUsd[] = [];
+  readonly metered = new Map<string, () => MeteredSoFar>();
+  /** Makes settle fail, as when the database is away. */
+  failSettle = false;
+
+  constructor(balance: NanoUsd) {
+    this.balance = balance;
+  }
+
+  get held(): bigint {
+    return [...this.holds.values()].reduce((sum, amount) => sum + amount, 0n);
+  }
+
+  get last(): Settlement {
+    return this.settlements.at(-1)!;
+  }
+
+  async reserve(request: HoldRequest, signal?: AbortSignal): Promise<Hold> {
+    signal?.throwIfAborted();
+    await Promise.resolve();
+    const available = this.balance - this.held;
+    if (request.minimum > request.amount || request.minimum < 0n) {
+      throw new Error('minimum above amount');
+    }
+    if (available < request.minimum) {
+      throw new AppError('insufficient_credits', 'not enough credits');
+    }
+    const granted = nanoUsd(request.amount < available ? request.amount : available);
+    this.requests.push(request);
+    this.holds.set(request.id, granted);
+    const { id, accountId, apiKeyId } = request;
+    return { id, accountId, apiKeyId, granted };
+  }
+
+  async extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
+    const held = this.holds.get(hold.id);
+    if (held === undefined || this.balance - this.held < amount) {
+      return undefined;
+    }
+    this.extensions.push(amount);
+    const total = nanoUsd(held + amount);
+    this.holds.set(hold.id, total);
+    return total;
+  }
+
+  async settle(settlement: Settlement): Promise<SettleResult> {
+    await Promise.resolve();
+    if (this.failSettle) {
+      throw new AppError('service_unavailable', 'the database is away');
+    }
+    const held = this.holds.get(settlement.holdId);
+    if (held === undefined) {
+      throw new Error('settled twice or never held');
+    }
+    const lines = Object.values(settlement.charge.lines).reduce((sum, line) => sum + line, 0n);
+    if (settlement.charge.amount > held || lines !== settlement.charge.amount) {
+      throw new Error('charge above its hold, or lines that do not add up');
+    }
+    this.holds.delete(settlement.holdId);
+    this.balance = nanoUsd(this.balance - settlement.charge.amount);
+    this.settlements.push(settlement);
+    return { outcome: 'settled', charge: settlement.charge.amount };
+  }
+
+  keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void {
+    this.metered.set(hold.id, metered);
+    return () => this.metered.delete(hold.id);
+  }
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import express from 'express';
+import { EventStream, eventFrame } from '../../src/http/sse.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+import { until } from './until.ts';
+
+async function serve(
+  handle: (stream: EventStream, log: boolean[]) => Promise<void>,
+  log: boolean[],
+  settings: object,
+) {
+  const app = express();
+  app.get('/', (_request, response) => {
+    const defaults = { keepAliveMs: 15_000, stallMs: 30_000, keepAliveFrame: ': keep-alive\n\n' };
+    void handle(new EventStream(response, { ...defaults, ...settings }), log);
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function url(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test('a frame cannot be broken by its content', () => {
+  const frame = eventFrame({ text: 'a\n\ndata: [DONE]\n\r\u2028event: x' }, 'delta');
+  expect(frame.split('\n')).toHaveLength(4);
+  expect(frame).toMatch(/^event: delta\ndata: \{.*\}\n\n$/);
+});
+
+test('silence is filled with keep-alives, and headers forbid buffering', async () => {
+  const server = await serve(
+    async (stream) => {
+      await new Promise((resolve) => setTimeout(resolve, 130));
+      stream.write(eventFrame({ a: 1 }));
+      stream.end();
+    },
+    [],
+    { keepAliveMs: 40 },
+  );
+  const response = await fetch(url(server));
+  expect(response.headers.get('x-accel-buffering')).toBe('no');
+  expect(response.headers.get('cache-control')).toContain('no-transform');
+  const text = await response.text();
+  expect(text.match(/: keep-alive\n\n/g)!.length).toBeGreaterThanOrEqual(2);
+  expect(text.endsWith('data: {"a":1}\n\n')).toBe(true);
+  server.close();
+});
+
+test('a reader that does not read makes the writer wait and is dropped in the end', async () => {
+  const log: boolean[] = [];
+  let written = 0;
+  const server = await serve(
+    async (stream, results) => {
+      for (;;) {
+        const room = stream.write(`data: ${'x'.repeat(65_536)}\n\n`);
+        written += 1;
+        if (room && !(await room)) {
+          results.push(false);
+          return;
+        }
+      }
+    },
+    log,
+    { stallMs: 200 },
+  );
+  const socket: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  await until(() => log.length === 1, 5_000);
+  // what the kernel's socket buffers take, and no more
+  expect(written).toBeLessThan(200);
+  socket.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('behind the gateway', () => {
+  let upstream: UpstreamServer;
+  let gateway: Gateway;
+
+  beforeAll(async () => {
+    upstream = await startOpenAiUpstream();
+    gateway = await Gateway.start({
+      providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url }],
+      models: [
+        model('m', [{ provider: 'openai', model: 'gpt' }], {
+          contextLength: 10_000_000,
+          maxOutputTokens: 5_000_000,
+        }),
+      ],
+    });
+  });
+
+  afterAll(async () => {
+    await gateway.close();
+    await upstream.close();
+  });
+
+  function open(body: object): Socket {
+    const text = JSON.stringify({ model: 'm', messages: [{ content: 'x' }], ...body });
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    const head = `POST /api/v1/chat/completions HTTP/1.1\r\nHost: x\r\ncontent-type: application/json\r\n`;
+    socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    return socket;
+  }
+
+  test('a client that stops reading stops the provider: memory stays small', async () => {
+    upstream.reset({ words: Array.from({ length: 400 }, () => ` ${'word '.repeat(20_000)}`) });
+    const before = process.memoryUsage().rss;
+    const sockets = Array.from({ length: 4 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
+    await until(() => upstream.requests.length === 4);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const metered = [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
+    expect(metered).toHaveLength(4);
+    expect(upstream.requests.every((request) => !request.finished)).toBe(true);
+    for (const tokens of metered) {
+      expect(tokens).toBeLessThan(4_000_000);
+    }
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+    await until(() => gateway.ledger.held === 0n, 5_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(700 * 2 ** 20);
+  });
+
+  test('many frames in one packet arrive as they were, in order', async () => {
+    const words = Array.from({ length: 3_000 }, (_, index) => ` ${index}`);
+    upstream.reset({ words });
+    const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', stream: true, messages: [{ content: 'x' }] }),
+    });
+    const text = await response.text();
+    const frames = text.split('\n\n').filter((frame) => frame !== '');
+    expect(frames.at(-1)).toBe('data: [DONE]');
+    const chunks = frames.slice(0, -1).map((frame) => JSON.parse(frame.slice(6)));
+    expect(chunks[0].choices[0].delta).toEqual({ role: 'assistant', content: '' });
+    expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe(words.join(''));
+    expect(chunks.at(-2).choices[0].finish_reason).toBe('stop');
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [],
+      usage: { output_tokens: 3_000, completion_tokens: 3_000 },
+    });
+    expect(
+      new Set(chunks.map((chunk) => `${chunk.id} ${chunk.model} ${chunk.created} ${chunk.object}`)).size,
+    ).toBe(1);
+  });
+});

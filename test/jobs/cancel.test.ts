@@ -1,0 +1,108 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createCancelPublisher } from '../../queues/cancel-channel.ts';
+import { createProducerConnection } from '../../queues/connection.ts';
+import { eventually } from '../factories/eventually.ts';
+import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+let stubborn: TaskTest;
+
+beforeAll(async () => {
+  it = await TaskTest.open();
+  stubborn = await TaskTest.open({
+    engine: new ScriptedEngine('/dev/null', { cancelRunning: false, paid: true }),
+  });
+});
+
+afterAll(async () => {
+  await it.close();
+  await stubborn.close();
+});
+
+let stop: () => Promise<void> = async () => undefined;
+afterEach(() => stop());
+
+function start(test: TaskTest, queues?: string): void {
+  const running = test.stack.start(queues);
+  stop = async () => {
+    stop = async () => undefined;
+    await running.close();
+  };
+}
+
+async function cancel(test: TaskTest, id: string) {
+  return await test.stack.cancels.cancel(id, { accountId: test.who.accountId, apiKeyId: null });
+}
+
+test('a task that waits is over at once, its hold released, and never runs', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  expect(await it.openHolds()).toBe(1);
+  expect(await cancel(it, id)).toBe('canceled');
+  expect(await it.openHolds()).toBe(0);
+  const { signal } = new AbortController();
+  expect(await it.stack.services.generate.run(id, signal)).toEqual({ result: 'skipped' });
+  expect(submitsOf(it.journal, id)).toEqual([]);
+  expect(await cancel(it, id)).toBe('canceled');
+});
+
+test('a running task is told over Redis, stops, and costs nothing', async () => {
+  start(it);
+  const id = await submitImage(it.stack, it.who, 'run=60000');
+  await it.inState(id, 'generating');
+  const connection = createProducerConnection(it.redisUrl, () => undefined);
+  await eventually(async () => connection.status === 'ready');
+  expect(await cancel(it, id)).toBe('requested');
+  const askedAt = Date.now();
+  await createCancelPublisher(connection, it.stack.prefix).publish(id);
+  const { task } = await it.ended(id);
+  connection.disconnect();
+  expect(task).toMatchObject({ state: 'canceled', errorCode: 'task_canceled' });
+  expect(Date.now() - askedAt).toBeLessThan(200);
+  expect(await it.charges(id)).toEqual([]);
+});
+
+test('without the message the next heartbeat tells', async () => {
+  start(it);
+  const id = await submitImage(it.stack, it.who, 'run=60000');
+  await it.inState(id, 'generating');
+  expect(await cancel(it, id)).toBe('requested');
+  expect((await it.ended(id, 2_000)).task.state).toBe('canceled');
+});
+
+test('generated and waiting: canceled at once, and never processed', async () => {
+  start(it, 'generate');
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { signal } = new AbortController();
+  await it.stack.services.generate.run(id, signal);
+  await it.inState(id, 'generated');
+  expect(await cancel(it, id)).toBe('canceled');
+  expect(await it.stack.services.postprocess.run(id, signal)).toEqual({ result: 'skipped' });
+  expect(await it.charges(id)).toEqual([]);
+});
+
+test('what the engine cannot stop cannot be canceled, and is charged when it is done', async () => {
+  start(stubborn);
+  const id = await submitImage(stubborn.stack, stubborn.who, 'run=150');
+  await stubborn.inState(id, 'generating');
+  await expect(cancel(stubborn, id)).rejects.toMatchObject({ code: 'task_not_cancelable', status: 409 });
+  expect((await stubborn.ended(id)).task.state).toBe('succeeded');
+  expect(await stubborn.charges(id)).toHaveLength(1);
+  await expect(cancel(stubborn, id)).rejects.toMatchObject({ code: 'task_not_cancelable' });
+});
+
+test("another account's task is not found", async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await expect(
+    it.stack.cancels.cancel(id, { accountId: stubborn.who.accountId, apiKeyId: null }),
+  ).rejects.toMatchObject({ code: 'task_not_found' });
+  await cancel(it, id);
+});
+
+test('a cancel whose process died half-way is finished by the sweep', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE id = $1', [id]);
+  await it.stack.services.sweeps.sweep();
+  expect((await it.ended(id)).task.state).toBe('canceled');
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MediaError } from '../../src/media/media-error.ts';
+import type { Storage } from '../../src/media/storage.types.ts';
+import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
+import { eventually } from '../factories/eventually.ts';
+import { submitsOf } from '../factories/task-engine.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { copyThrough } from '../factories/task-stack.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+let failingPuts = 0;
+let mediaFailures: MediaError[] = [];
+
+beforeAll(async () => {
+  it = await TaskTest.open({
+    wrapStorage: flaky,
+    postprocess: async (job) => {
+      const failure = mediaFailures.shift();
+      if (failure) {
+        throw failure;
+      }
+      return await copyThrough(job);
+    },
+    runTimeoutMs: 400,
+  });
+  it.stack.start();
+});
+
+afterAll(() => it.close());
+
+/** Storage whose next puts fail as often as the test says. */
+function flaky(storage: Storage): Storage {
+  return {
+    ...storage,
+    putFile: async (key, path, mediaType) => {
+      if (failingPuts > 0) {
+        failingPuts -= 1;
+        throw new Error('no space left');
+      }
+      return await storage.putFile(key, path, mediaType);
+    },
+  };
+}
+
+test('a refused prompt fails at once, free, with the reason', async () => {
+  const id = await submitImage(it.stack, it.who, 'fail=content_refused');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({
+    state: 'failed',
+    errorCode: 'content_refused',
+    errorMessage: 'no',
+    attempt: 1,
+  });
+  expect(await it.charges(id)).toEqual([]);
+  expect(await it.openHolds()).toBe(0);
+});
+
+test('a passing failure is retried with a fresh submit, and the task is charged once', async () => {
+  const id = await submitImage(it.stack, it.who, 'flaky=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(submitsOf(it.journal, id)).toEqual([1, 2]);
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('an upstream that asks for patience pauses its pool and costs the task no failure', async () => {
+  const startedAt = Date.now();
+  const id = await submitImage(it.stack, it.who, 'busy=700');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(700);
+  expect(await it.events(id)).toContain('queued upstream_rate_limited');
+});
+
+test('the fifth failed run ends the task, free', async () => {
+  const id = await submitImage(it.stack, it.who, 'flaky=99');
+  await it.pool.query('UPDATE tasks SET failures = 4 WHERE id = $1', [id]);
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
+  expect(submitsOf(it.journal, id)).toHaveLength(1);
+  expect(await it.charges(id)).toEqual([]);
+});
+
+test('a task that broke its workers four times too often is not run again', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await it.pool.query('UPDATE tasks SET failures = 5 WHERE id = $1', [id]);
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
+  expect(submitsOf(it.journal, id)).toEqual([]);
+});
+
+test('an engine that takes too long is stopped and asked again', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=60000');
+  await eventually(async () => submitsOf(it.journal, id).length === 2);
+  expect(await it.events(id)).toContain('queued engine_timeout');
+  await it.stack.cancels.cancel(id, EVERY_TASK);
+  expect((await it.ended(id)).task).toMatchObject({ state: 'canceled', failures: 1 });
+});
+
+test('storage that fails while raw output is stored: the task comes back', async () => {
+  failingPuts = 1;
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('media that another try may save is processed again without a second run', async () => {
+  mediaFailures = [new MediaError('media_tool_stalled', 'stalled')];
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(submitsOf(it.journal, id)).toEqual([1]);
+  expect(await it.events(id)).toContain('generated media_tool_stalled');
+});
+
+test('media that is refused ends the task, free, and the raw file goes', async () => {
+  mediaFailures = [new MediaError('media_type_refused', 'html')];
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'media_type_refused' });
+  expect(await it.charges(id)).toEqual([]);
+  expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+});
+
+test('a task whose engine is not configured here fails, free', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await it.pool.query("UPDATE tasks SET pool = 'gone' WHERE id = $1", [id]);
+  await it.stack.services.generate.run(id, new AbortController().signal);
+  expect((await it.ended(id)).task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
+});
+
+test('past its deadline a task fails: while it waits, and while it runs', async () => {
+  const waiting = await submitImage(it.stack, it.who, 'run=1');
+  await it.pool.query(
+    "UPDATE tasks SET pool = 'nobody', deadline_at = clock_timestamp() - interval '1 s' WHERE id = $1",
+    [waiting],
+  );
+  await it.stack.services.sweeps.sweep();
+  expect((await it.ended(waiting)).task).toMatchObject({ state: 'failed', errorCode: 'deadline_exceeded' });
+  const running = await submitImage(it.stack, it.who, 'run=60000');
+  await it.pool.query("UPDATE tasks SET deadline_at = clock_timestamp() + interval '200 ms' WHERE id = $1", [
+    running,
+  ]);
+  expect((await it.ended(running)).task).toMatchObject({ state: 'failed', errorCode: 'deadline_exceeded' });
+  expect(await it.charges(running)).toEqual([]);
+});

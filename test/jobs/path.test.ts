@@ -1,0 +1,120 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { seedsOf, submitsOf } from '../factories/task-engine.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+
+beforeAll(async () => {
+  it = await TaskTest.open();
+  it.stack.start();
+});
+
+afterAll(() => it.close());
+
+test('a submitted task is generated, post-processed, charged once, and has a URL', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=30', { seed: -1 });
+  const { task, media } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', progress: 1, attempt: 2, failures: 0 });
+  expect(media).toEqual([
+    {
+      index: 0,
+      type: 'png',
+      ttlSeconds: 3600,
+      content: expect.stringMatching(/^http:\/\/media\.test\/acct\//),
+    },
+  ]);
+  expect(submitsOf(it.journal, id)).toEqual([1]);
+  expect(seedsOf(it.journal, id)).toEqual([task.seed.toString()]);
+  expect(await it.charges(id)).toEqual(['-5000000']);
+  expect(await it.openHolds()).toBe(0);
+});
+
+test('the provider, its cost and the line of the charge stand on the generation; the prompt is gone', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1 canary-prompt');
+  await it.ended(id);
+  const { rows } = await it.pool.query(
+    `SELECT g.provider, g.provider_cost, g.lines, g.status, t.parameters
+       FROM generations g JOIN tasks t USING (id) WHERE id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([
+    {
+      provider: 'gpu',
+      provider_cost: '7',
+      lines: { image: '5000000' },
+      status: 'completed',
+      parameters: null,
+    },
+  ]);
+});
+
+test('nothing of a prompt is ever in Redis', async () => {
+  const redis = new Redis(it.redisUrl);
+  const ids = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      submitImage(it.stack, it.who, 'run=20 canary-in-redis fail=content_refused'),
+    ),
+  );
+  await Promise.all(ids.map((id) => it.ended(id)));
+  const found: string[] = [];
+  for (const key of await redis.keys(`${it.stack.prefix}*`)) {
+    if ((await redis.type(key)) === 'hash') {
+      found.push(JSON.stringify(await redis.hgetall(key)));
+    }
+  }
+  await redis.quit();
+  expect(found.join('')).toContain(ids[0]);
+  expect(found.join('')).not.toContain('canary');
+});
+
+test('a job that runs twice, or many times at once, makes one run and one charge', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=50');
+  const { signal } = new AbortController();
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, () => it.stack.services.generate.run(id, signal)),
+  );
+  await it.ended(id);
+  const again = [
+    await it.stack.services.generate.run(id, signal),
+    await it.stack.services.postprocess.run(id, signal),
+  ];
+  expect(outcomes.filter(({ result }) => result === 'advanced').length).toBeLessThanOrEqual(1);
+  expect(again).toEqual([{ result: 'skipped' }, { result: 'skipped' }]);
+  expect(submitsOf(it.journal, id)).toHaveLength(1);
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('raw files and work folders are gone when the task has ended', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=5');
+  await it.ended(id);
+  await it.inState(id, 'succeeded');
+  expect(await readdir(join(it.folder, 'work'))).toEqual([]);
+  expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+});
+
+test('a video task goes the same way', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=5', {
+    endpoint: '/v3/async/video-fast',
+    kind: 'video',
+    model: 'video-fast',
+    width: 1280,
+    height: 720,
+    steps: 20,
+    seed: 9_999_999_999,
+  });
+  const { task, media } = await it.ended(id);
+  expect(task).toMatchObject({ kind: 'video', state: 'succeeded', seed: 9_999_999_999n });
+  expect(media[0]?.type).toBe('mp4');
+  expect(await it.charges(id)).toEqual(['-300000000']);
+});
+
+test('base64 output is read from storage at each read', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1', { base64Output: true, seed: 7 });
+  const { media } = await it.ended(id);
+  expect(media[0]?.ttlSeconds).toBe(0);
+  expect(Buffer.from(media[0]?.content ?? '', 'base64').toString()).toBe('run=1 7 512x512');
+});

@@ -1,0 +1,111 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '../factories/eventually.ts';
+import { endWorker, spawnTaskWorker } from '../factories/spawn-task-worker.ts';
+import { submitsOf } from '../factories/task-engine.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { FAST_LEASES } from '../factories/task-stack.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  it = await TaskTest.open({ redisDatabase: 4 });
+});
+
+afterEach(async () => {
+  await Promise.all(children.splice(0).map((child) => endWorker(child, 'SIGKILL')));
+});
+
+afterAll(() => it.close());
+
+async function worker(
+  args: readonly string[] = [],
+  engine: { paid?: boolean; recovers?: boolean } = {},
+): Promise<ChildProcess> {
+  const child = await spawnTaskWorker(
+    {
+      databaseUrl: it.database.url,
+      redisUrl: it.redisUrl,
+      prefix: it.stack.prefix,
+      folder: it.folder,
+      leases: FAST_LEASES,
+      engine,
+    },
+    args,
+  );
+  children.push(child);
+  return child;
+}
+
+test('killed in the middle of a run: another worker makes it, one result, one charge', async () => {
+  const first = await worker();
+  const id = await submitImage(it.stack, it.who, 'run=400', { seed: -1 });
+  await eventually(async () => submitsOf(it.journal, id).length === 1);
+  const second = worker();
+  await endWorker(first, 'SIGKILL');
+  await second;
+  const { task, media } = await it.ended(id, 15_000);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(media).toHaveLength(1);
+  expect(submitsOf(it.journal, id)).toEqual([1, 2]);
+  expect(await it.charges(id)).toHaveLength(1);
+  expect(await it.openHolds()).toBe(0);
+});
+
+test('killed right after a paid upstream accepted: the run is found again, never submitted twice', async () => {
+  const engine = { paid: true, recovers: true };
+  const first = await worker(['--queues=generate:gpu,maintenance'], engine);
+  const id = await submitImage(it.stack, it.who, 'run=50 die');
+  await once(first, 'exit');
+  await worker([], engine);
+  expect((await it.ended(id, 15_000)).task.state).toBe('succeeded');
+  expect(submitsOf(it.journal, id)).toEqual([1]);
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('stopped for three leases and woken: the result is the other worker’s, the sleeper writes nothing', async () => {
+  const sleeper = await worker(['--queues=generate']);
+  it.stack.start('maintenance,postprocess');
+  const id = await submitImage(it.stack, it.who, 'run=300');
+  await eventually(async () => submitsOf(it.journal, id).length === 1);
+  sleeper.kill('SIGSTOP');
+  await eventually(async () => (await it.events(id)).includes('queued lease_lapsed'), 15_000);
+  await worker(['--queues=generate']);
+  const { task } = await it.ended(id, 15_000);
+  const before = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
+  await new Promise((resolve) => setTimeout(resolve, 2 * FAST_LEASES.leaseMs));
+  sleeper.kill('SIGCONT');
+  // It is awake again when it has served another task.
+  await endWorker(children.at(-1) as ChildProcess, 'SIGTERM');
+  const other = await submitImage(it.stack, it.who, 'run=1');
+  await it.ended(other, 15_000);
+  const after = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
+  expect(task.state).toBe('succeeded');
+  expect(after.rows).toEqual(before.rows);
+  expect(await it.charges(id)).toHaveLength(1);
+  expect(await it.events(id)).toEqual(['queued', 'queued lease_lapsed', 'succeeded']);
+});
+
+test('SIGTERM: what runs is finished when it can be, given back when not, and the process leaves in good order', async () => {
+  const engine = { recovers: true };
+  const leaving = await worker([], engine);
+  const short = await submitImage(it.stack, it.who, 'run=300');
+  const long = await submitImage(it.stack, it.who, 'run=4000');
+  await it.inState(long, 'generating');
+  await it.inState(short, 'generating');
+  const askedAt = Date.now();
+  expect(await endWorker(leaving, 'SIGTERM')).toBe(0);
+  expect(Date.now() - askedAt).toBeLessThan(5_000);
+  const { rows } = await it.pool.query<{ id: string; state: string; failures: number }>(
+    'SELECT id, state, failures FROM tasks WHERE id = ANY ($1)',
+    [[short, long]],
+  );
+  expect(rows).toContainEqual({ id: short, state: 'generated', failures: 0 });
+  expect(rows).toContainEqual({ id: long, state: 'queued', failures: 0 });
+  await worker([], engine);
+  expect((await it.ended(long, 15_000)).task.state).toBe('succeeded');
+  expect((await it.ended(short, 15_000)).task.state).toBe('succeeded');
+});

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { createProducerConnection } from '../../queues/connection.ts';
+import { postprocessTask } from '../../queues/jobs/postprocess-task.job.ts';
+import { Producer } from '../../queues/producer.ts';
+import { defineLane, type RelayTicket } from '../../queues/relay-lane.ts';
+import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
+import { startRelay } from '../../workers/start-relay.ts';
+import { eventually } from '../factories/eventually.ts';
+import { customer, submitImage, type TestCustomer } from '../factories/task-order.ts';
+import { FAST_RELAY } from '../factories/task-stack.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const REDIS_DATABASE = 3;
+let it: TaskTest;
+let redis: Redis;
+let producer: Producer;
+let accounts: TestCustomer[];
+
+beforeAll(async () => {
+  it = await TaskTest.open({ redisDatabase: REDIS_DATABASE });
+  redis = createProducerConnection(it.redisUrl, () => undefined);
+  producer = new Producer(redis, { prefix: it.stack.prefix });
+  accounts = await Promise.all(Array.from({ length: 3 }, () => customer(it.database.database)));
+  await eventually(async () => redis.status === 'ready');
+});
+
+afterAll(async () => {
+  await producer.close();
+  redis.disconnect();
+  await it.close();
+});
+
+beforeEach(async () => {
+  await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE completed_at IS NULL');
+  await it.stack.services.sweeps.sweep();
+  await redis.flushdb();
+});
+
+async function backlog(who: TestCustomer, tasks: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < tasks; index += 1) {
+    ids.push(await submitImage(it.stack, who, 'run=1'));
+  }
+  return ids;
+}
+
+function accountsOf(tickets: readonly RelayTicket[], owners: Map<string, string>): string[] {
+  return tickets.map((ticket) => owners.get(ticket.id) ?? '?');
+}
+
+test('goes round the accounts: a backlog of one does not hold up the others', async () => {
+  const owners = new Map<string, string>();
+  const [a, b, c] = accounts as [TestCustomer, TestCustomer, TestCustomer];
+  for (const [who, name, tasks] of [
+    [a, 'a', 6],
+    [b, 'b', 2],
+    [c, 'c', 1],
+  ] as const) {
+    for (const id of await backlog(who, tasks)) {
+      owners.set(id, name);
+    }
+  }
+  const source = new TaskDispatchStore(it.pool, 100).queued('gpu');
+  const first = accountsOf(await source.take(5, 30_000), owners);
+  const second = accountsOf(await source.take(10, 30_000), owners);
+  expect([...first.slice(0, 3)].sort()).toEqual(['a', 'b', 'c']);
+  expect([...first.slice(3)].sort()).toEqual(['a', 'b']);
+  expect(second).toEqual(['a', 'a', 'a', 'a']);
+});
+
+test('what an account has running counts as turns taken, and above its cap nothing more is handed out', async () => {
+  const [a, b] = accounts as [TestCustomer, TestCustomer];
+  const busy = await backlog(a, 5);
+  for (const id of busy.slice(0, 2)) {
+    await it.stack.claims.claim(id, 'generating', 'w', 60_000);
+  }
+  const [fresh] = await backlog(b, 1);
+  const source = new TaskDispatchStore(it.pool, 3).queued('gpu');
+  const taken = await source.take(10, 30_000);
+  expect(taken.map(({ id }) => id)).toEqual([fresh, busy[2]]);
+  expect(await source.take(10, 30_000)).toEqual([]);
+  await it.pool.query('UPDATE tasks SET lease_until = clock_timestamp() WHERE id = ANY ($1)', [
+    busy.slice(0, 2),
+  ]);
+});
+
+test('many relays at once share the rows: none is handed out twice', async () => {
+  await backlog(accounts[0] as TestCustomer, 60);
+  const stores = Array.from({ length: 6 }, () => new TaskDispatchStore(it.pool, 1_000).queued('gpu'));
+  const taken = (await Promise.all(stores.map((source) => source.take(25, 30_000)))).flat();
+  const rest = await stores[0]?.take(100, 30_000);
+  const ids = [...taken, ...(rest ?? [])].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBe(60);
+});
+
+test('the queue stays shallow while rows wait, and fills again as jobs are taken', async () => {
+  await it.stack.dispatch.registerSlots('test-worker', new Map([['generate-gpu', 3]]));
+  await backlog(accounts[0] as TestCustomer, 20);
+  const relay = startRelay(it.stack, producer, FAST_RELAY);
+  const waiting = () => producer.waiting('generate-gpu');
+  await eventually(async () => (await waiting()) === 6);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await waiting()).toBe(6);
+  const queue = producer.queue('generate-gpu');
+  const [job] = await queue.getWaiting(0, 0);
+  await job?.remove();
+  await eventually(async () => (await waiting()) === 6 && (await queue.getJob(job?.id ?? '')) === undefined);
+  await relay.close();
+  await it.stack.dispatch.forgetWorker('test-worker');
+});
+
+test('jobs that Redis forgot are sent again, as new jobs', async () => {
+  const [id] = await backlog(accounts[0] as TestCustomer, 1);
+  const relay = startRelay(it.stack, producer, FAST_RELAY);
+  const queue = producer.queue('generate-gpu');
+  await eventually(async () => (await queue.getWaiting())[0]?.id === `${id}-1`);
+  await redis.flushdb();
+  await eventually(async () => (await queue.getWaiting())[0]?.id === `${id}-2`, 5_000, 'a second dispatch');
+  await relay.close();
+});
+
+test('with Redis away nothing is marked as dispatched, and the rows go out when it is back', async () => {
+  const [id] = await backlog(accounts[0] as TestCustomer, 1);
+  const broken = new Producer(createBroken(), { prefix: it.stack.prefix });
+  const dead = startRelay(it.stack, broken, FAST_RELAY);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  await dead.close();
+  const { rows } = await it.pool.query('SELECT dispatched_at, dispatches FROM tasks WHERE id = $1', [id]);
+  expect(rows).toEqual([{ dispatched_at: null, dispatches: 0 }]);
+  const relay = startRelay(it.stack, producer, FAST_RELAY);
+  await eventually(async () => (await producer.waiting('generate-gpu')) === 1);
+  await relay.close();
+});
+
+test('a send that fails half-way puts the rows back at once', async () => {
+  const taken: RelayTicket[][] = [];
+  const back: (readonly RelayTicket[])[] = [];
+  const lane = defineLane({
+    queue: 'postprocess',
+    contract: postprocessTask,
+    // No payload of this contract: the send throws.
+    toPayload: () => ({ taskId: 'none', dispatch: 0 }),
+    source: {
+      take: async () => {
+        const tickets = taken.length === 0 ? [{ id: 'x', dispatch: 1 }] : [];
+        taken.push(tickets);
+        return tickets;
+      },
+      putBack: async (tickets) => {
+        back.push(tickets);
+      },
+    },
+  });
+  const { Relay } = await import('../../queues/relay.ts');
+  const errors: unknown[] = [];
+  const relay = new Relay({
+    producer,
+    lanes: [lane],
+    liveSlots: async () => new Map(),
+    onError: (error) => errors.push(error),
+    settings: FAST_RELAY,
+  });
+  await eventually(async () => back.length > 0);
+  await relay.close();
+  expect(back).toEqual([[{ id: 'x', dispatch: 1 }]]);
+  expect(errors).toHaveLength(1);
+});
+
+test('a notification wakes the relay: a task is picked up in well under the sweep', async () => {
+  const running = it.stack.start();
+  await eventually(async () => (await it.stack.dispatch.liveSlots()).size > 0);
+  const latencies: number[] = [];
+  for (let index = 0; index < 10; index += 1) {
+    const id = await submitImage(it.stack, accounts[1] as TestCustomer, 'run=0');
+    await it.ended(id);
+    const { rows } = await it.pool.query<{ ms: number }>(
+      'SELECT extract(epoch FROM started_at - created_at)::float8 * 1000 AS ms FROM tasks WHERE id = $1',
+      [id],
+    );
+    latencies.push(rows[0]?.ms ?? Number.POSITIVE_INFINITY);
+  }
+  await running.close();
+  latencies.sort((a, b) => a - b);
+  expect(latencies[5]).toBeLessThan(100);
+});
+
+function createBroken(): Redis {
+  const broken = new Redis({
+    lazyConnect: true,
+    port: 1,
+    retryStrategy: () => null,
+    enableOfflineQueue: false,
+  });
+  broken.on('error', () => undefined);
+  return broken;
+}

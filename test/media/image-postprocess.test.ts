@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { open, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import sharp from 'sharp';
+import type { Ffmpeg } from '../../src/media/ffmpeg.ts';
+import { type PostprocessJob, postprocess } from '../../src/media/postprocess.ts';
+import { testFolder } from './media-tools.ts';
+
+const NO_FFMPEG = {} as Ffmpeg;
+const SECRET = 'the-secret-prompt-of-a-customer';
+const signal = new AbortController().signal;
+
+/** A picture with structure, so that encoders have something to do. */
+function picture(width: number, height: number) {
+  const pixels = Buffer.alloc(width * height * 3);
+  for (let index = 0; index < pixels.length; index += 1) {
+    pixels[index] = (index * 7 + Math.floor(index / 911) * 13) % 256;
+  }
+  return sharp(pixels, { raw: { width, height, channels: 3 } });
+}
+
+/** Inserts a tEXt chunk after a PNG's header, as image engines do with prompts. */
+function withText(png: Buffer, text: string): Buffer {
+  const body = Buffer.from(`tEXtparameters\0${text}`, 'latin1');
+  const chunk = Buffer.alloc(body.length + 8);
+  chunk.writeUInt32BE(body.length - 4, 0);
+  body.copy(chunk, 4);
+  chunk.writeUInt32BE(crc32(body) >>> 0, body.length + 4);
+  return Buffer.concat([png.subarray(0, 33), chunk, png.subarray(33)]);
+}
+
+describe('post-processing of images', () => {
+  let folder: Awaited<ReturnType<typeof testFolder>>;
+  let count = 0;
+
+  beforeAll(async () => {
+    folder = await testFolder();
+  });
+
+  afterAll(() => folder.remove());
+
+  async function run(bytes: Buffer, job: Partial<PostprocessJob> & { width: number; height: number }) {
+    count += 1;
+    const work = await folder.sub(`job-${count}`);
+    const input = join(work, 'input.bin');
+    await writeFile(input, bytes);
+    return postprocess({ kind: 'image', inputs: [input], folder: work, signal, ...job }, NO_FFMPEG);
+  }
+
+  test.each([
+    [257, 1031, 272, 1040],
+    [256, 256, 256, 256],
+    [1536, 256, 1536, 1024],
+    [1000, 1000, 960, 1000],
+  ])('makes exactly %dx%d of %dx%d', async (width, height, givenWidth, givenHeight) => {
+    const outputs = await run(await picture(givenWidth, givenHeight).png().toBuffer(), { width, height });
+    expect(outputs.map(({ variant, mediaType }) => [variant, mediaType])).toEqual([
+      ['original', 'image/png'],
+      ['thumbnail', 'image/webp'],
+    ]);
+    for (const output of outputs) {
+      const bytes = await readFile(output.path);
+      const found = await sharp(bytes).metadata();
+      expect([found.width, found.height]).toEqual([output.width, output.height]);
+      expect(output.bytes).toBe(bytes.length);
+      expect(output.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
+    }
+    expect([outputs[0]?.width, outputs[0]?.height]).toEqual([width, height]);
+    expect(Math.max(outputs[1]!.width, outputs[1]!.height)).toBe(Math.min(320, Math.max(width, height)));
+  });
+
+  test('crops at the centre', async () => {
+    const left = await sharp({ create: { width: 100, height: 100, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const middle = await sharp({ create: { width: 100, height: 100, channels: 3, background: 'lime' } })
+      .png()
+      .toBuffer();
+    const raw = await Promise.all([left, middle].map((bytes) => sharp(bytes).raw().toBuffer()));
+    const rows = Array.from({ length: 100 }, (_, y) =>
+      [0, 1, 0].map((part) => raw[part]!.subarray(y * 300, y * 300 + 300)),
+    ).flat();
+    const bytes = await sharp(Buffer.concat(rows), { raw: { width: 300, height: 100, channels: 3 } })
+      .png()
+      .toBuffer();
+    const [original] = await run(bytes, { width: 100, height: 100 });
+    const { channels } = await sharp(await readFile(original!.path)).stats();
+    expect(channels.slice(0, 3).map(({ mean }) => Math.round(mean))).toEqual([0, 255, 0]);
+  });
+
+  test.each(['png', 'jpeg'] as const)(
+    'states its making in %s and keeps nothing the engine wrote',
+    async (imageFormat) => {
+      const exif = { IFD0: { ImageDescription: SECRET } };
+      const marked = withText(await picture(300, 300).withExif(exif).png().toBuffer(), SECRET);
+      expect(marked.includes(SECRET)).toBe(true);
+      const outputs = await run(marked, { width: 300, height: 300, imageFormat });
+      for (const output of outputs) {
+        const bytes = await readFile(output.path);
+        const { xmp, exif: kept } = await sharp(bytes).metadata();
+        expect(bytes.includes(SECRET)).toBe(false);
+        expect(kept).toBeUndefined();
+        expect(String(xmp)).toContain(
+          'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+        );
+      }
+    },
+  );
+
+  test('says algorithmicMedia for what no trained model made', async () => {
+    const [original] = await run(await picture(64, 64).webp().toBuffer(), {
+      width: 64,
+      height: 64,
+      source: 'algorithmicMedia',
+    });
+    const { xmp } = await sharp(await readFile(original!.path)).metadata();
+    expect(String(xmp)).toContain('digitalsourcetype/algorithmicMedia');
+  });
+
+  test('writes the same file again for the same input', async () => {
+    const bytes = await picture(200, 200).jpeg().toBuffer();
+    const [first] = await run(bytes, { width: 200, height: 200 });
+    const [second] = await run(bytes, { width: 200, height: 200 });
+    expect(first?.sha256).toBe(second?.sha256);
+  });
+
+  describe('refuses', () => {
+    const size = { width: 256, height: 256 };
+    const refused = (bytes: Buffer, code: string, retryable: boolean) =>
+      expect(run(bytes, size)).rejects.toMatchObject({ name: 'MediaError', code, retryable });
+
+    test.each([
+      ['svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>')],
+      ['pdf', Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj')],
+      ['tiff', Buffer.from('49492a00080000000100000103000100', 'hex')],
+      ['gif', Buffer.from('GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff;', 'latin1')],
+      ['a video', Buffer.from('\0\0\0\x20ftypisom\0\0\x02\0', 'latin1')],
+    ])('%s', (_name, bytes) => refused(bytes, 'media_type_refused', false));
+
+    test('an empty file', () => refused(Buffer.alloc(0), 'media_corrupt', true));
+
+    test.each(['png', 'jpeg', 'webp'] as const)('a truncated %s', async (format) => {
+      const bytes = await picture(256, 256).toFormat(format).toBuffer();
+      await refused(bytes.subarray(0, bytes.length * 0.6), 'media_corrupt', true);
+    });
+
+    test('a png with a flipped byte', async () => {
+      const bytes = await picture(256, 256).png().toBuffer();
+      bytes[bytes.length >> 1]! ^= 0xff;
+      await refused(bytes, 'media_corrupt', true);
+    });
+
+    test('a polyglot: png in front, svg behind', () =>
+      refused(
+        Buffer.concat([
+          Buffer.from('89504e470d0a1a0a', 'hex'),
+          Buffer.from('<svg width="256" height="256"></svg>'),
+        ]),
+        'media_corrupt',
+        true,
+      ));
+
+    test('a decompression bomb', async () => {
+      const flat = sharp({ create: { width: 6000, height: 6000, channels: 3, background: 'red' } });
+      const bytes = await flat.png().toBuffer();
+      expect(bytes.length).toBeLessThan(1_000_000);
+      await refused(bytes, 'media_pixel_limit', false);
+    });
+
+    test('a picture clearly smaller than asked for', async () =>
+      refused(await picture(200, 256).png().toBuffer(), 'media_size_mismatch', false));
+
+    test('a file over the byte cap, before reading it', async () => {
+      const path = join(folder.path, 'huge.png');
+      const file = await open(path, 'w');
+      await file.write(Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'));
+      await file.truncate(33 * 1024 * 1024);
+      await file.close();
+      const job = { kind: 'image', inputs: [path], folder: folder.path, signal, ...size } as const;
+      await expect(postprocess(job, NO_FFMPEG)).rejects.toMatchObject({ code: 'media_too_large' });
+    });
+  });
+
+  test('stops at an abort', async () => {
+    const job = { kind: 'image', inputs: ['x'], folder: folder.path, width: 1, height: 1 } as const;
+    await expect(postprocess({ ...job, signal: AbortSignal.abort('gone') }, NO_FFMPEG)).rejects.toBe('gone');
+  });
+});

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { access, chmod, constants, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const require = createRequire(import.meta.url);
+
+export interface ToolPaths {
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+}
+
+/** The binaries from npm, made executable: package install scripts are off. */
+export async function mediaTools(): Promise<ToolPaths> {
+  const ffmpegPath = (require('@ffmpeg-installer/ffmpeg') as { path: string }).path;
+  const ffprobePath = (require('@ffprobe-installer/ffprobe') as { path: string }).path;
+  for (const path of [ffmpegPath, ffprobePath]) {
+    await access(path, constants.X_OK).catch(() => chmod(path, 0o755));
+  }
+  return { ffmpegPath, ffprobePath };
+}
+
+/** A folder of a test file's own, removed by `remove`. */
+export async function testFolder(): Promise<{
+  path: string;
+  sub(name: string): Promise<string>;
+  remove(): Promise<void>;
+}> {
+  const path = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
+  return {
+    path,
+    sub: async (name) => {
+      const folder = join(path, name);
+      await mkdir(folder, { recursive: true });
+      return folder;
+    },
+    remove: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+/** Makes a test video with ffmpeg's own pattern source. */
+export async function makeVideo(
+  ffmpegPath: string,
+  path: string,
+  options: { source: string; output: string[] },
+) {
+  const input = ['-v', 'error', '-nostdin', '-y', '-f', 'lavfi', '-i', options.source];
+  await promisify(execFile)(ffmpegPath, [...input, ...options.output, path]);
+}
+
+/** A shell script that stands in for a tool; it leaves its pid beside itself. */
+export async function fakeTool(
+  folder: string,
+  name: string,
+  body: string,
+): Promise<{ path: string; pid(): Promise<number> }> {
+  const path = join(folder, name);
+  await writeFile(path, `#!/bin/sh\necho $$ > "$0.pid"\n${body}\n`, { mode: 0o755 });
+  return { path, pid: async () => Number(await readFile(`${path}.pid`, 'utf8')) };
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Process ids of this process's children (Linux). */
+export async function childPids(): Promise<number[]> {
+  const threads = await readdir('/proc/self/task');
+  const lists = await Promise.all(
+    threads.map((thread) => readFile(`/proc/self/task/${thread}/children`, 'utf8').catch(() => '')),
+  );
+  return lists.flatMap((list) => list.trim().split(/\s+/).filter(Boolean).map(Number));
+}

@@ -1,0 +1,108 @@
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Storage } from '../../src/media/storage.types.ts';
+import { createFileStorage } from '../../src/media/storage-fs.ts';
+import { testFolder } from './media-tools.ts';
+
+const KEY = 'acct/acc_1/2026-01/task/0-original-0123456789abcdef.png';
+
+describe('the fs storage', () => {
+  let folder: Awaited<ReturnType<typeof testFolder>>;
+  let storage: Storage;
+  let root: string;
+  let source: string;
+
+  beforeEach(async () => {
+    folder = await testFolder();
+    root = join(folder.path, 'root');
+    source = join(folder.path, 'source.png');
+    await writeFile(source, '0123456789');
+    await writeFile(join(folder.path, 'outside.png'), 'secret');
+    storage = await createFileStorage({ root, sign: (key) => `signed:${key}` });
+  });
+
+  afterEach(async () => {
+    await storage.close();
+    await folder.remove();
+  });
+
+  test('stores, tells, streams, copies and deletes', async () => {
+    const stored = { key: KEY, bytes: 10, mediaType: 'image/png' };
+    expect(await storage.putFile(KEY, source, 'image/png')).toEqual(stored);
+    expect(await storage.stat(KEY)).toEqual(stored);
+    expect(await text(await storage.read(KEY))).toBe('0123456789');
+    expect(await text(await storage.read(KEY, { start: 3, end: 5 }))).toBe('345');
+    expect(await storage.signedUrl(KEY, { ttlSeconds: 1 })).toBe(`signed:${KEY}`);
+    const copy = join(folder.path, 'copy');
+    await storage.getFile(KEY, copy);
+    expect(await readFile(copy, 'utf8')).toBe('0123456789');
+    await storage.delete(KEY);
+    await storage.delete(KEY);
+    expect(await storage.stat(KEY)).toBeUndefined();
+    await expect(storage.read(KEY)).rejects.toMatchObject({ code: 'media_not_found' });
+    await expect(storage.getFile(KEY, join(folder.path, 'none'))).rejects.toMatchObject({
+      code: 'media_not_found',
+    });
+  });
+
+  test('leaves nothing behind a failed write', async () => {
+    await expect(storage.putFile(KEY, join(folder.path, 'absent'), 'image/png')).rejects.toThrow('ENOENT');
+    expect(await storage.stat(KEY)).toBeUndefined();
+    expect(await readdir(join(root, '.incoming'))).toEqual([]);
+  });
+
+  test('readers see the old object or the new one, never a part', async () => {
+    const big = join(folder.path, 'big.png');
+    const versions = ['a', 'b'].map((letter) => letter.repeat(2_000_000));
+    await writeFile(big, versions[0]!);
+    await storage.putFile(KEY, big, 'image/png');
+    const writing = (async () => {
+      for (let turn = 0; turn < 10; turn += 1) {
+        await writeFile(big, versions[turn % 2]!);
+        await storage.putFile(KEY, big, 'image/png');
+      }
+    })();
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect(versions).toContain(await text(await storage.read(KEY)));
+    }
+    await writing;
+  });
+
+  test.each([
+    '../outside.png',
+    'acct/../../outside.png',
+    'acct/./x.png',
+    '/etc/passwd.png',
+    'acct//x.png',
+    '.incoming/x.png',
+    'acct/x\0.png',
+    'acct/x.html',
+  ])('does not reach %p', async (key) => {
+    await expect(storage.putFile(key, source, 'image/png')).rejects.toThrow();
+    expect(await storage.stat(key)).toBeUndefined();
+    await expect(storage.read(key)).rejects.toMatchObject({ code: 'media_not_found' });
+    await storage.delete(key);
+    expect(await readFile(join(folder.path, 'outside.png'), 'utf8')).toBe('secret');
+  });
+
+  test('follows no symbolic link out of its root', async () => {
+    await mkdir(join(root, 'acct'), { recursive: true });
+    await symlink(join(folder.path, 'outside.png'), join(root, 'acct', 'file.png'));
+    await symlink(folder.path, join(root, 'acct', 'folder'));
+    for (const key of ['acct/file.png', 'acct/folder/outside.png']) {
+      expect(await storage.stat(key)).toBeUndefined();
+      await expect(storage.read(key)).rejects.toMatchObject({ code: 'media_not_found' });
+    }
+    await storage.delete('acct/folder/outside.png');
+    expect(await readFile(join(folder.path, 'outside.png'), 'utf8')).toBe('secret');
+    await expect(storage.putFile('acct/folder/new.png', source, 'image/png')).rejects.toThrow('inside');
+    expect(await readdir(folder.path)).not.toContain('new.png');
+  });
+
+  test('a folder is no object', async () => {
+    await mkdir(join(root, 'acct', 'a.png'), { recursive: true });
+    expect(await storage.stat('acct/a.png')).toBeUndefined();
+    await rm(join(root, 'acct'), { recursive: true });
+  });
+});

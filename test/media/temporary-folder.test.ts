@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { sweepTemporaryFolders, withTemporaryFolder } from '../../src/media/temporary-folder.ts';
+import { testFolder } from './media-tools.ts';
+
+describe('temporary folders', () => {
+  let folder: Awaited<ReturnType<typeof testFolder>>;
+  let base: string;
+
+  beforeEach(async () => {
+    folder = await testFolder();
+    base = join(folder.path, 'work');
+  });
+
+  afterEach(() => folder.remove());
+
+  test('go away after success and after failure', async () => {
+    const result = await withTemporaryFolder(base, 'task-1', async (path) => {
+      await writeFile(join(path, 'file'), 'x');
+      return (await readdir(base)).length;
+    });
+    expect(result).toBe(1);
+    const failing = withTemporaryFolder(base, '../../task', async (path) => {
+      expect(path.startsWith(`${base}/`)).toBe(true);
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await readdir(base)).toEqual([]);
+  });
+
+  test('of dead processes are swept, of living ones and other hosts stay', async () => {
+    const host = hostname()
+      .replace(/[^A-Za-z0-9-]/g, '-')
+      .slice(0, 60);
+    const dead = spawnSync('true').pid;
+    const run = '0123456789ab';
+    const name = (owner: string, pid: number) => `${owner}.${pid}.${run}.task.abc`;
+    const stale = [name(host, dead), name(host, process.pid), name('other-host', 5)];
+    const kept = [name(host, process.ppid), name('another-host', dead), 'unrelated'];
+    for (const entry of [...stale, ...kept]) {
+      await mkdir(join(base, entry), { recursive: true });
+    }
+    const old = new Date(Date.now() - 25 * 3600_000);
+    await utimes(join(base, name('other-host', 5)), old, old);
+    await withTemporaryFolder(base, 'live', async (path) => {
+      expect(await sweepTemporaryFolders(base, Date.now())).toBe(3);
+      expect((await readdir(base)).sort()).toEqual([...kept, path.slice(base.length + 1)].sort());
+    });
+  });
+
+  test('a missing base holds nothing', async () => {
+    expect(await sweepTemporaryFolders(join(folder.path, 'absent'), Date.now())).toBe(0);
+  });
+});

@@ -1,0 +1,45 @@
+import { Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../src/lib/logger.ts';
+import type { Complaints } from './complaints.ts';
+import type { Processors } from './job-context.ts';
+import { runJob } from './run-job.ts';
+
+export interface WorkerSettings {
+  /** Namespace of every key in Redis. */
+  readonly prefix: string;
+  /** Shown on the operator's board. */
+  readonly workerName: string;
+}
+
+const LOCK_MS = 30_000;
+const STALLED_CHECK_MS = 30_000;
+/** A job of a dead worker is run again once; the claim makes that safe, and the task's own lease is faster anyway. */
+const STALLED_MAX = 1;
+
+/** One BullMQ worker per queue, with that many slots. They run until closed; the connection stays the caller's. */
+export function buildWorkers(
+  slots: ReadonlyMap<string, number>,
+  processors: Processors,
+  connection: Redis,
+  settings: WorkerSettings,
+  output: { readonly log: Logger; readonly complaints: Complaints },
+): Worker[] {
+  const { log, complaints } = output;
+  return [...slots].map(([queue, concurrency]) => {
+    const worker = new Worker(queue, (job) => runJob(job, processors, log), {
+      connection,
+      prefix: settings.prefix,
+      name: settings.workerName,
+      concurrency,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_CHECK_MS,
+      maxStalledCount: STALLED_MAX,
+    });
+    worker.on('error', (error) => complaints.hear(error, queue));
+    worker.on('failed', (job, error) => {
+      log.warn({ queue, jobId: job?.id, reason: error.message }, 'a job was marked as failed');
+    });
+    return worker;
+  });
+}

@@ -1,0 +1,86 @@
+import type { Worker } from 'bullmq';
+import type { Producer } from '../queues/producer.ts';
+
+export interface LivenessSettings {
+  /** Ms that jobs may wait beside a free slot before the worker counts as deaf. */
+  readonly deafAfterMs: number;
+  readonly checkMs: number;
+}
+
+export const LIVENESS_SETTINGS: LivenessSettings = { deafAfterMs: 60_000, checkMs: 10_000 };
+
+interface Ear {
+  readonly worker: Worker;
+  active: number;
+  /** Since when jobs have waited here with a slot free and none taken; undefined: all is well. */
+  deafSince: number | undefined;
+}
+
+/**
+ * Notices workers that are connected but fetch nothing, as has happened after reconnects (bullmq #2964, #3185): the cure is
+ * a new process, so `onDeaf` should end this one.
+ */
+export class Liveness {
+  readonly #producer: Producer;
+  readonly #onDeaf: (queue: string) => void;
+  readonly #settings: LivenessSettings;
+  readonly #ears: Ear[];
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(
+    workers: readonly Worker[],
+    producer: Producer,
+    onDeaf: (queue: string) => void,
+    settings: LivenessSettings = LIVENESS_SETTINGS,
+  ) {
+    this.#producer = producer;
+    this.#onDeaf = onDeaf;
+    this.#settings = settings;
+    this.#ears = workers.map((worker) => listenTo(worker));
+    this.#timer = setInterval(() => void this.#check(), settings.checkMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #check(): Promise<void> {
+    for (const ear of this.#ears) {
+      try {
+        await this.#listen(ear);
+      } catch {
+        // Redis is away: nobody can fetch, and the connections come back by themselves.
+        ear.deafSince = undefined;
+      }
+    }
+  }
+
+  async #listen(ear: Ear): Promise<void> {
+    const { worker } = ear;
+    const queue = this.#producer.queue(worker.name);
+    const expected = ear.active < worker.concurrency && (await queue.getWaitingCount()) > 0;
+    if (!expected || (await queue.getRateLimitTtl()) > 0 || (await queue.isPaused())) {
+      ear.deafSince = undefined;
+      return;
+    }
+    ear.deafSince ??= Date.now();
+    if (Date.now() - ear.deafSince >= this.#settings.deafAfterMs) {
+      this.#onDeaf(worker.name);
+    }
+  }
+}
+
+function listenTo(worker: Worker): Ear {
+  const ear: Ear = { worker, active: 0, deafSince: undefined };
+  const finished = (): void => {
+    ear.active = Math.max(0, ear.active - 1);
+  };
+  worker.on('active', () => {
+    ear.active += 1;
+    ear.deafSince = undefined;
+  });
+  worker.on('completed', finished);
+  worker.on('failed', finished);
+  return ear;
+}

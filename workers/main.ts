@@ -1,0 +1,32 @@
+import { CatalogError } from '../src/catalog/catalog-error.ts';
+import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
+import { composeWorker } from '../src/compose/worker.ts';
+import { ConfigError, loadConfig } from '../src/config/config.ts';
+import { EngineSettingsError } from '../src/engines/registry.ts';
+import { QueueSelectionError } from './queue-selection.ts';
+import { runWorkerProcess } from './worker-process.ts';
+
+/** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
+async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
+  const config = loadConfig(environment);
+  const foundation = await composeFoundation(config, 'worker');
+  const worker = await composeWorker(foundation);
+  const settings = { redisUrl: config.redisUrl, prefix: REDIS_PREFIX, drainMs: config.drainMs };
+  runWorkerProcess(worker.parts, settings, args, async () => {
+    await worker.close();
+    await foundation.close();
+  });
+}
+
+/** Mistakes of the operator: one line says it all, and trying again does not help. */
+const EXPECTED = [ConfigError, CatalogError, EngineSettingsError, QueueSelectionError];
+
+try {
+  await main(process.env, process.argv.slice(2));
+} catch (error) {
+  const expected = EXPECTED.some((kind) => error instanceof kind);
+  process.stderr.write(
+    `${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`,
+  );
+  process.exit(expected ? 2 : 1);
+}

@@ -1,0 +1,33 @@
+import type { Producer } from '../../queues/producer.ts';
+import type { Processors } from '../job-context.ts';
+import type { WorkerServices } from '../worker-services.ts';
+import { deliverWebhookProcessor } from './deliver-webhook.processor.ts';
+import { generateTaskProcessor } from './generate-task.processor.ts';
+import {
+  closeMonthsProcessor,
+  makePartitionsProcessor,
+  reapHoldsProcessor,
+  verifyLedgerProcessor,
+} from './ledger-maintenance.processor.ts';
+import { postprocessTaskProcessor } from './postprocess-task.processor.ts';
+import {
+  expireMediaProcessor,
+  expireTasksProcessor,
+  sweepTasksProcessor,
+} from './task-maintenance.processor.ts';
+
+/** The processor of every job. */
+export function createProcessors(services: WorkerServices, producer: Producer): Processors {
+  return {
+    'tasks.generate': generateTaskProcessor(services, producer),
+    'tasks.postprocess': postprocessTaskProcessor(services),
+    'webhooks.deliver': deliverWebhookProcessor(services),
+    'maintenance.sweep-tasks': sweepTasksProcessor(services),
+    'maintenance.reap-holds': reapHoldsProcessor(services),
+    'maintenance.expire-media': expireMediaProcessor(services),
+    'maintenance.expire-tasks': expireTasksProcessor(services),
+    'maintenance.make-partitions': makePartitionsProcessor(services),
+    'maintenance.close-months': closeMonthsProcessor(services),
+    'maintenance.verify-ledger': verifyLedgerProcessor(services),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Processor } from '../job-context.ts';
+import type { WorkerServices } from '../worker-services.ts';
+
+/** Repairs what died. */
+export function sweepTasksProcessor(
+  services: Pick<WorkerServices, 'sweeps'>,
+): Processor<'maintenance.sweep-tasks'> {
+  return async () => ({ ...(await services.sweeps.sweep()) });
+}
+
+/** Deletes media past its retention. */
+export function expireMediaProcessor(
+  services: Pick<WorkerServices, 'retention'>,
+): Processor<'maintenance.expire-media'> {
+  return async (_, { signal }) => ({ tasks: await services.retention.expireMedia(signal) });
+}
+
+/** Deletes task rows past their retention. */
+export function expireTasksProcessor(
+  services: Pick<WorkerServices, 'retention'>,
+): Processor<'maintenance.expire-tasks'> {
+  return async (_, { signal }) => ({ tasks: await services.retention.expireTasks(signal) });
+}

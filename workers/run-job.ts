@@ -1,0 +1,73 @@
+import { type Job, UnrecoverableError } from 'bullmq';
+import { isJobName, JOBS, type JobName, type PayloadOf } from '../queues/catalog.ts';
+import type { JobContract } from '../queues/define-job.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import type { JobContext, Processors } from './job-context.ts';
+
+/** Ms a processor has to stop after its signal aborted; then its slot is taken from it. */
+const STOP_MS = 30_000;
+
+/**
+ * Runs a job's processor under its time limit. What it throws is logged here and reaches Redis as a name only: an error's text
+ * may quote what it failed on.
+ */
+export async function runJob(job: Job, processors: Processors, logger: Logger): Promise<unknown> {
+  const { name, id: jobId, queueName: queue } = job;
+  if (!isJobName(name)) {
+    throw new UnrecoverableError(`unknown job ${name}: sent by another version`);
+  }
+  const contract: JobContract<string, unknown> = JOBS[name];
+  const payload = contract.payload.safeParse(job.data);
+  if (!payload.success) {
+    throw new UnrecoverableError(`payload of ${name} is not of this version`);
+  }
+  const log = logger.child({ job: name, jobId });
+  try {
+    return await withTimeLimit(contract.timeoutMs, (signal) =>
+      process(processors, name, payload.data as PayloadOf<typeof name>, { queue, signal, log }),
+    );
+  } catch (error) {
+    log.error({ error }, 'a job failed');
+    throw isFinal(error) ? new UnrecoverableError(nameOf(error)) : new Error(nameOf(error));
+  }
+}
+
+function process<Name extends JobName>(
+  processors: Processors,
+  name: Name,
+  payload: PayloadOf<Name>,
+  context: JobContext,
+): Promise<unknown> {
+  return processors[name](payload, context);
+}
+
+async function withTimeLimit<T>(milliseconds: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const expired = new Error('the job took too long');
+  let stopTimer: NodeJS.Timeout | undefined;
+  let limitTimer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    limitTimer = setTimeout(() => {
+      controller.abort(expired);
+      stopTimer = setTimeout(() => reject(expired), STOP_MS);
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([work(controller.signal), limit]);
+  } finally {
+    clearTimeout(limitTimer);
+    clearTimeout(stopTimer);
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === false;
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return 'error';
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
+  return error.name + code;
+}

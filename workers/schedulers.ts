@@ -1,0 +1,80 @@
+import type { Queue } from 'bullmq';
+import { JOBS, type JobName } from '../queues/catalog.ts';
+import type { Producer } from '../queues/producer.ts';
+import { queueName } from '../queues/queue-name.ts';
+
+type ChoreName = Extract<JobName, `maintenance.${string}`>;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Ms between two runs of each chore, over all workers together. */
+const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
+  'maintenance.sweep-tasks': 5 * SECOND_MS,
+  'maintenance.reap-holds': 5 * SECOND_MS,
+  'maintenance.expire-media': MINUTE_MS,
+  'maintenance.expire-tasks': HOUR_MS,
+  'maintenance.make-partitions': 6 * HOUR_MS,
+  'maintenance.close-months': HOUR_MS,
+  'maintenance.verify-ledger': 24 * HOUR_MS,
+};
+/** Ms between looks whether the schedule is still there: Redis may have forgotten it. */
+const CHECK_MS = 5 * SECOND_MS;
+
+/** Keeps the schedule of chores in Redis for as long as the process runs. */
+export class ChoreSchedule {
+  readonly #producer: Producer;
+  readonly #onError: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  #checking: Promise<void>;
+
+  /** Starts at once. */
+  constructor(producer: Producer, onError: (error: unknown) => void) {
+    this.#producer = producer;
+    this.#onError = onError;
+    this.#checking = this.#check();
+    this.#timer = setInterval(() => {
+      this.#checking = this.#checking.then(() => this.#check());
+    }, CHECK_MS);
+    this.#timer.unref();
+  }
+
+  /** Stops looking; the schedule stays for the other workers. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      const queue = this.#producer.queue(queueName('maintenance'));
+      const chores = Object.entries(CADENCE_MS) as [ChoreName, number][];
+      if ((await queue.getJobSchedulersCount()) < chores.length) {
+        for (const [name, every] of chores) {
+          await schedule(queue, name, every);
+        }
+      }
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}
+
+/** Written by every worker that misses it: the same id makes it one schedule. */
+async function schedule(queue: Queue, name: ChoreName, every: number): Promise<void> {
+  const { keepCompleted, keepFailed } = JOBS[name];
+  await queue.upsertJobScheduler(
+    name,
+    { every },
+    {
+      name,
+      data: {},
+      opts: {
+        attempts: 1,
+        removeOnComplete: { age: keepCompleted.ageSeconds, count: keepCompleted.count },
+        removeOnFail: { age: keepFailed.ageSeconds, count: keepFailed.count },
+      },
+    },
+  );
+}

@@ -1,0 +1,160 @@
+import type { Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { listenForCancels } from '../queues/cancel-channel.ts';
+import { createProducerConnection, createWorkerConnection } from '../queues/connection.ts';
+import { Producer } from '../queues/producer.ts';
+import { queueName } from '../queues/queue-name.ts';
+import type { Relay, RelaySettings } from '../queues/relay.ts';
+import type { EngineRegistry } from '../src/engines/registry.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
+import { buildWorkers } from './build-workers.ts';
+import { Complaints } from './complaints.ts';
+import { Liveness, type LivenessSettings } from './liveness.ts';
+import { createProcessors } from './processors/index.ts';
+import { type QueueSelection, QueueSelectionError } from './queue-selection.ts';
+import { ChoreSchedule } from './schedulers.ts';
+import { SlotRegistration } from './slot-registration.ts';
+import { startRelay } from './start-relay.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+export interface WorkerOptions {
+  readonly redisUrl: string;
+  /** Namespace of every key in Redis. */
+  readonly prefix: string;
+  /** Unique per process: host and process id. */
+  readonly workerName: string;
+  readonly selection: QueueSelection;
+  /** Jobs at once; engine pools have their own slots. */
+  readonly concurrency: {
+    readonly postprocess: number;
+    readonly webhooks: number;
+    readonly maintenance: number;
+  };
+  /** Ms that running jobs get to finish when the process leaves; then they are given back. */
+  readonly drainMs: number;
+  readonly relay?: RelaySettings;
+  readonly liveness?: LivenessSettings;
+  /** Jobs wait and a worker of this process does not take them: it should be replaced. */
+  readonly onDeaf: (queue: string) => void;
+}
+
+export interface RunningWorker {
+  /** Jobs at once, by queue. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** Takes no more jobs, finishes what runs within `drainMs`, gives the rest back. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Ms that aborted attempts get to write that they gave up. */
+const GIVE_BACK_MS = 10_000;
+
+/** Starts serving the selected queues; the relay and the chores run where maintenance does. Throws QueueSelectionError. */
+export function startWorker(parts: WorkerParts, options: WorkerOptions): RunningWorker {
+  const { log, leases } = parts;
+  const slots = slotsOf(parts.engines, options);
+  const complaints = new Complaints(log);
+  const onRedisError = (error: Error): void => complaints.hear(error, 'redis');
+  const connections = {
+    producer: createProducerConnection(options.redisUrl, onRedisError),
+    worker: createWorkerConnection(options.redisUrl, onRedisError),
+    cancels: createWorkerConnection(options.redisUrl, onRedisError),
+  };
+  const producer = new Producer(connections.producer, options);
+  const processors = createProcessors(parts.services, producer);
+  const workers = buildWorkers(slots, processors, connections.worker, options, { log, complaints });
+  const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
+  const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
+  const registration = new SlotRegistration(parts.dispatch, options.workerName, slots, (error) =>
+    complaints.hear(error, 'slots'),
+  );
+  const upkeep = startUpkeep(parts, options, producer, complaints);
+  return {
+    slots,
+    close: async () => {
+      liveness.close();
+      await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
+      await drain(workers, leases, options.drainMs, log);
+      await settleWithin(producer.close(), GIVE_BACK_MS);
+      disconnect(Object.values(connections));
+    },
+  };
+}
+
+/** Which queues, with how many jobs at once. */
+function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, number> {
+  const { selection, concurrency } = options;
+  const slots = new Map<string, number>();
+  if (selection.families.has('generate')) {
+    for (const pool of selection.pools === 'all' ? engines.names : selection.pools) {
+      if (engines.slots(pool) === 0) {
+        throw new QueueSelectionError(`--queues: no engine ${pool} in the catalog`);
+      }
+      slots.set(queueName('generate', pool), engines.slots(pool));
+    }
+  }
+  for (const family of ['postprocess', 'webhooks', 'maintenance'] as const) {
+    if (selection.families.has(family)) {
+      slots.set(queueName(family), concurrency[family]);
+    }
+  }
+  return slots;
+}
+
+/** Relay and chores, where this process has them. */
+function startUpkeep(
+  parts: WorkerParts,
+  options: WorkerOptions,
+  producer: Producer,
+  complaints: Complaints,
+): { close(): Promise<void> } {
+  if (!options.selection.families.has('maintenance')) {
+    return { close: async () => undefined };
+  }
+  const relay: Relay = startRelay(parts, producer, options.relay);
+  const signals = parts.listenSignals((signal) =>
+    signal === 'ended' ? relay.wake(queueName('webhooks')) : relay.wake(),
+  );
+  const schedule = new ChoreSchedule(producer, (error) => complaints.hear(error, 'chores'));
+  return {
+    close: async () => {
+      await Promise.all([signals.close(), schedule.close()]);
+      await relay.close();
+    },
+  };
+}
+
+/** Lets jobs finish, then tells them to give their tasks back. */
+async function drain(
+  workers: readonly Worker[],
+  leases: LeaseKeeper,
+  drainMs: number,
+  log: Logger,
+): Promise<void> {
+  const closed = Promise.allSettled(workers.map((worker) => worker.close()));
+  if (await settleWithin(closed, drainMs)) {
+    return;
+  }
+  log.warn({ tasks: leases.size }, 'giving running tasks back');
+  leases.abortAll('shutdown');
+  if (!(await settleWithin(closed, GIVE_BACK_MS))) {
+    log.warn('jobs did not stop; their leases will lapse');
+  }
+}
+
+/** Whether the promise settled in time. */
+async function settleWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const settled = await Promise.race([promise.then(() => true as const), late]);
+  clearTimeout(timer);
+  return settled;
+}
+
+function disconnect(connections: readonly Redis[]): void {
+  for (const connection of connections) {
+    connection.disconnect();
+  }
+}

@@ -1,0 +1,19 @@
+import type { EngineRegistry } from '../src/engines/registry.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
+import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
+import type { TaskSignal } from '../src/tasks/task-signals.store.ts';
+import type { WebhookDeliveriesStore } from '../src/webhooks/webhook-deliveries.store.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+/** What a worker process is made of before it is told which queues to serve. */
+export interface WorkerParts {
+  readonly services: WorkerServices;
+  readonly engines: EngineRegistry;
+  readonly leases: LeaseKeeper;
+  readonly dispatch: TaskDispatchStore;
+  readonly deliveries: Pick<WebhookDeliveriesStore, 'due'>;
+  /** Hears that tasks wait or ended, until closed. */
+  readonly listenSignals: (onSignal: (signal: TaskSignal) => void) => { close(): Promise<void> };
+  readonly log: Logger;
+}

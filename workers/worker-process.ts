@@ -1,0 +1,73 @@
+import { availableParallelism, hostname } from 'node:os';
+import type { Logger } from '../src/lib/logger.ts';
+import { parseQueueSelection } from './queue-selection.ts';
+import { startWorker } from './start-worker.ts';
+import type { WorkerParts } from './worker-parts.ts';
+
+export interface WorkerProcessSettings {
+  readonly redisUrl: string;
+  /** Namespace of every key in Redis; the braces keep it in one slot of a cluster. */
+  readonly prefix: string;
+  /** Ms that running jobs get when the process is asked to stop. */
+  readonly drainMs: number;
+}
+
+const WEBHOOK_SLOTS = 20;
+const MAINTENANCE_SLOTS = 4;
+/** Ms beyond the drain after which the process ends whatever still runs: leases and holds repair the rest. */
+const EXIT_GRACE_MS = 15_000;
+const EXIT_DEAF = 1;
+
+/**
+ * Serves queues until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and
+ * ends the process itself; `release` closes what the parts were made from. Throws QueueSelectionError before anything starts.
+ */
+export function runWorkerProcess(
+  parts: WorkerParts,
+  settings: WorkerProcessSettings,
+  args: readonly string[],
+  release: () => Promise<void>,
+): void {
+  const { log } = parts;
+  let stopping = false;
+  const stop = (reason: string, exitCode: number): void => {
+    if (stopping) {
+      return;
+    }
+    stopping = true;
+    log.info({ reason }, 'worker stopping');
+    endAfter(settings.drainMs + EXIT_GRACE_MS, log);
+    void running
+      .close()
+      .then(release)
+      .catch((error: unknown) => log.error({ error }, 'worker did not stop cleanly'))
+      .finally(() => process.exit(exitCode));
+  };
+  const running = startWorker(parts, {
+    ...settings,
+    workerName: `${hostname()}.${process.pid}`,
+    selection: parseQueueSelection(args),
+    concurrency: {
+      postprocess: Math.max(1, availableParallelism() - 1),
+      webhooks: WEBHOOK_SLOTS,
+      maintenance: MAINTENANCE_SLOTS,
+    },
+    onDeaf: (queue) => {
+      log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
+      stop('deaf', EXIT_DEAF);
+    },
+  });
+  process.once('SIGTERM', () => stop('SIGTERM', 0));
+  process.once('SIGINT', () => stop('SIGINT', 0));
+  process.once('disconnect', () => stop('disconnect', 0));
+  log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
+  process.send?.({ type: 'ready' });
+}
+
+function endAfter(milliseconds: number, log: Logger): void {
+  const timer = setTimeout(() => {
+    log.error('worker did not stop in time');
+    process.exit(1);
+  }, milliseconds);
+  timer.unref();
+}

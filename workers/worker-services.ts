@@ -1,0 +1,20 @@
+import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
+import type { MonthClose } from '../src/ledger/month-close.ts';
+import type { HoldReaper } from '../src/ledger/reaper.ts';
+import type { GenerateService } from '../src/tasks/generate.service.ts';
+import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
+import type { RetentionService } from '../src/tasks/retention.service.ts';
+import type { SweepService } from '../src/tasks/sweep.service.ts';
+import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.service.ts';
+
+/** What the processors call. Each does all its work in one method. */
+export interface WorkerServices {
+  readonly generate: Pick<GenerateService, 'run'>;
+  readonly postprocess: Pick<PostprocessService, 'run'>;
+  readonly webhooks: Pick<DeliverWebhookService, 'deliver'>;
+  readonly sweeps: Pick<SweepService, 'sweep'>;
+  readonly retention: Pick<RetentionService, 'expireMedia' | 'expireTasks'>;
+  readonly reaper: Pick<HoldReaper, 'reap'>;
+  readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;
+  readonly verifier: Pick<LedgerVerifier, 'verify'>;
+}
