@@ -16,6 +16,8 @@ const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 30_000;
 /** A job of a dead worker is run again once; the claim makes that safe, and the task's own lease is faster anyway. */
 const STALLED_MAX = 1;
+/** Far above any real rate. Without a limiter a worker does not look at the pause that an upstream's 429 puts on its queue. */
+const LIMITER = { max: 1_000_000, duration: 1_000 };
 
 /** One BullMQ worker per queue, with that many slots. They run until closed; the connection stays the caller's. */
 export function buildWorkers(
@@ -35,6 +37,7 @@ export function buildWorkers(
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: STALLED_MAX,
+      limiter: LIMITER,
     });
     worker.on('error', (error) => complaints.hear(error, queue));
     worker.on('failed', (job, error) => {

@@ -20,7 +20,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.verify-ledger': 24 * HOUR_MS,
 };
 /** Ms between looks whether the schedule is still there: Redis may have forgotten it. */
-const CHECK_MS = 5 * SECOND_MS;
+const CHECK_MS = 2 * SECOND_MS;
 
 /** Keeps the schedule of chores in Redis for as long as the process runs. */
 export class ChoreSchedule {

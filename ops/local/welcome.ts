@@ -28,7 +28,6 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
     '',
     `  ${terminal.bold(`Tollgate is ready at ${url}`)}  ${terminal.dim(`(${(startedInMs / 1000).toFixed(1)} s; Ctrl-C stops it)`)}`,
     '',
-    row('Console', `${url}/console`),
     row('Reference', `${url}/docs`),
     ...(welcome.hasOwnerKey
       ? [

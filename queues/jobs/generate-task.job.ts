@@ -7,5 +7,6 @@ export const generateTask = defineJob({
   family: 'generate',
   payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1) }),
   jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
-  timeoutMs: 40 * 60_000,
+  // Above the longest run an engine is given: that limit ends the attempt in an orderly way, this one is the net.
+  timeoutMs: 130 * 60_000,
 });

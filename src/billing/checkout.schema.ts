@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { storableText } from '../http/storable-text.ts';
 import { CURRENCY, usdString } from '../http/wire-shapes.ts';
 import { AppError } from '../lib/errors.ts';
 import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
@@ -33,8 +34,7 @@ const currency = z
   })
   .meta({ examples: ['USD'] });
 
-const returnUrl = z
-  .string()
+const returnUrl = storableText
   .max(2_048)
   .refine(isReturnUrl, 'must be an https URL (http for localhost only)')
   .optional()

@@ -40,6 +40,11 @@ export function presentModel(model: Model): ModelJson {
       input_cache_write: formatPrice(pricing.input_cache_write),
     },
     supported_parameters: [...model.supportedParameters],
+    // what OpenRouter's own client insists on
+    canonical_slug: model.id,
+    created: 0,
+    per_request_limits: null,
+    default_parameters: null,
     endpoints: [...model.endpoints],
     categories: [...model.categories],
   };

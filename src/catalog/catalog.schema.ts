@@ -36,6 +36,10 @@ export const modelJson = z
     }),
     pricing,
     supported_parameters: z.array(z.string()),
+    canonical_slug: z.string(),
+    created: z.int().meta({ description: 'Unix seconds; 0 = not told' }),
+    per_request_limits: z.null(),
+    default_parameters: z.null(),
     endpoints: z.array(z.enum(MODEL_ENDPOINTS)),
     categories: z.array(z.string()),
   })

@@ -1,5 +1,11 @@
+import { dirname } from 'node:path';
 import { BuiltinEngine } from '../engines/builtin/builtin-engine.ts';
+import { comfyUiKind } from '../engines/comfyui/comfyui-engine.ts';
+import { falKind } from '../engines/fal/fal-engine.ts';
+import { novitaKind } from '../engines/novita/novita-engine.ts';
+import { openAiKind } from '../engines/openai/openai-engine.ts';
 import { buildEngines, type EngineKind, type EngineRegistry } from '../engines/registry.ts';
+import { sdCppKind } from '../engines/sdcpp/sdcpp-engine.ts';
 import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg.ts';
 import { encodePng } from '../media/image.ts';
 import type { Foundation } from './foundation.ts';
@@ -16,6 +22,11 @@ export function composeEngines({ config, catalogSource }: Foundation, gpus: numb
           new BuiltinEngine({ id, encoders: { encodePng, encodeFrames: ffmpeg.encodeFrames } }),
       },
     ],
+    ['comfyui', comfyUiKind(dirname(config.catalogFile))],
+    ['sdcpp', sdCppKind],
+    ['openai', openAiKind],
+    ['novita', novitaKind],
+    ['fal', falKind],
   ]);
   return buildEngines(catalogSource.current.engines, kinds, gpus);
 }

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import { type StorageChoice, storageChoice, storageVariables } from './storage-settings.ts';
 
-/** A setting that is missing or wrong. The message is one line that names it and says what to do. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+export { ConfigError };
 
 const integer = (min: number, max: number) =>
   z
@@ -39,6 +38,7 @@ const SETTINGS = z.object({
   WEBHOOK_PRIVATE_TARGETS: z.enum(['allow', 'refuse']).default('refuse'),
   STRIPE_SECRET_KEY: z.string().min(16).optional(),
   STRIPE_WEBHOOK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  ...storageVariables,
   NODE_ENV: z.string().default('development'),
 });
 
@@ -67,6 +67,9 @@ export interface Config {
   /** Webhooks to private addresses: only for development, never for a service others can reach. */
   readonly webhookPrivateTargets: boolean;
   readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
+  readonly storage: StorageChoice;
+  /** What workers without storage of their own show to the API; undefined: derived from the secret. */
+  readonly storageToken: string | undefined;
   readonly production: boolean;
   /** The variables that tollgate.yaml may name as ${NAME}. */
   readonly variables: Readonly<Record<string, string | undefined>>;
@@ -104,6 +107,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     workerPort: settings.WORKER_PORT,
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
     stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),
+    storage: storageChoice(settings),
+    storageToken: settings.STORAGE_TOKEN,
     production: settings.NODE_ENV === 'production',
     variables: present,
   });

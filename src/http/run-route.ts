@@ -1,3 +1,4 @@
+import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -46,6 +47,9 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
 
 async function readInput(route: Route, exchange: Exchange): Promise<Input> {
   const { request } = exchange;
+  if (request.originalUrl.includes('%00')) {
+    throw new AppError('invalid_request', 'the path and the query must not contain NUL');
+  }
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {

@@ -1,7 +1,7 @@
 import { eventFrame } from '../http/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { chatFinishReason } from '../providers/chat-facts.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, without } from '../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
@@ -9,6 +9,7 @@ import type { CallEnd } from './invocation.types.ts';
 import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
 import { presentChatUsage } from './usage.presenter.ts';
 
+const OUR_MEMBERS = new Set(['id', 'object', 'created', 'model', 'usage', 'provider', 'choices']);
 const DONE = 'data: [DONE]\n\n';
 
 /** Answers in OpenAI's chat dialect. */
@@ -79,7 +80,7 @@ class ChatStream implements StreamPresenter {
   }
 
   #frame(chunk: JsonObject): string {
-    return eventFrame({ ...this.#head, ...chunk, ...this.#head });
+    return eventFrame({ ...this.#head, ...chunk });
   }
 }
 
@@ -89,7 +90,11 @@ function head(identity: AnswerIdentity, object: string): JsonObject {
 
 /** What the provider sent, less what we say ourselves and what names the provider. */
 function foreign(wire: JsonObject): JsonObject {
-  return isObject(wire)
-    ? without(wire, 'id', 'object', 'created', 'model', 'usage', 'provider', 'choices')
-    : {};
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(wire)) {
+    if (!OUR_MEMBERS.has(name)) {
+      kept[name] = value;
+    }
+  }
+  return kept;
 }

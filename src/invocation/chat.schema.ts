@@ -66,8 +66,6 @@ export const chatRequest = z
   })
   .meta({ id: 'ChatRequest' });
 
-export type ChatRequest = z.output<typeof chatRequest>;
-
 const chatUsage = usageJson
   .extend({ prompt_tokens: z.int(), completion_tokens: z.int() })
   .meta({ id: 'ChatUsage' });

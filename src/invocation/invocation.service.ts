@@ -38,8 +38,8 @@ export class InvocationService {
     presenter: DialectPresenter,
   ): Promise<{ body: JsonObject; headers: ResponseHeaders } | undefined> {
     return this.#inFlight.run(async () => {
-      const admitted = await this.#admission.admit(invocation);
-      const answered = await this.#answer(admitted);
+      const admitted = await this.#admit(invocation);
+      const answered = admitted && (await this.#answer(admitted));
       if (!answered) {
         return undefined;
       }
@@ -60,7 +60,10 @@ export class InvocationService {
     open: (headers: ResponseHeaders) => StreamSink,
   ): Promise<void> {
     return this.#inFlight.run(async () => {
-      const admitted = await this.#admission.admit(invocation);
+      const admitted = await this.#admit(invocation);
+      if (!admitted) {
+        return;
+      }
       const sink = open(headersOf(admitted));
       try {
         await this.#relay(admitted, presenter, sink);
@@ -78,6 +81,18 @@ export class InvocationService {
   /** Refuses new calls, lets running ones go on for `deadlineMs`, then ends and settles them. */
   drain(deadlineMs: number): Promise<void> {
     return this.#inFlight.drain(deadlineMs);
+  }
+
+  /** Undefined when the client left before its money was held. */
+  async #admit(invocation: Invocation): Promise<Admitted | undefined> {
+    try {
+      return await this.#admission.admit(invocation);
+    } catch (error) {
+      if (invocation.signal.aborted && !(error instanceof AppError)) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   async #answer(admitted: Admitted): Promise<{ answer: ProviderAnswer; provider: Provider } | undefined> {

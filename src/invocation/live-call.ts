@@ -1,4 +1,4 @@
-import { type BilledUnits, capCharge, chargeFor } from '../catalog/pricing.ts';
+import { affordableOutputTokens, type BilledUnits, capCharge, chargeFor } from '../catalog/pricing.ts';
 import type {
   GenerationStatus,
   Hold,
@@ -51,6 +51,11 @@ export class LiveCall {
   readonly #stopKeepAlive: () => void;
   #granted: NanoUsd;
   #route: ModelRoute | undefined;
+  /** Most output tokens the hold pays for. */
+  #cap: number;
+  #inputCovered: number;
+  /** Below this much delivered text, in UTF-16 units, the cap cannot have been reached. */
+  #checkAtLength: number;
   #finished = false;
   #firstTokenAt: number | undefined;
   #settlement: Promise<void> | undefined;
@@ -58,6 +63,9 @@ export class LiveCall {
   constructor(parts: LiveCallParts) {
     this.parts = parts;
     this.#granted = parts.hold.granted;
+    this.#cap = parts.outputTokensMax;
+    this.#inputCovered = parts.input.upperBound;
+    this.#checkAtLength = parts.outputTokensMax;
     this.#stopKeepAlive = parts.ledger.keepAlive(parts.hold, () => this.metered());
   }
 
@@ -87,33 +95,33 @@ export class LiveCall {
     return { charge: this.#capped(usage).charge, usage };
   }
 
-  /** True when more may have been used than was held for. Cheap: length bounds tokens, so counting can wait. */
+  /** True when more may have been used than was held for. Cheap: a token is at least a letter, so counting can wait. */
   outgrowsHold(): boolean {
-    const { input, outputTokensMax } = this.parts;
     return (
-      this.meter.length > outputTokensMax || (this.meter.inputUsage?.inputTokens ?? 0) > input.upperBound
+      this.meter.length > this.#checkAtLength ||
+      (this.meter.inputUsage?.inputTokens ?? 0) > this.#inputCovered
     );
   }
 
   /**
-   * Makes the hold cover the call again, within what the caller allows. False when it cannot: the provider ignores
-   * its cap, or the money is not there; the answer must end here.
+   * Makes the hold cover the call again, within what the caller allows, or else lowers the cap to what it pays for.
+   * False when the cap is passed (the provider ignores it, or the money is used up): the answer must end here.
    */
   async growHold(): Promise<boolean> {
-    const { outputTokensMax, ledger, hold, maxCost } = this.parts;
+    const { ledger, hold, maxCost, units, model } = this.parts;
     const { usage } = countUsage(this.#evidence());
-    if (usage.outputTokens > outputTokensMax) {
-      return false;
-    }
-    if (this.#charge(usage).amount < this.#granted) {
-      return true;
-    }
-    const whole = this.#charge({ ...usage, outputTokens: outputTokensMax }).amount;
+    const whole = this.#charge({ ...usage, outputTokens: this.#cap }).amount;
     const wanted = maxCost !== undefined && maxCost < whole ? maxCost : whole;
-    const total =
-      wanted > this.#granted ? await ledger.extend(hold, nanoUsd(wanted - this.#granted)) : undefined;
-    this.#granted = total ?? this.#granted;
-    return total !== undefined;
+    if (wanted > this.#granted) {
+      this.#granted = (await ledger.extend(hold, nanoUsd(wanted - this.#granted))) ?? this.#granted;
+    }
+    if (whole > this.#granted) {
+      const affordable = affordableOutputTokens(this.#granted, usage.inputTokens, units, model.pricing);
+      this.#cap = Math.min(this.#cap, affordable);
+    }
+    this.#inputCovered = Math.max(this.#inputCovered, usage.inputTokens);
+    this.#checkAtLength = this.meter.length + this.#cap - usage.outputTokens;
+    return usage.outputTokens <= this.#cap;
   }
 
   /** The answer is complete: charges it, or nothing when it is empty. */

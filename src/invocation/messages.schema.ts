@@ -75,8 +75,6 @@ export const messagesRequest = z
   })
   .meta({ id: 'MessagesRequest' });
 
-export type MessagesRequest = z.output<typeof messagesRequest>;
-
 const messagesUsage = usageJson
   .extend({ cache_read_input_tokens: z.int(), cache_creation_input_tokens: z.int() })
   .meta({ id: 'MessagesUsage', description: 'input_tokens includes cache reads and writes' });

@@ -41,7 +41,7 @@ export class RouteRunner {
 
   /** The first answer. Throws {@link ProviderFailure}: of the last route tried, `aborted` when the call is given up. */
   async run<T>(run: RouteRun<T>): Promise<T> {
-    let failure = new ProviderFailure('misconfigured');
+    let failure: ProviderFailure | undefined;
     for (const route of run.routes) {
       const provider = this.#providers.find(route.provider);
       if (!provider) {
@@ -57,7 +57,7 @@ export class RouteRunner {
         throw failure;
       }
     }
-    throw failure;
+    throw failure ?? new ProviderFailure('misconfigured');
   }
 
   /** A stream that had started well broke off. */

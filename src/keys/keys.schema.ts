@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { storableText } from '../http/storable-text.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
-const name = z.string().trim().min(1).max(200);
-const label = z.string().min(1).max(200);
+const name = storableText.trim().min(1).max(200);
+const label = storableText.min(1).max(200);
 
 const limit = z
   .number()

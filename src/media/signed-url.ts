@@ -55,9 +55,7 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const keys = options.previousSecret ? [current, deriveKey(options.previousSecret)] : [current];
 
   function sign(key: string, { ttlSeconds, downloadName }: SignOptions): string {
-    invariant(isStorageKey(key), 'only storage keys are signed');
-    invariant(ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX, 'a signed URL lives for seconds to a week');
-    invariant(downloadName === undefined || DOWNLOAD_NAME.test(downloadName), 'a plain download name');
+    requireSignable(key, { ttlSeconds, downloadName });
     const expiry = String(Math.floor(options.clock.now() / 1000) + Math.floor(ttlSeconds));
     const query = new URLSearchParams({ exp: expiry, kid: current.id });
     if (downloadName !== undefined) {
@@ -92,6 +90,13 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   }
 
   return { sign, verify };
+}
+
+/** Throws InvariantError for what no storage signs: a key that is none, more than a week, a name that is not plain. */
+export function requireSignable(key: string, { ttlSeconds, downloadName }: SignOptions): void {
+  invariant(isStorageKey(key), 'only storage keys are signed');
+  invariant(ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX, 'a signed URL lives for seconds to a week');
+  invariant(downloadName === undefined || DOWNLOAD_NAME.test(downloadName), 'a plain download name');
 }
 
 function invalid(): AppError {

@@ -4,9 +4,9 @@ import { copyFile, type FileHandle, mkdir, open, realpath, rename, rm, unlink } 
 import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../lib/errors.ts';
 import { invariant } from '../lib/invariant.ts';
 import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
+import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
 
 export interface FileStorageOptions {
@@ -57,7 +57,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
   async function read(key: string, range?: ByteRange): Promise<Readable> {
     const file = await openObject(root, key);
     if (file === undefined) {
-      throw notFound();
+      throw mediaNotFound();
     }
     // The stream owns the handle from here: it closes it at its end and when it is destroyed.
     return createReadStream('', { fd: file, ...(range ? { start: range.start, end: range.end } : {}) });
@@ -86,10 +86,6 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
     delete: remove,
     close: async () => {},
   };
-}
-
-function notFound(): AppError {
-  return new AppError('media_not_found', 'There is no such file.');
 }
 
 async function openObject(root: string, key: string): Promise<FileHandle | undefined> {

@@ -35,3 +35,25 @@ export interface Storage {
   delete(key: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** One file that a host without storage of its own wants to store. */
+export interface UploadRequest {
+  readonly key: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** Lower-case hex of the file. */
+  readonly sha256: string;
+}
+
+/** Leave to PUT exactly that file, for minutes. */
+export interface UploadGrant {
+  /** Absolute; or a path of our own API that begins with a slash. */
+  readonly url: string;
+  /** To be sent as they are; what they sign cannot be changed. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Unix ms. */
+  readonly expiresAt: number;
+}
+
+/** Grants uploads. Size and hash are bound: another file is refused where it arrives. */
+export type GrantUpload = (request: UploadRequest) => Promise<UploadGrant>;

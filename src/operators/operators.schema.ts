@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { storableText } from '../http/storable-text.ts';
 import { CURRENCY, usdString } from '../http/wire-shapes.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 
@@ -14,8 +15,8 @@ export const usdAmount = z.string().transform((text, context): NanoUsd => {
 });
 
 const positive = usdAmount.refine((amount) => amount > 0n, 'must be above zero');
-const description = z.string().trim().min(1).max(500);
-const name = z.string().trim().min(1).max(200);
+const description = storableText.trim().min(1).max(500);
+const name = storableText.trim().min(1).max(200);
 
 export const createAccountBody = z
   .object({
@@ -28,7 +29,7 @@ export const updateAccountBody = z
   .object({
     name: name.optional(),
     suspended: z.boolean().optional(),
-    allowed_models: z.array(z.string().min(1).max(128)).max(1000).nullable().optional(),
+    allowed_models: z.array(storableText.min(1).max(128)).max(1000).nullable().optional(),
   })
   .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
 

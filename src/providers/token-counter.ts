@@ -47,7 +47,7 @@ export function splitTokens(text: string, tokensMax: number): TokenRun {
 
 /** The text in pieces that the tokenizer handles in linear time: usually the text itself. */
 function safePieces(text: string): readonly string[] {
-  if (!LONG_RUN.test(text)) {
+  if (text.length <= RUN_MAX || !LONG_RUN.test(text)) {
     return text === '' ? [] : [text];
   }
   const pieces: string[] = [];

@@ -47,6 +47,8 @@ export interface AttemptOutcome {
 /** Share of the progress bar that generating takes; post-processing has the rest. */
 const GENERATE_SHARE = 0.9;
 const CANCEL_TIMEOUT_MS = 10_000;
+/** Ms: an upstream that asks for more is asked again after this. */
+const PAUSE_MS_MAX = 600_000;
 
 /** One attempt, with what is known of it so far. */
 interface Attempt {
@@ -209,8 +211,9 @@ export class GenerateService {
     const back = { ...giveBackOf(task), forgetRun: runIsOver, reason: failure.code };
     if (failure.retryable && failure.retryAfterMs !== undefined) {
       // Being asked to wait is no failure of the task; its deadline bounds how often that can happen.
-      await claims.giveBack({ ...back, failures: 0, waitMs: failure.retryAfterMs });
-      return { result: 'returned', pausePoolMs: failure.retryAfterMs };
+      const waitMs = Math.min(failure.retryAfterMs, PAUSE_MS_MAX);
+      await claims.giveBack({ ...back, failures: 0, waitMs });
+      return { result: 'returned', pausePoolMs: waitMs };
     }
     if (failure.retryable && task.failures + 1 < FAILURES_MAX) {
       await claims.giveBack({ ...back, failures: 1, waitMs: backoffMs(task.failures) });

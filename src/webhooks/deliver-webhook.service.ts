@@ -1,3 +1,4 @@
+import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { nextTryMs } from './retry-schedule.ts';
@@ -6,8 +7,8 @@ import type { WebhookSecretsService } from './webhook-secrets.service.ts';
 import type { TryResult, WebhookSender } from './webhook-sender.ts';
 import { signatureHeaders } from './webhook-signature.ts';
 
-/** The task-result body of a task as of now, with fresh URLs; undefined when the task is gone. */
-export type BuildEventPayload = (taskId: string) => Promise<object | undefined>;
+/** The task-result body of a task as of now, with fresh URLs. Throws AppError task_not_found when the task is gone. */
+export type BuildEventPayload = (taskId: string) => Promise<object>;
 
 export interface DeliverWebhookDependencies {
   readonly deliveries: WebhookDeliveriesStore;
@@ -57,8 +58,8 @@ export class DeliverWebhookService {
   }
 
   async #send(delivery: ClaimedDelivery): Promise<TryResult> {
-    const { secrets, sender, buildPayload } = this.#dependencies;
-    const payload = await buildPayload(delivery.taskId);
+    const { secrets, sender } = this.#dependencies;
+    const payload = await this.#payload(delivery.taskId);
     if (!payload) {
       return GONE;
     }
@@ -68,5 +69,16 @@ export class DeliverWebhookService {
     const signing = previousSecret === null ? [secret] : [secret, previousSecret];
     const headers = signatureHeaders(id, Math.floor(Date.now() / 1_000), body, signing);
     return await sender.send(delivery.url, headers, body);
+  }
+
+  async #payload(taskId: string): Promise<object | undefined> {
+    try {
+      return await this.#dependencies.buildPayload(taskId);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'task_not_found') {
+        return undefined;
+      }
+      throw error;
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The only IPv6 space that is globally routed today (RFC 4291); everything else is special or a way around. */
@@ -8,7 +9,8 @@ const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
  * multicast, reserved, and no IPv6 form that carries an IPv4 address inside (mapped, NAT64, 6to4, Teredo).
  */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text)) {
+  // Stricter than the library, which also takes the short forms of inet_aton.
+  if (isIP(text) === 0) {
     return false;
   }
   const address = ipaddr.parse(text);

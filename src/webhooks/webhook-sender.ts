@@ -51,12 +51,12 @@ export class WebhookSender {
       ...result,
       durationMs: Math.round(performance.now() - startedAt),
     });
+    const signal = AbortSignal.timeout(timeoutMs);
     try {
       const target = new URL(url);
       if (!this.#settings.allowPrivateTargets) {
         checkTarget(target);
       }
-      const signal = AbortSignal.timeout(timeoutMs);
       const response = await request(target, {
         method: 'POST',
         dispatcher: this.#agent,
@@ -74,7 +74,8 @@ export class WebhookSender {
       }
       return finish({ status, error: `http_${status}`, retryable: status !== GONE });
     } catch (error) {
-      return finish({ status: null, ...describe(error) });
+      const timedOut = { error: 'timeout', retryable: true };
+      return finish({ status: null, ...(signal.aborted ? timedOut : describe(error)) });
     }
   }
 
@@ -84,19 +85,19 @@ export class WebhookSender {
   }
 }
 
+const CODES: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'name_not_resolved',
+  EAI_AGAIN: 'name_not_resolved',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+};
+
 /** Codes only: an error's text could tell a customer what our network looks like from inside. */
 function describe(error: unknown): { error: string; retryable: boolean } {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof RefusedTargetError) {
-      return { error: 'target_refused', retryable: false };
-    }
-    if (cause.name === 'TimeoutError' || (cause as NodeJS.ErrnoException).code?.includes('TIMEOUT')) {
-      return { error: 'timeout', retryable: true };
-    }
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-      return { error: 'name_not_resolved', retryable: true };
-    }
+  if (error instanceof RefusedTargetError) {
+    return { error: 'target_refused', retryable: false };
   }
-  return { error: 'connection_failed', retryable: true };
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return { error: CODES[code] ?? 'connection_failed', retryable: true };
 }

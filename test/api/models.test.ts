@@ -56,7 +56,7 @@ test.each(['acme/small', 'acme%2Fsmall'])('the id works as %s', async (id) => {
   );
 });
 
-test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%00'])('404 for %s', async (id) => {
+test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%20'])('404 for %s', async (id) => {
   const answer = await server.call('GET', `/api/v1/models/${id}`, { key: key.secret });
   expect([answer.status, answer.json.error.code]).toEqual([
     404,

@@ -144,10 +144,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       deliveries,
       secrets,
       sender,
-      buildPayload: async (taskId) => {
-        const result = await results.read(taskId, EVERY_TASK).catch(() => undefined);
-        return result && presentTaskResult(result);
-      },
+      buildPayload: async (taskId) => presentTaskResult(await results.read(taskId, EVERY_TASK)),
       log,
     }),
     sweeps: new SweepService(sweepStore, endings, log),
@@ -169,6 +166,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const published: string[] = [];
   return {
     ...parts,
+    deliveries,
     folder,
     prefix,
     ledger,

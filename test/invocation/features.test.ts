@@ -446,6 +446,62 @@ describe('what is refused', () => {
   });
 });
 
+describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
+  async function frames(path: string) {
+    openaiUpstream.reset({ words: ['a', ' b'] });
+    anthropicUpstream.reset({ words: ['a', ' b'] });
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: id, stream: true, messages: [{ content: 'x' }] }),
+    });
+    return (await response.text()).split('\n\n').filter((frame) => frame !== '');
+  }
+
+  test('messages: each event once, named twice, in order', async () => {
+    const events = (await frames('/vendorx/v1/messages')).map(
+      (frame) => /^event: (.*)\ndata: (.*)$/.exec(frame)!,
+    );
+    expect(events.map((event) => event[1])).toEqual([
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
+    const data = events.map((event) => JSON.parse(event[2]!));
+    expect(data.map((one) => one.type)).toEqual(events.map((event) => event[1]));
+    expect(data[0].message).toMatchObject({ type: 'message', role: 'assistant', model: id, content: [] });
+    expect(data[5]).toMatchObject({
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { input_tokens: 20, output_tokens: 2, total_tokens: 22, cache_read_input_tokens: 0 },
+    });
+  });
+
+  test('chat: role, content, finish, usage, [DONE]', async () => {
+    const all = await frames('/api/v1/chat/completions');
+    expect(all.pop()).toBe('data: [DONE]');
+    const chunks = all.map((frame) => JSON.parse(frame.slice(6)));
+    expect(chunks.map((chunk) => chunk.choices[0]?.delta ?? 'usage')).toEqual([
+      { role: 'assistant', content: '' },
+      { content: 'a' },
+      { content: ' b' },
+      {},
+      'usage',
+    ]);
+    expect(chunks.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([
+      null,
+      null,
+      null,
+      'stop',
+      undefined,
+    ]);
+    expect(chunks.filter((chunk) => 'usage' in chunk)).toHaveLength(1);
+  });
+});
+
 test('the effective version is told', async () => {
   const call = (headers: Record<string, string>) =>
     fetch(`${gateway.url}/vendorx/v1/messages`, {

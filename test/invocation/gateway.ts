@@ -65,6 +65,8 @@ export function model(
   };
 }
 
+const log = createLogger({ name: 'test', level: 'silent' });
+
 export interface GatewayOptions {
   readonly providers: readonly object[];
   readonly models: readonly InvocableModel[];
@@ -77,14 +79,12 @@ export class Gateway {
   readonly ledger: MemoryLedger;
   readonly service: InvocationService;
   readonly inFlight = new InFlight();
-  readonly logLines: string[] = [];
   readonly #registry: ProviderRegistry;
   readonly #server: Server;
 
   private constructor(options: GatewayOptions) {
     const settings = options.providers.map((one): ProviderSettings => providerSettingsSchema.parse(one));
     const models = new Map(options.models.map((one) => [one.id, one]));
-    const log = createLogger({ name: 'test', level: 'silent' });
     const clock = systemClock;
     this.ledger = new MemoryLedger(parseUsd(options.balance ?? '100')!);
     this.#registry = new ProviderRegistry(settings);
@@ -159,7 +159,7 @@ async function carry(route: Route, request: Request, response: Response): Promis
       url: request.url,
       signal: controller.signal,
       reportTokens: () => undefined,
-      log: createLogger({ name: 'test', level: 'silent' }),
+      log,
       response,
     });
     if (reply) {

@@ -30,14 +30,14 @@ function url(server: Server): string {
 test('a frame cannot be broken by its content', () => {
   const frame = eventFrame({ text: 'a\n\ndata: [DONE]\n\r\u2028event: x' }, 'delta');
   expect(frame.split('\n')).toHaveLength(4);
-  expect(frame).toMatch(/^event: delta\ndata: \{.*\}\n\n$/);
+  expect(frame).toMatch(/^event: delta\ndata: \{[^\n]*\}\n\n$/);
 });
 
 test('silence is filled with keep-alives, and headers forbid buffering', async () => {
   const server = await serve(
     async (stream) => {
       await new Promise((resolve) => setTimeout(resolve, 130));
-      stream.write(eventFrame({ a: 1 }));
+      await stream.write(eventFrame({ a: 1 }));
       stream.end();
     },
     [],
@@ -117,13 +117,14 @@ describe('behind the gateway', () => {
     const before = process.memoryUsage().rss;
     const sockets = Array.from({ length: 4 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
     await until(() => upstream.requests.length === 4);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    const metered = [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
+    const tokens = () => [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const metered = tokens();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    // standing still, far from the end
+    expect(tokens()).toEqual(metered);
     expect(metered).toHaveLength(4);
-    expect(upstream.requests.every((request) => !request.finished)).toBe(true);
-    for (const tokens of metered) {
-      expect(tokens).toBeLessThan(4_000_000);
-    }
+    expect(Math.max(...metered)).toBeLessThan(4_000_000);
     for (const socket of sockets) {
       socket.destroy();
     }

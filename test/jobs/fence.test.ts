@@ -140,3 +140,24 @@ test('a renewal finds its way past a row that somebody has locked', async () => 
   expect(renewed.map(({ id }) => id)).toEqual([free]);
   expect(await it.stack.claims.findLease(locked, 1)).toEqual({ cancelRequested: false });
 });
+
+test('with the cancel flag up nobody can claim the task', async () => {
+  const id = await submitImage(it.stack, it.who);
+  await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE id = $1', [id]);
+  expect(await it.stack.claims.claim(id, 'generating', 'w', 1_000)).toBeUndefined();
+  await it.stack.services.sweeps.sweep();
+});
+
+test('an attempt that lost its claim stops at the next heartbeat instead of working on for nothing', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=60000');
+  const attempt = it.stack.services.generate.run(id, new AbortController().signal);
+  await it.inState(id, 'generating');
+  await lapse(id);
+  const heir = await claim(id, 'generating');
+  expect(await attempt).toEqual({ result: 'claim_lost' });
+  await it.stack.endings.fail(
+    heir,
+    { attempt: heir.attempt, from: ['generating'] },
+    { code: 'x', message: '' },
+  );
+});

@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { type AppOptions, allRoutes, createApp } from '../../../src/app.ts';
+import { API_DESCRIPTION } from '../../../src/api-description.ts';
+import { type AppOptions, allRoutes } from '../../../src/app.ts';
 import { createBillingSurface, type PaymentChoice } from '../../../src/billing-surface.ts';
 import type { Catalog } from '../../../src/catalog/catalog.types.ts';
 import { createAnswerCipher } from '../../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../../src/http/authenticator.ts';
+import { createHttpApp } from '../../../src/http/http-app.ts';
 import { createHttpMetrics } from '../../../src/http/http-metrics.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { IdempotencyStore } from '../../../src/http/idempotency.store.ts';
@@ -27,6 +29,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+import { checkAnswer, routeOf } from './check-answer.ts';
 import { createAccountServices, createOperatorServices, testCatalog } from './test-services.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token-0123456789abcdef';
@@ -70,6 +73,8 @@ export interface ServerOptions {
   readonly aliases?: Catalog['aliases'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
+  /** Instead of the service's own routes. */
+  readonly routes?: readonly Route[];
 }
 
 /** The real HTTP server on a database of its own. */
@@ -101,11 +106,12 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       readiness: async () => ({ database: true }),
       registry,
       authenticator: kernel.authenticator,
-      about: { title: 'Tollgate', version: '0.1.0', description: 'test', contactUrl: 'http://localhost' },
+      about: API_DESCRIPTION,
     },
     surroundings: { aliases: options.aliases ?? { paths: {}, headers: {} }, trustedProxies: 0, pages: [] },
   };
-  const server = createHttpServer(createApp(appOptions));
+  const routes = options.routes ?? allRoutes(appOptions);
+  const server = createHttpServer(createHttpApp({ kernel, routes, ...appOptions.surroundings }));
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -113,11 +119,15 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     port,
     database,
     test,
-    routes: allRoutes(appOptions),
+    routes,
     sweep: (limit) => billing.sweep(limit),
     lastUsed,
     catalog,
-    call: (method, path, callOptions = {}) => call(url, method, path, callOptions),
+    call: async (method, path, callOptions = {}) => {
+      const answer = await call(url, method, path, callOptions);
+      checkAnswer(routeOf(routes, method, path), answer);
+      return answer;
+    },
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

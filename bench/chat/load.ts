@@ -1,0 +1,104 @@
+import { Pool } from 'undici';
+import { percentile } from '../measure/clients.ts';
+
+export interface ChatTarget {
+  readonly name: string;
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface Timing {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, please.' }];
+
+/** As many requests as `connections` closed-loop clients get through in `seconds`, after a warm-up of a third of it. */
+export async function saturate(target: ChatTarget, connections: number, seconds: number): Promise<Timing> {
+  return await withPool(target, connections, async (call) => {
+    const measureFrom = performance.now() + (seconds * 1_000) / 3;
+    const until = measureFrom + seconds * 1_000;
+    const latencies: number[] = [];
+    const client = async () => {
+      while (performance.now() < until) {
+        const startedAt = performance.now();
+        await call(false);
+        if (startedAt >= measureFrom) {
+          latencies.push(performance.now() - startedAt);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, client));
+    return timing(latencies, seconds);
+  });
+}
+
+/** Latency (or time to the first token) of requests sent at a fixed rate, whatever the answers take. */
+export async function atRate(
+  target: ChatTarget,
+  perSecond: number,
+  seconds: number,
+  streamed: boolean,
+): Promise<Timing> {
+  return await withPool(target, 256, async (call) => {
+    const latencies: number[] = [];
+    const running: Promise<void>[] = [];
+    const startedAt = performance.now();
+    const count = perSecond * seconds;
+    for (let sent = 0; sent < count; sent += 1) {
+      const due = startedAt + (sent * 1_000) / perSecond;
+      const wait = due - performance.now();
+      if (wait > 0) {
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+      // counted from when it was due: a sender that falls behind must not hide the delay
+      running.push(call(streamed).then((firstByteAt) => void latencies.push(firstByteAt - due)));
+    }
+    await Promise.all(running);
+    return timing(latencies.slice(Math.floor(latencies.length / 5)), seconds);
+  });
+}
+
+type Call = (streamed: boolean) => Promise<number>;
+
+/** `call` resolves with the time of the first token (of the whole answer when it is not streamed), once all is read. */
+async function withPool<T>(
+  target: ChatTarget,
+  connections: number,
+  use: (call: Call) => Promise<T>,
+): Promise<T> {
+  const pool = new Pool(target.url, { connections });
+  const body = (streamed: boolean) =>
+    JSON.stringify({ model: 'bench/model', messages: MESSAGES, stream: streamed });
+  const bodies = { plain: body(false), streamed: body(true) };
+  const call: Call = async (streamed) => {
+    const answer = await pool.request({
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
+      body: streamed ? bodies.streamed : bodies.plain,
+    });
+    let firstAt: number | undefined;
+    for await (const part of answer.body) {
+      if (firstAt === undefined && (!streamed || String(part).includes('word'))) {
+        firstAt = performance.now();
+      }
+    }
+    if (answer.statusCode !== 200 || firstAt === undefined) {
+      throw new Error(`${target.name} answered ${answer.statusCode}`);
+    }
+    return streamed ? firstAt : performance.now();
+  };
+  return await use(call).finally(() => pool.close());
+}
+
+function timing(latencies: readonly number[], seconds: number): Timing {
+  const sorted = [...latencies].sort((a, b) => a - b);
+  return {
+    perSecond: sorted.length / seconds,
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+  };
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startBenchPostgres } from '../measure/bench-postgres.ts';
+import { profileSummary } from '../measure/profile.ts';
+import { machineFacts, markdownTable } from '../measure/table.ts';
+import { atRate, type ChatTarget, saturate, type Timing } from './load.ts';
+
+/**
+ * `npm run bench:chat [-- --quick]`: one API process with authentication, hold and settle in Postgres (fsync on) against a
+ * bare proxy on the same stack and the same simulated upstream, in the same run, one after the other.
+ */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const profiled = process.argv.includes('--profile');
+const seconds = process.argv.includes('--quick') ? 3 : 10;
+const CONNECTIONS = 64;
+const RATE = 200;
+const STREAM_RATE = 20;
+
+function start(
+  script: string,
+  environment: NodeJS.ProcessEnv,
+  log: string,
+  nodeOptions: readonly string[] = [],
+): ChildProcess {
+  const output = openSync(log, 'a');
+  return fork(join(ROOT, script), {
+    cwd: ROOT,
+    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [...nodeOptions],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  const [message] = (await once(child, 'message')) as [{ address: string }];
+  return message.address;
+}
+
+function catalogFor(upstream: string): string {
+  return `
+providers: [{ id: simulated, protocol: openai, base_url: "${upstream}/v1", api_key: none }]
+models:
+  - id: bench/model
+    endpoints: [chat]
+    context_length: 128000
+    max_output_tokens: 4096
+    pricing: { prompt: "0.00000015", completion: "0.0000006" }
+    routes: [{ provider: simulated, model: simulated }]
+limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 10000 }
+`;
+}
+
+async function measure(target: ChatTarget): Promise<{ full: Timing; rate: Timing; first: Timing }> {
+  return {
+    full: await saturate(target, CONNECTIONS, seconds),
+    rate: await atRate(target, RATE, seconds, false),
+    first: await atRate(target, STREAM_RATE, seconds, true),
+  };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-chat-'));
+const log = join(folder, 'processes.log');
+const postgres = await startBenchPostgres();
+const children: ChildProcess[] = [];
+try {
+  const upstream = start('bench/chat/upstream.ts', {}, log);
+  children.push(upstream);
+  const upstreamUrl = await addressOf(upstream);
+  writeFileSync(join(folder, 'tollgate.yaml'), catalogFor(upstreamUrl));
+  const environment = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    DATA_DIR: folder,
+    TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
+    TOLLGATE_SECRET: 'a secret of the chat bench, 32 characters',
+    ADMIN_TOKEN: 'admin-token-of-the-chat-bench',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+  };
+  await once(start('dist/src/operators/first-start.js', environment, log), 'exit');
+  const bare = start('bench/chat/bare-proxy.ts', { UPSTREAM_URL: upstreamUrl }, log);
+  const profiling = profiled ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
+  const gateway = start('dist/src/server.js', environment, log, profiling);
+  children.push(bare, gateway);
+  const targets = {
+    bare: { name: 'bare proxy', url: await addressOf(bare), key: 'none' },
+    gateway: {
+      name: 'Tollgate',
+      url: await addressOf(gateway),
+      key: readFileSync(join(folder, 'owner.key'), 'utf8').trim(),
+    },
+  };
+  const bareResult = await measure(targets.bare);
+  const ours = await measure(targets.gateway);
+  const added = (a: number, b: number) => `+${(a - b).toFixed(1)}`;
+  process.stdout.write(
+    `${[
+      `One API process, authentication, hold and settle in Postgres with fsync on. ${machineFacts()}`,
+      '',
+      markdownTable([
+        ['', 'bare proxy', 'Tollgate', 'compared'],
+        [
+          `requests/s, ${CONNECTIONS} connections`,
+          bareResult.full.perSecond.toFixed(0),
+          ours.full.perSecond.toFixed(0),
+          `${(ours.full.perSecond / bareResult.full.perSecond).toFixed(2)} ×`,
+        ],
+        [
+          `latency p50 / p99 ms at ${RATE} requests/s`,
+          `${bareResult.rate.p50Ms.toFixed(1)} / ${bareResult.rate.p99Ms.toFixed(1)}`,
+          `${ours.rate.p50Ms.toFixed(1)} / ${ours.rate.p99Ms.toFixed(1)}`,
+          `${added(ours.rate.p50Ms, bareResult.rate.p50Ms)} / ${added(ours.rate.p99Ms, bareResult.rate.p99Ms)}`,
+        ],
+        [
+          `first token p50 / p99 ms at ${STREAM_RATE} streams/s`,
+          `${bareResult.first.p50Ms.toFixed(1)} / ${bareResult.first.p99Ms.toFixed(1)}`,
+          `${ours.first.p50Ms.toFixed(1)} / ${ours.first.p99Ms.toFixed(1)}`,
+          `${added(ours.first.p50Ms, bareResult.first.p50Ms)} / ${added(ours.first.p99Ms, bareResult.first.p99Ms)}`,
+        ],
+      ]),
+      '',
+    ].join('\n')}\n`,
+  );
+} finally {
+  for (const child of children) {
+    child.disconnect();
+    await once(child, 'exit');
+  }
+  await postgres.stop();
+  if (profiled) {
+    const rows = profileSummary(folder).map(([place, share]) => [place, `${(share * 100).toFixed(1)} %`]);
+    process.stdout.write(`${markdownTable([['busy time of the API process', 'share'], ...rows])}\n`);
+  }
+  rmSync(folder, { recursive: true, force: true });
+}

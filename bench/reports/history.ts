@@ -1,0 +1,74 @@
+import pg from 'pg';
+import { newSecret, secretHash } from '../../src/keys/secret.ts';
+import { newUuid } from '../../src/lib/ids.ts';
+
+export interface History {
+  readonly secret: string;
+  readonly keyHash: string;
+}
+
+const MONTHS = 12;
+const OPENING_NANO = 1_000_000_000_000_000n;
+
+/**
+ * A year of one account: `generations` calls evenly over time, on three keys, four models and two endpoints, with the
+ * ledger entries and roll-ups that the settling statement would have written. Written in bulk by the owner's role.
+ */
+export async function writeHistory(ownerUrl: string, generations: number): Promise<History> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    const accountId = newUuid();
+    const secret = newSecret();
+    const keyHash = secretHash(secret) ?? '';
+    await client.query(`SELECT create_month_partitions((date_trunc('month', now()) - make_interval(months => n))::date)
+      FROM generate_series(0, ${MONTHS}) n`);
+    await client.query(`SELECT open_account($1, 'bench')`, [accountId]);
+    await client.query(`UPDATE accounts SET created_at = now() - interval '${MONTHS} months' WHERE id = $1`, [
+      accountId,
+    ]);
+    for (const hash of [keyHash, secretHash(newSecret()), secretHash(newSecret())]) {
+      await client.query(
+        `INSERT INTO api_keys (id, account_id, hash, name, label, role) VALUES ($1, $2, $3, 'bench', 'bench', 'owner')`,
+        [newUuid(), accountId, hash],
+      );
+    }
+    await writeCalls(client, accountId, generations);
+    await client.query('VACUUM ANALYZE');
+    return { secret, keyHash };
+  } finally {
+    await client.end();
+  }
+}
+
+async function writeCalls(client: pg.Client, accountId: string, generations: number): Promise<void> {
+  await client.query(`CREATE TEMP TABLE calls AS
+    SELECT n, at, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || substr(md5(n::text), 1, 20))::uuid AS id,
+           (ARRAY(SELECT id FROM api_keys WHERE account_id = '${accountId}' ORDER BY id))[1 + n % 3] AS api_key_id,
+           '/api/v1/' || (ARRAY['chat/completions', 'tasks'])[1 + n / 3 % 2] AS endpoint,
+           'acme/model-' || n / 6 % 4 AS model, 1000 + n % 977 AS input, 2000 + n % 331 AS output
+      FROM (SELECT n, now() - interval '${MONTHS} months' + interval '1 minute'
+              + (n::double precision / ${generations}) * (interval '${MONTHS} months' - interval '2 minutes') AS at
+              FROM generate_series(1, ${generations}) n) s`);
+  await client.query(`INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, at)
+    VALUES ('${accountId}', 1, 'adjustment', ${OPENING_NANO}, ${OPENING_NANO}, 'operator', gen_random_uuid(),
+            now() - interval '${MONTHS} months')`);
+  await client.query(`INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
+    SELECT '${accountId}', n + 1, 'usage_charge', -(input + output),
+           ${OPENING_NANO} - sum(input + output) OVER (ORDER BY n), 'revenue', id, api_key_id, at FROM calls`);
+  await client.query(`INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, input_tokens,
+      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source, price_version, hold_amount,
+      charge, lines, shortfall, attempts, streamed, latency_ms, created_at, completed_at)
+    SELECT id, '${accountId}', api_key_id, 'req_' || n, endpoint, model, 'completed', 100, 50, 0, 0, 0, 'provider', 'bench',
+           input + output, input + output, jsonb_build_object('input', input, 'output', output), 0, '[]', false, 100, at, at
+      FROM calls`);
+  await client.query(`INSERT INTO usage_rollups (account_id, bucket, api_key_id, endpoint, model, requests, input_tokens,
+      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, charge, charge_input, charge_output,
+      charge_cache_read, charge_cache_write, charge_reasoning, charge_request, charge_image, charge_video)
+    SELECT '${accountId}', date_bin('5 minutes', at, 'epoch'::timestamptz), api_key_id, endpoint, model, count(*),
+           100 * count(*), 50 * count(*), 0, 0, 0, sum(input + output), sum(input), sum(output), 0, 0, 0, 0, 0, 0
+      FROM calls GROUP BY 2, 3, 4, 5 ORDER BY 2`);
+  await client.query(`UPDATE balances b SET posted = ${OPENING_NANO} - s.used, used = s.used, seq = s.seq
+    FROM (SELECT sum(input + output)::bigint AS used, count(*) + 1 AS seq FROM calls) s WHERE b.account_id = '${accountId}'`);
+  await client.query('DROP TABLE calls');
+}

@@ -1,0 +1,98 @@
+import { startBenchPostgres } from '../measure/bench-postgres.ts';
+import { percentile } from '../measure/clients.ts';
+import { type History, writeHistory } from './history.ts';
+import { startReportServer } from './server.ts';
+
+/** p95 of the reports over a small and a large history, and the ratio of the two: what history costs a reader. */
+const SIZES = (process.env.BENCH_GENERATIONS ?? '50000,5000000').split(',').map(Number);
+const SAMPLES = 100;
+const P95_MS_MAX = 50;
+const RATIO_MAX = 1.5;
+
+const REPORTS: readonly [string, string][] = [
+  ['credits', '/api/v1/credits'],
+  ['usage day, 30 days', '/api/v1/usage'],
+  ['usage hour', '/api/v1/usage?granularity=hour'],
+  ['usage 5m', '/api/v1/usage?granularity=5m'],
+  ['usage day, a year', '/api/v1/usage?start_time=YEAR&limit=1000'],
+  ['activity, 30 days', '/api/v1/activity'],
+  ['costs, 30 days', '/api/v1/costs'],
+  ['costs by model, a year', '/api/v1/costs?start_time=YEAR&group_by=model&limit=1000'],
+  ['transactions, page 1', '/api/v1/billing/balance-transactions'],
+  ['transactions, page 400', 'PAGE:400:/api/v1/billing/balance-transactions'],
+  ['transactions by key', '/api/v1/billing/balance-transactions?api_key_hash=HASH'],
+  ['transactions, no usage', '/api/v1/billing/balance-transactions?type=adjustment'],
+  ['invoices', '/api/v1/billing/invoices?limit=1'],
+];
+
+async function measure(size: number): Promise<Map<string, number>> {
+  const postgres = await startBenchPostgres();
+  try {
+    const history = await writeHistory(postgres.ownerUrl, size);
+    const server = await startReportServer(postgres.url);
+    const results = new Map<string, number>();
+    for (const [name, path] of REPORTS) {
+      results.set(name, await p95(server.url, history, path));
+    }
+    await server.close();
+    return results;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function p95(url: string, history: History, template: string): Promise<number> {
+  const year = new Date(Date.now() - 364 * 86_400_000).toISOString();
+  const headers = { authorization: `Bearer ${history.secret}` };
+  let path = template.replace('YEAR', year).replace('HASH', history.keyHash);
+  const page = /^PAGE:(\d+):(.*)$/.exec(path);
+  if (page) {
+    path = await walkTo(url, headers, page[2] ?? '', Number(page[1]));
+  }
+  const latencies: number[] = [];
+  for (let index = 0; index < SAMPLES + 10; index += 1) {
+    const startedAt = performance.now();
+    const response = await fetch(url + path, { headers });
+    await response.arrayBuffer();
+    if (response.status !== 200) {
+      throw new Error(`${path}: ${response.status}`);
+    }
+    if (index >= 10) {
+      latencies.push(performance.now() - startedAt);
+    }
+  }
+  return percentile(
+    latencies.sort((a, b) => a - b),
+    0.95,
+  );
+}
+
+/** The address of a page deep in a list, reached as a client would. */
+async function walkTo(
+  url: string,
+  headers: Record<string, string>,
+  path: string,
+  pages: number,
+): Promise<string> {
+  let next = path;
+  for (let page = 1; page < pages; page += 1) {
+    const response = await fetch(url + next, { headers });
+    await response.arrayBuffer();
+    next = /^<(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1] ?? next;
+  }
+  return next;
+}
+
+const [small, large] = [await measure(SIZES[0] ?? 0), await measure(SIZES[1] ?? 0)];
+let isWithin = true;
+console.log(`| report | p95 at ${SIZES[0]} | p95 at ${SIZES[1]} | ratio |\n|---|---|---|---|`);
+for (const [name] of REPORTS) {
+  const [before, after] = [small.get(name) ?? 0, large.get(name) ?? 0];
+  // below a few ms the ratio is noise of the machine
+  const isGood = after <= P95_MS_MAX && (after <= before * RATIO_MAX || after < 10);
+  isWithin &&= isGood;
+  console.log(
+    `| ${name} | ${before.toFixed(1)} ms | ${after.toFixed(1)} ms | ${(after / before).toFixed(2)}${isGood ? '' : ' ✗'} |`,
+  );
+}
+process.exitCode = isWithin ? 0 : 1;

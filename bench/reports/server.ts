@@ -1,0 +1,73 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { createBillingSurface } from '../../src/billing-surface.ts';
+import { CreditsReadModel } from '../../src/credits/credits.read-model.ts';
+import { creditRoutes } from '../../src/credits/credits.routes.ts';
+import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
+import { Authenticator } from '../../src/http/authenticator.ts';
+import { createHttpApp } from '../../src/http/http-app.ts';
+import { createHttpMetrics } from '../../src/http/http-metrics.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
+import { Idempotency } from '../../src/http/idempotency.ts';
+import { KeyCache } from '../../src/http/key-cache.ts';
+import { MemoryRateStore } from '../../src/http/memory-rate-store.ts';
+import { RateLimiter } from '../../src/http/rate-limiter.ts';
+import { KeysStore } from '../../src/keys/keys.store.ts';
+import { secretHash } from '../../src/keys/secret.ts';
+import { Movements } from '../../src/ledger/movements.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { createDatabase } from '../../src/store/database.ts';
+
+export interface ReportServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** The report routes behind the real kernel on a database. */
+export async function startReportServer(databaseUrl: string): Promise<ReportServer> {
+  const log = createLogger({ name: 'bench', level: 'silent' });
+  const clock = systemClock;
+  const database = createDatabase({ url: databaseUrl, moneyConnections: 4, connections: 8 }, () => undefined);
+  const keysStore = new KeysStore(database.sequelize, database.money);
+  const billing = createBillingSurface({
+    ...{ database, keysStore, clock, log },
+    movements: new Movements(database.money),
+    publicUrl: 'http://localhost',
+    payment: { kind: 'none' },
+  });
+  const keys = new KeyCache((hash) => keysStore.facts(hash), clock);
+  const kernel = {
+    authenticator: new Authenticator({ digest: secretHash, keys, clock, operatorToken: undefined }),
+    rateLimiter: new RateLimiter(new MemoryRateStore(clock), () => ({
+      requestsPerMinute: 1e9,
+      tokensPerMinute: 1e9,
+      concurrency: 1e4,
+    })),
+    idempotency: new Idempotency(
+      new IdempotencyStore(database.money),
+      createAnswerCipher('x'.repeat(32)),
+      log,
+    ),
+    metrics: createHttpMetrics(new Registry()),
+    log,
+    onAuthenticated: () => undefined,
+  };
+  const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];
+  const server = createHttpServer(
+    createHttpApp({ kernel, routes, aliases: { paths: {}, headers: {} }, trustedProxies: 0 }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => close(server, database.close),
+  };
+}
+
+async function close(server: Server, closeDatabase: () => Promise<void>): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await closeDatabase();
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Puts a backup of backup.sh into a database and proves that every balance is as it was. Stop the API and the workers first.
+#   DATABASE_OWNER_URL=postgresql://… ops/backup/restore.sh [--wipe] FOLDER/tollgate-<time>.dump
+# A database that holds anything is refused; with --wipe its content is dropped. Both roles must exist (ops/postgres/create-roles.sh).
+# All or nothing: a restore that fails leaves the database as it was before.
+# Afterwards: run the migrations, empty Redis, start, and ask GET /admin/v1/ledger/verify.
+set -euo pipefail
+
+: "${DATABASE_OWNER_URL:?is not set: the owner creates the tables}"
+wipe=no
+if [[ ${1:-} == --wipe ]]; then
+  wipe=yes
+  shift
+fi
+dump=${1:?usage: ops/backup/restore.sh [--wipe] FILE.dump}
+balances=${dump%.dump}.balances.csv
+[[ -r $dump && -r $balances ]] || { echo "restore failed: $dump and $balances must both be readable" >&2; exit 1; }
+export PGAPPNAME=tollgate-restore PGOPTIONS='-c statement_timeout=0'
+
+query() { psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=1 "$@" "$DATABASE_OWNER_URL"; }
+
+tables=$(query --command="SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')")
+if [[ $tables != 0 && $wipe == no ]]; then
+  echo "restore refused: the database is not empty; --wipe drops what it holds" >&2
+  exit 1
+fi
+others=$(query --command="SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND backend_type = 'client backend'")
+if [[ $others != 0 ]]; then
+  echo "restore refused: $others other connections are open; stop the API and the workers first" >&2
+  exit 1
+fi
+
+# One transaction: what was there is dropped only when what comes is complete.
+{
+  echo 'BEGIN;'
+  echo 'DROP SCHEMA IF EXISTS public CASCADE;'
+  echo 'CREATE SCHEMA public;'
+  echo 'GRANT USAGE ON SCHEMA public TO PUBLIC;'
+  pg_restore --no-owner --file=- "$dump" || echo 'SELECT pg_restore_failed;'
+  echo 'COMMIT;'
+} | PGOPTIONS="$PGOPTIONS -c client_min_messages=warning" query --output=/dev/null
+
+if ! diff --brief "$balances" <(query --command="COPY (SELECT account_id, posted, held, used, debt, seq
+  FROM balances ORDER BY account_id) TO STDOUT WITH (FORMAT csv, HEADER)") > /dev/null; then
+  echo 'restore failed: the balances are not those of the backup' >&2
+  exit 1
+fi
+echo "restored $dump: $(($(wc -l < "$balances") - 1)) accounts, every balance as in the backup"

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Creates Tollgate's two roles: tollgate_owner owns the schema and migrates it; tollgate_app serves and can write no money
+# table, only call the ledger's functions. Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
+# superuser: DATABASE_OWNER_PASSWORD=… DATABASE_APPLICATION_PASSWORD=… POSTGRES_USER=postgres sh ops/postgres/create-roles.sh
+# The database (POSTGRES_DB, default tollgate) must exist. Safe to run again: it then sets the passwords anew.
+set -eu
+
+database=${POSTGRES_DB:-tollgate}
+: "${DATABASE_OWNER_PASSWORD:?is not set}" "${DATABASE_APPLICATION_PASSWORD:?is not set}"
+
+# The passwords travel in the environment, not in the arguments.
+psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=database="$database" \
+  --username="${POSTGRES_USER:-postgres}" --dbname="$database" <<'SQL'
+\getenv owner_password DATABASE_OWNER_PASSWORD
+\getenv application_password DATABASE_APPLICATION_PASSWORD
+SELECT format('CREATE ROLE %I', name)
+  FROM unnest(ARRAY['tollgate_owner', 'tollgate_app']) AS name
+ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
+ALTER ROLE tollgate_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'owner_password';
+ALTER ROLE tollgate_app LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'application_password';
+ALTER DATABASE :"database" OWNER TO tollgate_owner;
+REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
+GRANT CONNECT, TEMPORARY ON DATABASE :"database" TO tollgate_app;
+SQL

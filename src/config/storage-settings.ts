@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+
+/** Where an S3 bucket is and how to sign for it. */
+export interface S3Settings {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  readonly forcePathStyle: boolean;
+  /** Put before every key: empty, or ends with a slash. */
+  readonly prefix: string;
+}
+
+/** Which storage a process uses. */
+export type StorageChoice =
+  | { readonly kind: 'fs' }
+  | { readonly kind: 's3'; readonly s3: S3Settings }
+  /** Through the API of the installation, for workers on hosts without the folder or the bucket's credentials. */
+  | { readonly kind: 'remote'; readonly url: string };
+
+const httpUrl = z.url({
+  protocol: /^https?$/,
+  message: 'must be a URL that starts with http:// or https://',
+});
+
+/** The part of the environment that {@link storageChoice} reads. */
+export const storageVariables = {
+  STORAGE: z.enum(['fs', 's3', 'remote'], 'must be fs, s3 or remote').optional(),
+  STORAGE_URL: httpUrl.optional(),
+  STORAGE_TOKEN: z
+    .string()
+    .min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32')
+    .regex(/^[\x21-\x7e]{1,512}$/, 'must be plain characters without spaces')
+    .optional(),
+  S3_ENDPOINT: httpUrl.optional(),
+  S3_REGION: z.string().min(1).optional(),
+  S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional(),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  S3_FORCE_PATH_STYLE: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  S3_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-][A-Za-z0-9._/-]{0,200}$/, 'must be a plain path like tollgate/media')
+    .optional(),
+};
+
+type StorageVariables = z.output<z.ZodObject<typeof storageVariables>>;
+
+const S3_REQUIRED = [
+  'S3_ENDPOINT',
+  'S3_REGION',
+  'S3_BUCKET',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+] as const;
+
+/**
+ * The storage that the environment asks for: what STORAGE says, else S3 where it is configured, else the local folder.
+ * Throws ConfigError for an S3 or remote storage that is not configured as a whole.
+ */
+export function storageChoice(variables: StorageVariables): StorageChoice {
+  const given = [...S3_REQUIRED, 'S3_PREFIX' as const].filter((name) => variables[name] !== undefined);
+  const kind = variables.STORAGE ?? (given.length > 0 ? 's3' : 'fs');
+  if (kind === 'remote') {
+    if (variables.STORAGE_URL === undefined) {
+      throw new ConfigError('STORAGE_URL is not set: STORAGE=remote needs the URL of the API');
+    }
+    return { kind, url: variables.STORAGE_URL.replace(/\/+$/, '') };
+  }
+  if (kind === 'fs') {
+    if (given.length > 0) {
+      throw new ConfigError(`STORAGE is fs, but ${given[0]} is set: remove one of them`);
+    }
+    return { kind };
+  }
+  return { kind, s3: s3Settings(variables) };
+}
+
+function s3Settings(variables: StorageVariables): S3Settings {
+  const read = (name: (typeof S3_REQUIRED)[number]): string => {
+    const value = variables[name];
+    if (value === undefined) {
+      throw new ConfigError(`${name} is not set: S3 storage needs ${S3_REQUIRED.join(', ')}`);
+    }
+    return value;
+  };
+  const prefix = variables.S3_PREFIX?.replace(/\/+$/, '') ?? '';
+  return {
+    endpoint: read('S3_ENDPOINT').replace(/\/+$/, ''),
+    region: read('S3_REGION'),
+    bucket: read('S3_BUCKET'),
+    accessKeyId: read('S3_ACCESS_KEY_ID'),
+    secretAccessKey: read('S3_SECRET_ACCESS_KEY'),
+    forcePathStyle: variables.S3_FORCE_PATH_STYLE === 'true',
+    prefix: prefix === '' ? '' : `${prefix}/`,
+  };
+}

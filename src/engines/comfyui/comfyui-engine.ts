@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { downloadOutput } from '../download-output.ts';
+import {
+  type Engine,
+  type EngineCapabilities,
+  type EngineContext,
+  EngineError,
+  type EngineOutput,
+  type EngineRequest,
+  type EngineStatus,
+} from '../engine.types.ts';
+import { NO_OUTPUT, RUN_LOST, UPSTREAM_ERROR } from '../engine-failures.ts';
+import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
+import type { EngineKind } from '../registry.ts';
+import { UpstreamHttp, type UpstreamHttpSettings } from '../upstream-http.ts';
+import { ComfyUiApi } from './comfyui-api.ts';
+import { type ComfyUiSettings, comfyUiSettings } from './comfyui-settings.ts';
+import { filesOf, statusOfEnded, viewPath } from './ended-run.ts';
+import { ProgressSockets } from './progress-sockets.ts';
+import { promptIdOf, RUNS_PER_TASK_MAX } from './run-ids.ts';
+import { fillWorkflow, readWorkflows, type Workflow } from './workflow.ts';
+
+const POLL_INTERVAL_MS = 1_000;
+const CONFIRM_TRIES = 20;
+const CONFIRM_PAUSE_MS = 100;
+const OUTPUTS_MAX = 8;
+
+/** Kind `comfyui` of tollgate.yaml. `folder` is where relative workflow files lie. */
+export function comfyUiKind(folder: string): EngineKind {
+  return {
+    slotsDefault: 1,
+    create: (settings) => new ComfyUiEngine(parseEngineSettings(comfyUiSettings, settings), folder),
+  };
+}
+
+/** Runs workflows on a ComfyUI server under ids of ours, so that a run is found again whoever began it. */
+export class ComfyUiEngine implements Engine {
+  readonly kind = 'comfyui';
+  readonly id: string;
+  readonly capabilities: EngineCapabilities;
+  readonly pollIntervalMs: number;
+  readonly #settings: ComfyUiSettings;
+  readonly #workflows: ReadonlyMap<string, Workflow>;
+  readonly #httpSettings: UpstreamHttpSettings;
+  readonly #http: UpstreamHttp;
+  readonly #api: ComfyUiApi;
+  readonly #sockets = new ProgressSockets();
+
+  /** Reads the workflow files. Throws EngineSettingsError. */
+  constructor(settings: ComfyUiSettings, folder: string) {
+    this.id = settings.id;
+    this.#settings = settings;
+    this.#workflows = readWorkflows(settings, folder);
+    this.#httpSettings = toHttpSettings(settings, bearer(settings.api_key));
+    this.#http = new UpstreamHttp(this.#httpSettings);
+    this.#api = new ComfyUiApi(this.#http);
+    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    this.capabilities = {
+      kinds: [...new Set([...this.#workflows.values()].map((workflow) => workflow.settings.kind))],
+      sizeMultiple: settings.size_multiple,
+      cancelQueued: true,
+      cancelRunning: true,
+      paid: false,
+    };
+  }
+
+  async submit(request: EngineRequest, context: EngineContext): Promise<string> {
+    const workflow = this.#workflowOf(request);
+    const { found, free } = await this.#look(request, context);
+    if (found !== undefined) {
+      return found;
+    }
+    this.#listen(free, workflow, context);
+    return await this.#api.submit(fillWorkflow(workflow, request, this.#settings), free, context.signal);
+  }
+
+  async recover(request: EngineRequest, context: EngineContext): Promise<string | null> {
+    const { found } = await this.#look(request, context);
+    return found ?? null;
+  }
+
+  async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
+    this.#listen(reference, this.#workflowOf(request), context);
+    const status = await this.#state(reference, context.signal);
+    if (status === undefined) {
+      this.#sockets.close(reference);
+      return { state: 'failed', failure: RUN_LOST };
+    }
+    if (status.state !== 'queued' && status.state !== 'running') {
+      this.#sockets.close(reference);
+    }
+    return status;
+  }
+
+  async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
+    const { signal, folder } = context;
+    const entry = await this.#api.findEnded(reference, signal);
+    if (!entry) {
+      throw new EngineError(RUN_LOST);
+    }
+    const { output_node } = this.#workflowOf(request).settings;
+    const files = filesOf(entry, request.kind, output_node).slice(0, OUTPUTS_MAX);
+    if (files.length === 0) {
+      throw new EngineError(NO_OUTPUT);
+    }
+    const outputs: EngineOutput[] = [];
+    for (const [index, file] of files.entries()) {
+      const path = join(folder, `output-${index}.bin`);
+      const from = viewPath(file);
+      await downloadOutput(this.#http, { from, path, kind: request.kind, signal, otherHosts: false });
+      outputs.push({ index, path });
+    }
+    return outputs;
+  }
+
+  async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {
+    this.#sockets.close(reference);
+    await this.#api.deleteQueued(reference);
+    const live = await this.#api.findLive(reference);
+    if (live?.state !== 'running') {
+      return live ? 'requested' : 'stopped';
+    }
+    // A server that ignores the id would stop somebody else's run if ours ended just now: there, only when nobody waits.
+    if (!live.alone && !(await this.#api.hasJobs())) {
+      return 'unsupported';
+    }
+    await this.#api.interrupt(reference);
+    return (await this.#isGone(reference)) ? 'stopped' : 'requested';
+  }
+
+  async close(): Promise<void> {
+    this.#sockets.closeAll();
+    await this.#http.close();
+  }
+
+  #workflowOf(request: EngineRequest): Workflow {
+    const workflow = this.#workflows.get(request.model);
+    if (workflow?.settings.kind !== request.kind) {
+      const message = 'the engine has no workflow for this model';
+      throw new EngineError({ code: 'unknown_workflow', message, retryable: false });
+    }
+    return workflow;
+  }
+
+  /** The run of the task that is worth waiting for, else the first id the server has not seen. */
+  async #look(request: EngineRequest, { signal }: EngineContext): Promise<{ found?: string; free: string }> {
+    for (let run = 0; run < RUNS_PER_TASK_MAX; run += 1) {
+      const promptId = promptIdOf(request.taskId, run);
+      const status = await this.#state(promptId, signal);
+      if (status === undefined) {
+        return { free: promptId };
+      }
+      if (status.state !== 'failed' && status.state !== 'canceled') {
+        return { found: promptId, free: promptId };
+      }
+    }
+    throw new EngineError({ ...UPSTREAM_ERROR, retryable: false });
+  }
+
+  /** Undefined when the server does not know the run. */
+  async #state(promptId: string, signal: AbortSignal): Promise<EngineStatus | undefined> {
+    const ended = await this.#api.findEnded(promptId, signal);
+    if (ended) {
+      return statusOfEnded(ended);
+    }
+    const job = await this.#api.isLiveJob(promptId, signal);
+    const live =
+      job === 'running' ? { state: job } : job === 'no' ? undefined : await this.#place(promptId, signal);
+    if (live) {
+      return live;
+    }
+    // It may have ended between the two questions.
+    const lately = await this.#api.findEnded(promptId, signal);
+    return lately && statusOfEnded(lately);
+  }
+
+  async #place(promptId: string, signal: AbortSignal): Promise<EngineStatus | undefined> {
+    const live = await this.#api.findLive(promptId, signal);
+    return live?.state === 'queued'
+      ? { state: 'queued', queuePosition: live.position }
+      : live && { state: 'running' };
+  }
+
+  async #isGone(reference: string): Promise<boolean> {
+    for (let attempt = 0; attempt < CONFIRM_TRIES; attempt += 1) {
+      if (!(await this.#api.findLive(reference))) {
+        return true;
+      }
+      await delay(CONFIRM_PAUSE_MS);
+    }
+    return false;
+  }
+
+  #listen(promptId: string, { graph }: Workflow, { signal, onProgress }: EngineContext): void {
+    const url = this.#http.urlOf(`/ws?${new URLSearchParams({ clientId: promptId })}`);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const { headers } = this.#httpSettings;
+    const nodes = Object.keys(graph).length;
+    this.#sockets.open({ url: url.href, headers, promptId, nodes, onProgress }, signal);
+  }
+}

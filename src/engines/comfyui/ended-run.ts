@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { EngineRequest, EngineStatus } from '../engine.types.ts';
+import { OUT_OF_MEMORY, UPSTREAM_ERROR } from '../engine-failures.ts';
+import type { HistoryEntry } from './comfyui-api.ts';
+
+const outputFile = z.looseObject({
+  filename: z.string().min(1).max(500),
+  subfolder: z.string().max(500).default(''),
+  type: z.string().max(20).default('output'),
+});
+const executionError = z.tuple([z.literal('execution_error'), z.looseObject({})]);
+
+const EXTENSIONS: Readonly<Record<EngineRequest['kind'], RegExp>> = {
+  image: /\.(png|jpe?g|webp)$/i,
+  video: /\.(mp4|webm|mov|mkv|avi)$/i,
+};
+
+export interface ComfyUiFile {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: string;
+}
+
+/** What became of a run, by its entry in the history. */
+export function statusOfEnded(entry: HistoryEntry): EngineStatus {
+  const messages = entry.status?.messages ?? [];
+  if (messages.some((message) => Array.isArray(message) && message[0] === 'execution_interrupted')) {
+    return { state: 'canceled' };
+  }
+  if (entry.status?.status_str === 'error') {
+    const error = messages.find((message) => executionError.safeParse(message).success);
+    const outOfMemory = /out.?of.?memory/i.test(JSON.stringify(error ?? ''));
+    return { state: 'failed', failure: outOfMemory ? OUT_OF_MEMORY : UPSTREAM_ERROR };
+  }
+  return { state: 'succeeded', progress: 1 };
+}
+
+/**
+ * The saved files of a run: every list item of its outputs that names one (SaveVideo files videos under `images`, other nodes under
+ * `gifs`). Previews (`type: temp`) and files of another kind are left out.
+ */
+export function filesOf(
+  entry: HistoryEntry,
+  kind: EngineRequest['kind'],
+  outputNode: string | undefined,
+): ComfyUiFile[] {
+  const nodes = Object.entries(entry.outputs).filter(([id]) => outputNode === undefined || id === outputNode);
+  const items = nodes.flatMap(([, outputs]) =>
+    Object.values(outputs).flatMap((list) => (Array.isArray(list) ? list : [])),
+  );
+  return items.flatMap((item) => {
+    const parsed = outputFile.safeParse(item);
+    const wanted =
+      parsed.success && parsed.data.type === 'output' && EXTENSIONS[kind].test(parsed.data.filename);
+    return wanted ? [parsed.data] : [];
+  });
+}
+
+/** The path of GET /view for a file. */
+export function viewPath({ filename, subfolder, type }: ComfyUiFile): string {
+  return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
+}

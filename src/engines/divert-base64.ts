@@ -1,0 +1,193 @@
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { EngineError, type EngineFailure } from './engine.types.ts';
+import { MALFORMED } from './engine-failures.ts';
+
+export interface Diversion {
+  /** Name of the members whose string values are base64, e.g. `b64_json`. */
+  readonly member: string;
+  /** Where the file with that index (from 0) goes; undefined throws its bytes away. */
+  readonly fileFor: (index: number) => string | undefined;
+  /** Most bytes of one decoded file. */
+  readonly fileBytesMax: number;
+}
+
+export interface DivertedJson {
+  /** The document with `#0`, `#1`, … in place of the diverted values; undefined when it is not JSON. */
+  readonly json: unknown;
+  readonly files: readonly string[];
+}
+
+const TOO_LARGE: EngineFailure = {
+  code: 'output_too_large',
+  message: 'the output is larger than we take',
+  retryable: false,
+};
+
+/** Most bytes of the document without its diverted values. */
+const REST_BYTES_MAX = 1024 * 1024;
+const FILES_MAX = 16;
+const NAME_LENGTH_MAX = 64;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+
+/**
+ * Reads a JSON document that carries files in base64 without ever holding one in memory: they stream into files, and what is left
+ * of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`; files written by then are gone.
+ */
+export async function divertBase64(
+  chunks: AsyncIterable<Buffer>,
+  diversion: Diversion,
+): Promise<DivertedJson> {
+  const reader = new DivertingReader(diversion);
+  try {
+    for await (const chunk of chunks) {
+      await reader.feed(chunk);
+    }
+    return await reader.finish();
+  } catch (error) {
+    await reader.discard();
+    throw error;
+  }
+}
+
+class DivertingReader {
+  readonly #diversion: Diversion;
+  readonly #rest: Buffer[] = [];
+  readonly #files: string[] = [];
+  #restBytes = 0;
+  #count = 0;
+  #state: 'between' | 'text' | 'value' = 'between';
+  #escaped = false;
+  #name = '';
+  #named = false;
+  #file: FileHandle | undefined;
+  #fileBytes = 0;
+  #carry = '';
+
+  constructor(diversion: Diversion) {
+    this.#diversion = diversion;
+  }
+
+  async feed(chunk: Buffer): Promise<void> {
+    let at = 0;
+    while (at < chunk.length) {
+      at = this.#state === 'value' ? await this.#takeValue(chunk, at) : await this.#takeRest(chunk, at);
+    }
+  }
+
+  async finish(): Promise<DivertedJson> {
+    if (this.#state === 'value') {
+      throw new EngineError(MALFORMED);
+    }
+    return { json: parse(Buffer.concat(this.#rest).toString('utf8')), files: this.#files };
+  }
+
+  async discard(): Promise<void> {
+    await this.#file?.close();
+    await Promise.all(this.#files.map((path) => rm(path, { force: true })));
+  }
+
+  /** Copies up to the next diverted value; returns where it begins or the chunk ends. */
+  async #takeRest(chunk: Buffer, from: number): Promise<number> {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      const begins = this.#state === 'between' && byte === QUOTE && this.#named;
+      if (begins) {
+        this.#keep(chunk.subarray(from, at + 1));
+        await this.#beginValue();
+        return at + 1;
+      }
+      this.#step(byte);
+    }
+    this.#keep(chunk.subarray(from));
+    return chunk.length;
+  }
+
+  #step(byte: number): void {
+    if (this.#state === 'text') {
+      this.#stepInText(byte);
+    } else if (byte === QUOTE) {
+      this.#state = 'text';
+      this.#name = '';
+      this.#named = false;
+    } else if (byte === COLON) {
+      this.#named = this.#name === this.#diversion.member;
+    } else if (byte > SPACE) {
+      this.#name = '';
+      this.#named = false;
+    }
+  }
+
+  #stepInText(byte: number): void {
+    if (this.#escaped) {
+      this.#escaped = false;
+    } else if (byte === BACKSLASH) {
+      this.#escaped = true;
+    } else if (byte === QUOTE) {
+      this.#state = 'between';
+    } else if (this.#name.length < NAME_LENGTH_MAX) {
+      this.#name += String.fromCharCode(byte);
+    }
+  }
+
+  async #beginValue(): Promise<void> {
+    if (this.#count >= FILES_MAX) {
+      throw new EngineError(MALFORMED);
+    }
+    this.#keep(Buffer.from(`#${this.#count}`));
+    const path = this.#diversion.fileFor(this.#count);
+    this.#count += 1;
+    this.#state = 'value';
+    this.#named = false;
+    this.#fileBytes = 0;
+    this.#carry = '';
+    if (path !== undefined) {
+      this.#files.push(path);
+      this.#file = await open(path, 'w');
+    }
+  }
+
+  async #takeValue(chunk: Buffer, from: number): Promise<number> {
+    const quote = chunk.indexOf(QUOTE, from);
+    const end = quote === -1 ? chunk.length : quote;
+    // JSON may write the slash of base64 with a backslash before it.
+    const text = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
+    const whole = quote === -1 ? text.length - (text.length % 4) : text.length;
+    this.#carry = text.slice(whole);
+    await this.#write(Buffer.from(text.slice(0, whole), 'base64'));
+    if (quote === -1) {
+      return chunk.length;
+    }
+    await this.#file?.close();
+    this.#file = undefined;
+    this.#state = 'between';
+    this.#keep(chunk.subarray(quote, quote + 1));
+    return quote + 1;
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    this.#fileBytes += bytes.length;
+    if (this.#fileBytes > this.#diversion.fileBytesMax) {
+      throw new EngineError(TOO_LARGE);
+    }
+    await this.#file?.writeFile(bytes);
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#restBytes += bytes.length;
+    if (this.#restBytes > REST_BYTES_MAX) {
+      throw new EngineError(MALFORMED);
+    }
+    this.#rest.push(bytes);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+import { open, rm } from 'node:fs/promises';
+import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
+import { failureOfStatus } from './engine-failures.ts';
+import { namesPrivateAddress } from './output-address.ts';
+import type { UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
+import { TransportError } from './upstream-transport.ts';
+
+/** Most bytes of one output file, by kind of task. */
+export const OUTPUT_BYTES_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
+  image: 32 * 1024 * 1024,
+  video: 512 * 1024 * 1024,
+};
+
+/** Most ms that fetching one output file may take, by kind of task. */
+export const OUTPUT_MS_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
+  image: 120_000,
+  video: 900_000,
+};
+
+export interface OutputDownload {
+  /** A path below the base URL or a whole URL. */
+  readonly from: string;
+  /** The file to write; gone again when the download fails. */
+  readonly path: string;
+  readonly kind: EngineRequest['kind'];
+  readonly signal: AbortSignal;
+  /** Whether URL and redirects may lead to other hosts than the base URL's. They never see our headers. */
+  readonly otherHosts: boolean;
+  /** Instead of {@link OUTPUT_BYTES_MAX}. */
+  readonly bytesMax?: number;
+}
+
+export const OUTPUT_UNAVAILABLE: EngineFailure = {
+  code: 'output_unavailable',
+  message: 'the output could not be fetched from the engine',
+  retryable: true,
+};
+
+const TOO_LARGE: EngineFailure = {
+  code: 'output_too_large',
+  message: 'the output is larger than we take',
+  retryable: false,
+};
+
+const REFUSED: EngineFailure = {
+  code: 'output_refused',
+  message: 'the output lies where we do not fetch from',
+  retryable: false,
+};
+
+const REDIRECTS_MAX = 3;
+/** Statuses of an output that was there once, or needs a fresh URL. */
+const GONE = new Set([401, 403, 404, 410]);
+
+/**
+ * Streams one output of a finished run into a file. Bytes and time are bounded; the type is not looked at. Throws EngineError
+ * (`output_unavailable`, `output_too_large`, `output_refused`, …) or the signal's reason.
+ */
+export async function downloadOutput(http: UpstreamHttp, download: OutputDownload): Promise<void> {
+  let url = http.urlOf(download.from);
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    checkPlace(http, url, download.otherHosts);
+    const next = await fetchInto(http, url, download);
+    if (next === undefined) {
+      return;
+    }
+    url = next;
+  }
+  throw new EngineError(REFUSED);
+}
+
+/** Where a redirect leads; undefined once the file is written. */
+async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload): Promise<URL | undefined> {
+  const { path, kind, signal } = download;
+  const call = { method: 'GET' as const, path: url.href, signal, totalMs: OUTPUT_MS_MAX[kind] };
+  try {
+    return await http.exchange(call, 'call', async (response) => {
+      const { status } = response;
+      const location = response.header('location');
+      if (status >= 300 && status < 400 && location !== undefined && URL.canParse(location, url.href)) {
+        return new URL(location, url);
+      }
+      if (status !== 200) {
+        throw new EngineError(
+          GONE.has(status)
+            ? OUTPUT_UNAVAILABLE
+            : failureOfStatus(status, response.header('retry-after'), Date.now()),
+        );
+      }
+      await writeBody(response, path, download.bytesMax ?? OUTPUT_BYTES_MAX[kind]);
+      return undefined;
+    });
+  } catch (error) {
+    throw error instanceof TransportError ? error.toEngineError() : error;
+  }
+}
+
+async function writeBody(response: UpstreamResponse, path: string, bytesMax: number): Promise<void> {
+  if (Number(response.header('content-length') ?? 0) > bytesMax) {
+    throw new EngineError(TOO_LARGE);
+  }
+  const file = await open(path, 'w');
+  let bytes = 0;
+  try {
+    for await (const chunk of response.chunks) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        throw new EngineError(TOO_LARGE);
+      }
+      await file.writeFile(chunk);
+    }
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+  await file.close();
+  if (bytes === 0) {
+    throw new EngineError(OUTPUT_UNAVAILABLE);
+  }
+}
+
+function checkPlace(http: UpstreamHttp, url: URL, otherHosts: boolean): void {
+  const web = url.protocol === 'https:' || url.protocol === 'http:';
+  const sameHost = url.hostname === http.base.hostname;
+  const elsewhere = otherHosts && (http.privateDownloads || !namesPrivateAddress(url));
+  if (!web || !(sameHost || elsewhere)) {
+    throw new EngineError(REFUSED);
+  }
+}

@@ -1,0 +1,123 @@
+import { EngineError, type EngineFailure } from './engine.types.ts';
+
+/** The upstream does not know the run (any more), e.g. after its restart. The task path acts on this code. */
+export const RUN_LOST: EngineFailure = {
+  code: 'run_lost',
+  message: 'the engine does not know this run any more',
+  retryable: true,
+};
+
+/** A submit whose answer is lost, at an upstream that cannot be asked. The task path acts on this code. */
+export const SUBMIT_UNCONFIRMED: EngineFailure = {
+  code: 'submit_unconfirmed',
+  message: 'it is unknown whether the engine accepted this task',
+  retryable: false,
+};
+
+export const CONTENT_REFUSED: EngineFailure = {
+  code: 'content_refused',
+  message: 'the engine refused the content of this request',
+  retryable: false,
+};
+
+export const OUT_OF_MEMORY: EngineFailure = {
+  code: 'out_of_memory',
+  message: 'the engine ran out of memory',
+  retryable: true,
+};
+
+export const UPSTREAM_ERROR: EngineFailure = {
+  code: 'upstream_error',
+  message: 'the engine failed',
+  retryable: true,
+};
+
+export const MALFORMED: EngineFailure = {
+  code: 'upstream_malformed',
+  message: 'the engine gave an answer that makes no sense',
+  retryable: true,
+};
+
+export const NO_OUTPUT: EngineFailure = {
+  code: 'no_output',
+  message: 'the engine finished without an output',
+  retryable: false,
+};
+
+const MISCONFIGURED: EngineFailure = {
+  code: 'upstream_misconfigured',
+  message: 'the engine does not serve us at the moment',
+  retryable: false,
+};
+
+const REJECTED: EngineFailure = {
+  code: 'upstream_rejected',
+  message: 'the engine rejected the request',
+  retryable: false,
+};
+
+const BY_STATUS: Readonly<Record<number, EngineFailure>> = {
+  400: REJECTED,
+  401: MISCONFIGURED,
+  402: MISCONFIGURED,
+  403: MISCONFIGURED,
+  404: MISCONFIGURED,
+  405: MISCONFIGURED,
+  413: REJECTED,
+  415: MISCONFIGURED,
+  422: REJECTED,
+};
+
+const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+/** Pause after a 429 that names none, in ms. */
+const RETRY_AFTER_DEFAULT_MS = 5_000;
+const RETRY_AFTER_MIN_MS = 500;
+/** Longest pause an upstream may ask for that is still believed, in ms. */
+const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/**
+ * What an HTTP status outside 2xx means for the task. `retryAfter` is the header's text; `nowMs` Unix ms. No text of the upstream
+ * is used: it may quote prompts, keys or account names.
+ */
+export function failureOfStatus(
+  status: number,
+  retryAfter: string | undefined,
+  nowMs: number,
+): EngineFailure {
+  const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
+  if (status === TOO_MANY_REQUESTS) {
+    return {
+      code: 'upstream_rate_limited',
+      message: 'the engine takes no more work at the moment',
+      retryable: true,
+      retryAfterMs: retryAfterMs ?? RETRY_AFTER_DEFAULT_MS,
+    };
+  }
+  if (status === UNAVAILABLE && retryAfterMs !== undefined) {
+    const message = 'the engine is busy';
+    return { code: 'upstream_busy', message, retryable: true, retryAfterMs };
+  }
+  return BY_STATUS[status] ?? UPSTREAM_ERROR;
+}
+
+/** `Retry-After` in ms from now, at least half a second: seconds or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value.trim() === '') {
+    return undefined;
+  }
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(RETRY_AFTER_MIN_MS, ms), RETRY_AFTER_MAX_MS) : undefined;
+}
+
+/** Whether an answer with this status leaves open that the request was accepted. A 429 or a 503 with Retry-After does not. */
+export function leavesOpen(status: number, retryAfter: string | undefined): boolean {
+  const askedToComeBack = status === UNAVAILABLE && retryAfter !== undefined;
+  return (status >= 500 && !askedToComeBack) || (status >= 300 && status < 400);
+}
+
+/** The failure a thrown value stands for; anything but an EngineError is an upstream error without details. */
+export function failureOf(error: unknown): EngineFailure {
+  return error instanceof EngineError ? error.failure : UPSTREAM_ERROR;
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { type EngineSettings, EngineSettingsError } from './registry.ts';
+import type { UpstreamHttpSettings } from './upstream-http.ts';
+
+const SEED_SAFE_MAX = Number.MAX_SAFE_INTEGER;
+
+const timeouts = z
+  .strictObject({
+    /** TCP and TLS, in ms. */
+    connect_ms: z.int().min(10).max(60_000).default(3_000),
+    /** From sending a request to the head of its answer, in ms. */
+    first_byte_ms: z.int().min(10).max(3_600_000).default(30_000),
+    /** Between two pieces of an answer, in ms. */
+    idle_ms: z.int().min(10).max(600_000).default(30_000),
+    /** A whole call, in ms. Downloads have 2 minutes (image) or 15 (video). */
+    total_ms: z.int().min(10).max(3_600_000).default(120_000),
+  })
+  .prefault({});
+
+/** What every engine behind HTTP can be told in tollgate.yaml. `id`, `kind` and `slots` are the registry's. */
+export const upstreamFields = {
+  id: z.string(),
+  kind: z.string(),
+  slots: z.unknown(),
+  base_url: z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }),
+  api_key: z.string().default(''),
+  /** Sent with every call to the base URL's origin, over the ones we set. */
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string()).default({}),
+  timeouts,
+  /** Between two questions after a run, in ms. */
+  poll_interval_ms: z.int().min(10).max(60_000).optional(),
+  /** Whether outputs may be fetched from other hosts in private networks; the base URL's own host always may. */
+  private_downloads: z.boolean().default(false),
+};
+
+export const kindsField = z
+  .array(z.enum(['image', 'video']))
+  .min(1)
+  .max(2)
+  .default(['image', 'video']);
+export const sizeMultipleField = z.int().min(1).max(256);
+export const seedMaxField = z.int().min(1).max(SEED_SAFE_MAX);
+/** Members added to every request body as they are. */
+export const extraField = z.record(z.string(), z.json()).default({});
+
+type UpstreamFields = z.output<z.ZodObject<typeof upstreamFields>>;
+
+/** Checks an entry of `engines:`. Throws EngineSettingsError with one line that names the entry and the setting. */
+export function parseEngineSettings<T extends z.ZodType>(schema: T, settings: EngineSettings): z.output<T> {
+  const parsed = schema.safeParse(settings);
+  if (parsed.success) {
+    return parsed.data;
+  }
+  const [issue] = parsed.error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
+  const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])].join('.');
+  const message = unknown === undefined ? issue?.message : `is no setting of kind ${settings.kind}`;
+  throw new EngineSettingsError(`engines.${settings.id}.${path}: ${message}`.replaceAll('\n', ' '));
+}
+
+/** The connections' settings of a checked entry; `authorization` is left out where it is empty. */
+export function toHttpSettings(fields: UpstreamFields, authorization: string): UpstreamHttpSettings {
+  return {
+    baseUrl: fields.base_url,
+    headers: { accept: 'application/json', ...(authorization ? { authorization } : {}), ...fields.headers },
+    connectMs: fields.timeouts.connect_ms,
+    firstByteMs: fields.timeouts.first_byte_ms,
+    idleMs: fields.timeouts.idle_ms,
+    totalMs: fields.timeouts.total_ms,
+    privateDownloads: fields.private_downloads,
+  };
+}
+
+/** `Bearer …`, or nothing without a key. */
+export function bearer(apiKey: string): string {
+  return apiKey === '' ? '' : `Bearer ${apiKey}`;
+}

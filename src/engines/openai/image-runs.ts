@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '../engine.types.ts';
+import { failureOf, RUN_LOST } from '../engine-failures.ts';
+
+const REFERENCE_PREFIX = 'image:';
+/** A poll looks this long for the end of a run, in ms: it costs nothing, and the answer is there when it is. */
+const POLL_WAIT_MS = 30_000;
+/** Runs held at once, ended ones that nobody collected included. */
+const RUNS_MAX = 1_000;
+
+interface ImageRun {
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+  path: string | undefined;
+  failure: EngineFailure | undefined;
+  canceled: boolean;
+}
+
+/** The synchronous calls of this process, dressed as runs that can be polled. They live and die with the process. */
+export class ImageRuns {
+  readonly #runs = new Map<string, ImageRun>();
+
+  /** Whether a reference is one of these. */
+  static owns(reference: string): boolean {
+    return reference.startsWith(REFERENCE_PREFIX);
+  }
+
+  /** Begins `make`, which resolves with the path of the image, once per attempt. Returns the reference. */
+  start(
+    request: EngineRequest,
+    context: EngineContext,
+    make: (signal: AbortSignal) => Promise<string>,
+  ): string {
+    const reference = `${REFERENCE_PREFIX}${request.taskId}:${request.attempt}`;
+    if (this.#runs.has(reference)) {
+      return reference;
+    }
+    this.#forgetEnded();
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, context.signal]);
+    const run: ImageRun = {
+      abort,
+      path: undefined,
+      failure: undefined,
+      canceled: false,
+      done: make(signal).then(
+        (path) => {
+          run.path = path;
+        },
+        (error: unknown) => {
+          run.canceled = signal.aborted;
+          run.failure = failureOf(error);
+        },
+      ),
+    };
+    this.#runs.set(reference, run);
+    return reference;
+  }
+
+  /** Waits a little for the run to end. A run of another process is lost. Throws the signal's reason. */
+  async poll(reference: string, signal: AbortSignal): Promise<EngineStatus> {
+    const run = this.#runs.get(reference);
+    if (!run) {
+      return { state: 'failed', failure: RUN_LOST };
+    }
+    const ended = new AbortController();
+    const waiting = delay(POLL_WAIT_MS, undefined, { signal: AbortSignal.any([signal, ended.signal]) });
+    await Promise.race([run.done, waiting.catch(() => undefined)]);
+    ended.abort();
+    signal.throwIfAborted();
+    return this.#statusOf(reference, run);
+  }
+
+  /** The path of a finished run's image; the run is forgotten. Undefined when there is none. */
+  take(reference: string): string | undefined {
+    const path = this.#runs.get(reference)?.path;
+    this.#runs.delete(reference);
+    return path;
+  }
+
+  /** Ends the call of a run; whether the upstream stops working nobody knows. */
+  async cancel(reference: string): Promise<void> {
+    const run = this.#runs.get(reference);
+    this.#runs.delete(reference);
+    run?.abort.abort();
+    await run?.done;
+  }
+
+  /** Ends all calls. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#runs.keys()].map((reference) => this.cancel(reference)));
+  }
+
+  #statusOf(reference: string, run: ImageRun): EngineStatus {
+    if (run.path !== undefined) {
+      return { state: 'succeeded', progress: 1 };
+    }
+    if (run.failure === undefined) {
+      return { state: 'running' };
+    }
+    this.#runs.delete(reference);
+    return run.canceled ? { state: 'canceled' } : { state: 'failed', failure: run.failure };
+  }
+
+  // An attempt that gave up never collects.
+  #forgetEnded(): void {
+    for (const [reference, run] of this.#runs) {
+      if (this.#runs.size < RUNS_MAX) {
+        return;
+      }
+      if (run.path !== undefined || run.failure !== undefined) {
+        this.#runs.delete(reference);
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { FormData } from 'undici';
+import { EngineError, type EngineRequest } from '../engine.types.ts';
+import { fitSeed, fitSize } from '../request-fit.ts';
+import type { OpenAiSettings } from './openai-settings.ts';
+import { scrubPrompt } from './scrub-prompt.ts';
+
+type BodyShape = Pick<
+  OpenAiSettings,
+  | 'size_field'
+  | 'size_multiple'
+  | 'sizes'
+  | 'seed_field'
+  | 'seed_max'
+  | 'steps_field'
+  | 'extra'
+  | 'image_response'
+>;
+
+/** The body of a generation request, as JSON members. Throws EngineError `unsupported_size`. */
+export function requestBody(request: EngineRequest, shape: BodyShape): Record<string, unknown> {
+  const { model, prompt, seed, steps } = request;
+  return {
+    ...shape.extra,
+    ...(model === 'default' ? {} : { model }),
+    prompt: scrubPrompt(prompt),
+    ...(request.kind === 'image' ? imageMembers(shape) : {}),
+    ...sizeMembers(request, shape),
+    ...(shape.seed_field === 'none' ? {} : { [shape.seed_field]: fitSeed(seed, shape.seed_max) }),
+    ...(shape.steps_field === 'none' || steps === undefined ? {} : { [shape.steps_field]: steps }),
+  };
+}
+
+/** The same members as a form: text as it is, everything else as JSON. */
+export function toForm(body: Record<string, unknown>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body)) {
+    form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return form;
+}
+
+function imageMembers({ image_response }: BodyShape): Record<string, unknown> {
+  const format = { auto: {}, b64: { response_format: 'b64_json' }, url: { response_format: 'url' } };
+  return { n: 1, ...format[image_response] };
+}
+
+function sizeMembers(request: EngineRequest, shape: BodyShape): Record<string, unknown> {
+  const { width, height } = shape.sizes
+    ? smallestCovering(request, shape.sizes)
+    : fitSize(request, shape.size_multiple);
+  switch (shape.size_field) {
+    case 'size':
+      return { size: `${width}x${height}` };
+    case 'width_height':
+      return { width, height };
+    case 'none':
+      return {};
+  }
+}
+
+function smallestCovering(
+  { width, height }: EngineRequest,
+  sizes: readonly { width: number; height: number }[],
+): { width: number; height: number } {
+  const covering = sizes.filter((size) => size.width >= width && size.height >= height);
+  const [smallest] = covering.sort((one, other) => one.width * one.height - other.width * other.height);
+  if (!smallest) {
+    const message = `the engine makes nothing as large as ${width}x${height}`;
+    throw new EngineError({ code: 'unsupported_size', message, retryable: false });
+  }
+  return smallest;
+}

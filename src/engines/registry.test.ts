@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import type { Engine } from './engine.types.ts';
+import { buildEngines, type EngineKind, type EngineSettings, EngineSettingsError } from './registry.ts';
+
+function kind(cancelRunning: boolean, slotsDefault = 2): EngineKind {
+  return {
+    slotsDefault,
+    create: ({ id }) =>
+      ({ id, capabilities: { cancelRunning }, close: async () => undefined }) as unknown as Engine,
+  };
+}
+
+const KINDS = new Map([
+  ['builtin', kind(true)],
+  ['remote', kind(false, 20)],
+]);
+
+test('a pool per engine, with its slots: given, one per GPU, or what the kind is used to', () => {
+  const entries: EngineSettings[] = [
+    { id: 'local', kind: 'builtin' },
+    { id: 'gpu', kind: 'builtin', slots: 'auto' },
+    { id: 'far', kind: 'remote', slots: 7 },
+  ];
+  const registry = buildEngines(entries, KINDS, 4);
+  expect(registry.names.map((name) => [name, registry.slots(name)])).toEqual([
+    ['local', 2],
+    ['gpu', 4],
+    ['far', 7],
+  ]);
+  expect(registry.stoppable).toEqual(['local', 'gpu']);
+  expect(registry.find('nobody')).toBeUndefined();
+  expect(registry.slots('nobody')).toBe(0);
+  expect(buildEngines(entries, KINDS, 0).slots('gpu')).toBe(1);
+});
+
+test.each([
+  [[{ id: 'a', kind: 'magic' }], 'engines[0].kind'],
+  [
+    [
+      { id: 'a', kind: 'builtin' },
+      { id: 'a', kind: 'remote' },
+    ],
+    'engines[1].id',
+  ],
+  [[{ id: 'a', kind: 'builtin', slots: 0 }], 'engines[0].slots'],
+  [[{ id: 'a', kind: 'builtin', slots: 'many' }], 'engines[0].slots'],
+])('%j is refused, naming %s', (entries, place) => {
+  expect(() => buildEngines(entries, KINDS, 1)).toThrow(EngineSettingsError);
+  expect(() => buildEngines(entries, KINDS, 1)).toThrow(place);
+});

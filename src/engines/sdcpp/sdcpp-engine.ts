@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type DivertedJson, divertBase64 } from '../divert-base64.ts';
+import { OUTPUT_BYTES_MAX, OUTPUT_MS_MAX } from '../download-output.ts';
+import {
+  type Engine,
+  type EngineCapabilities,
+  type EngineContext,
+  EngineError,
+  type EngineOutput,
+  type EngineRequest,
+  type EngineStatus,
+} from '../engine.types.ts';
+import {
+  failureOfStatus,
+  MALFORMED,
+  NO_OUTPUT,
+  OUT_OF_MEMORY,
+  RUN_LOST,
+  UPSTREAM_ERROR,
+} from '../engine-failures.ts';
+import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
+import type { EngineKind } from '../registry.ts';
+import { fitSeed, fitSize } from '../request-fit.ts';
+import { UpstreamHttp } from '../upstream-http.ts';
+import { TransportError } from '../upstream-transport.ts';
+import { type SdCppSettings, sdCppSettings } from './sdcpp-settings.ts';
+
+const accepted = z.looseObject({ id: z.string().min(1).max(200) });
+const job = z.looseObject({
+  status: z.enum(['queued', 'generating', 'completed', 'failed', 'cancelled']),
+  queue_position: z.number().nullish(),
+  error: z.looseObject({ message: z.string().nullish() }).nullish(),
+});
+
+const POLL_INTERVAL_MS = 1_000;
+const CANCEL_MS = 5_000;
+const NOT_FOUND = 404;
+const GONE = 410;
+
+/** Kind `sdcpp` of tollgate.yaml. */
+export const sdCppKind: EngineKind = {
+  slotsDefault: 1,
+  create: (settings) => new SdCppEngine(parseEngineSettings(sdCppSettings, settings)),
+};
+
+/**
+ * Jobs of sd-server by its native routes (stable-diffusion.cpp examples/server/api.md). It takes no id of ours, keeps results for ten
+ * minutes inside the job's JSON, and can't stop a job it has begun.
+ */
+export class SdCppEngine implements Engine {
+  readonly kind = 'sdcpp';
+  readonly id: string;
+  readonly capabilities: EngineCapabilities;
+  readonly pollIntervalMs: number;
+  readonly #settings: SdCppSettings;
+  readonly #http: UpstreamHttp;
+
+  constructor(settings: SdCppSettings) {
+    this.id = settings.id;
+    this.#settings = settings;
+    this.#http = new UpstreamHttp(toHttpSettings(settings, bearer(settings.api_key)));
+    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    this.capabilities = {
+      kinds: settings.kinds,
+      sizeMultiple: settings.size_multiple,
+      cancelQueued: true,
+      cancelRunning: false,
+      paid: false,
+    };
+  }
+
+  async submit(request: EngineRequest, context: EngineContext): Promise<string> {
+    const path = request.kind === 'image' ? '/sdcpp/v1/img_gen' : '/sdcpp/v1/vid_gen';
+    const json = bodyOf(request, this.#settings);
+    const answer = await this.#http.submit({ method: 'POST', path, json, signal: context.signal }, undefined);
+    const parsed = accepted.safeParse(answer.json);
+    if (!parsed.success) {
+      throw new EngineError(MALFORMED);
+    }
+    return parsed.data.id;
+  }
+
+  async recover(): Promise<'unknown'> {
+    return 'unknown';
+  }
+
+  async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
+    // The answer about a finished job carries its files: here they are let pass.
+    const { json } = await this.#readJob(reference, request, context, undefined);
+    const parsed = job.safeParse(json);
+    if (!parsed.success) {
+      throw new EngineError(MALFORMED);
+    }
+    return toStatus(parsed.data);
+  }
+
+  async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
+    const path = join(context.folder, 'output-0.bin');
+    const { files } = await this.#readJob(reference, request, context, path);
+    if (files.length === 0) {
+      throw new EngineError(NO_OUTPUT);
+    }
+    return [{ index: 0, path }];
+  }
+
+  async cancel(reference: string): Promise<'stopped' | 'unsupported'> {
+    const path = `${jobPath(reference)}/cancel`;
+    const { status } = await this.#http.call({ method: 'POST', path, totalMs: CANCEL_MS });
+    const over = status === 200 || status === NOT_FOUND || status === GONE;
+    return over ? 'stopped' : 'unsupported';
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #readJob(
+    reference: string,
+    { kind }: EngineRequest,
+    { signal }: EngineContext,
+    path: string | undefined,
+  ): Promise<DivertedJson> {
+    const call = { method: 'GET' as const, path: jobPath(reference), signal, totalMs: OUTPUT_MS_MAX[kind] };
+    try {
+      return await this.#http.exchange(call, 'call', async (response) => {
+        if (response.status === NOT_FOUND || response.status === GONE) {
+          throw new EngineError(RUN_LOST);
+        }
+        if (response.status !== 200) {
+          throw new EngineError(failureOfStatus(response.status, response.header('retry-after'), Date.now()));
+        }
+        return await divertBase64(response.chunks, {
+          member: 'b64_json',
+          fileFor: (index) => (index === 0 ? path : undefined),
+          fileBytesMax: OUTPUT_BYTES_MAX[kind],
+        });
+      });
+    } catch (error) {
+      throw error instanceof TransportError ? error.toEngineError() : error;
+    }
+  }
+}
+
+function jobPath(reference: string): string {
+  return `/sdcpp/v1/jobs/${encodeURIComponent(reference)}`;
+}
+
+function bodyOf(request: EngineRequest, settings: SdCppSettings): object {
+  const { kind, prompt, steps } = request;
+  const sampling = { ...settings.sample_params, ...(steps === undefined ? {} : { sample_steps: steps }) };
+  return {
+    ...settings.extra,
+    prompt,
+    negative_prompt: settings.negative_prompt,
+    ...fitSize(request, settings.size_multiple),
+    seed: fitSeed(request.seed, settings.seed_max),
+    sample_params: sampling,
+    ...(kind === 'image'
+      ? // Otherwise the prompt travels in the file's text chunks.
+        { batch_count: 1, output_format: 'png', embed_image_metadata: false }
+      : { video_frames: settings.video_frames, fps: settings.fps, output_format: settings.video_format }),
+  };
+}
+
+function toStatus({ status, queue_position, error }: z.output<typeof job>): EngineStatus {
+  switch (status) {
+    case 'queued':
+      return { state: 'queued', ...(queue_position == null ? {} : { queuePosition: queue_position }) };
+    case 'generating':
+      return { state: 'running' };
+    case 'completed':
+      return { state: 'succeeded', progress: 1 };
+    case 'failed':
+      return {
+        state: 'failed',
+        failure: /out of memory/i.test(error?.message ?? '') ? OUT_OF_MEMORY : UPSTREAM_ERROR,
+      };
+    case 'cancelled':
+      return { state: 'canceled' };
+  }
+}

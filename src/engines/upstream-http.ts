@@ -1,0 +1,251 @@
+import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
+import { EngineError, type EngineFailure } from './engine.types.ts';
+import { failureOfStatus, leavesOpen, MALFORMED } from './engine-failures.ts';
+import { publicLookup } from './output-address.ts';
+import { UpstreamClocks } from './upstream-clocks.ts';
+import { explain, TransportError } from './upstream-transport.ts';
+
+export interface UpstreamHttpSettings {
+  /** Origin and path that every call's path is appended to. */
+  readonly baseUrl: string;
+  /** Sent to this origin only. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ms for TCP and TLS. */
+  readonly connectMs: number;
+  /** Ms from sending a request to the head of its answer. */
+  readonly firstByteMs: number;
+  /** Ms between two pieces of an answer. */
+  readonly idleMs: number;
+  /** Ms for a whole call; downloads have their own. */
+  readonly totalMs: number;
+  /** Whether outputs may lie on other hosts in private networks. */
+  readonly privateDownloads: boolean;
+}
+
+export interface UpstreamCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Appended to the base URL; or a whole URL. */
+  readonly path: string;
+  readonly json?: object;
+  readonly form?: FormData;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly firstByteMs?: number;
+  readonly totalMs?: number;
+  /** Ms the call may still take after the signal aborted. */
+  readonly graceMs?: number;
+}
+
+/** The head of an answer, with its body still to come. */
+export interface UpstreamResponse {
+  readonly status: number;
+  header(name: string): string | undefined;
+  /** The body; can be read once. */
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** An answer outside 2xx is one, too: `failure` says what it means. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly json: unknown;
+  readonly retryAfter: string | undefined;
+  readonly failure: EngineFailure | undefined;
+}
+
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+/** Time for a submit to say its reference although nobody waits for the task any more: with it the run can be stopped or resumed. */
+const SUBMIT_GRACE_MS = 5_000;
+
+/** HTTP to one upstream: its connections, its headers, its clocks. Follows no redirect. Owns its connections. */
+export class UpstreamHttp {
+  readonly base: URL;
+  readonly #settings: UpstreamHttpSettings;
+  readonly #calls: Pool;
+  readonly #submits: Pool;
+  readonly #others: Agent;
+
+  constructor(settings: UpstreamHttpSettings) {
+    this.base = new URL(settings.baseUrl);
+    this.#settings = settings;
+    // Our own clocks run per phase and to the millisecond.
+    const options = { connect: { timeout: settings.connectMs }, headersTimeout: 0, bodyTimeout: 0 };
+    this.#calls = new Pool(this.base.origin, options);
+    // A kept connection that the peer is just closing would leave a submit in doubt: each gets a new one.
+    this.#submits = new Pool(this.base.origin, { ...options, pipelining: 0 });
+    const lookup = settings.privateDownloads ? {} : { lookup: publicLookup(this.base.hostname) };
+    this.#others = new Agent({ ...options, connect: { ...options.connect, ...lookup } });
+  }
+
+  get privateDownloads(): boolean {
+    return this.#settings.privateDownloads;
+  }
+
+  /** The URL of a path below the base URL, or of a whole URL. */
+  urlOf(path: string): URL {
+    if (/^https?:\/\//i.test(path)) {
+      return new URL(path);
+    }
+    return new URL(this.base.origin + this.base.pathname.replace(/\/+$/, '') + path);
+  }
+
+  /** Reads a JSON answer of any status. Throws EngineError when there is none, or the signal's reason. */
+  async call(call: UpstreamCall): Promise<UpstreamAnswer> {
+    try {
+      return await this.#readAnswer(call, this.#calls);
+    } catch (error) {
+      throw error instanceof TransportError ? error.toEngineError() : error;
+    }
+  }
+
+  /** Like {@link call}, for answers that must be 2xx. */
+  async expect(call: UpstreamCall): Promise<unknown> {
+    const { failure, json } = await this.call(call);
+    if (failure) {
+      throw new EngineError(failure);
+    }
+    return json;
+  }
+
+  /**
+   * A call that begins work. It gets a connection of its own and some time to finish after the signal aborted. `lost` is thrown when
+   * the answer leaves open whether the work began; undefined where doing it twice costs nothing. `refine` may tell more about a
+   * refusal by its body.
+   */
+  async submit(
+    call: UpstreamCall,
+    lost: EngineFailure | undefined,
+    refine: (failure: EngineFailure, json: unknown) => EngineFailure = (failure) => failure,
+  ): Promise<UpstreamAnswer> {
+    call.signal?.throwIfAborted();
+    let answer: UpstreamAnswer;
+    try {
+      answer = await this.#readAnswer({ graceMs: SUBMIT_GRACE_MS, ...call }, this.#submits);
+    } catch (error) {
+      throw lost && error instanceof TransportError && error.sent
+        ? new EngineError(lost, { cause: error })
+        : toEngineError(error);
+    }
+    const inDoubt =
+      leavesOpen(answer.status, answer.retryAfter) || (!answer.failure && isNothing(answer.json));
+    if (lost && inDoubt) {
+      throw new EngineError(lost);
+    }
+    if (answer.failure) {
+      throw new EngineError(refine(answer.failure, answer.json));
+    }
+    if (inDoubt) {
+      throw new EngineError(MALFORMED);
+    }
+    return answer;
+  }
+
+  /**
+   * One exchange whose body `read` takes in. `purpose` chooses the connection: `submit` never reuses one. Throws TransportError, the
+   * signal's reason, or what `read` throws.
+   */
+  async exchange<T>(
+    call: UpstreamCall,
+    purpose: 'call' | 'submit',
+    read: (response: UpstreamResponse) => Promise<T>,
+  ): Promise<T> {
+    return await this.#exchange(call, purpose === 'submit' ? this.#submits : this.#calls, read);
+  }
+
+  /** Destroys all connections; calls in flight fail. */
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#calls.destroy(), this.#submits.destroy(), this.#others.destroy()]);
+  }
+
+  async #readAnswer(call: UpstreamCall, pool: Pool): Promise<UpstreamAnswer> {
+    return await this.#exchange(call, pool, async (response) => {
+      const { status } = response;
+      const json = parse(await readText(response.chunks));
+      const retryAfter = response.header('retry-after');
+      const failure =
+        status >= 200 && status < 300 ? undefined : failureOfStatus(status, retryAfter, Date.now());
+      return { status, json, retryAfter, failure };
+    });
+  }
+
+  async #exchange<T>(
+    call: UpstreamCall,
+    pool: Pool,
+    read: (response: UpstreamResponse) => Promise<T>,
+  ): Promise<T> {
+    const { totalMs, firstByteMs, idleMs } = this.#settings;
+    const clocks = new UpstreamClocks(call.signal, call.totalMs ?? totalMs, call.graceMs);
+    let body: Dispatcher.ResponseData['body'] | undefined;
+    try {
+      clocks.enter(call.firstByteMs ?? firstByteMs);
+      const response = await this.#send(call, pool, clocks.signal);
+      body = response.body;
+      clocks.enter(idleMs);
+      return await read({
+        status: response.statusCode,
+        header: (name) => response.headers[name]?.toString(),
+        chunks: touching(body, clocks),
+      });
+    } catch (error) {
+      throw explain(error, clocks, call.signal);
+    } finally {
+      clocks.stop();
+      // Whatever was not read is not wanted; a destroyed body may still report that nobody reads it.
+      body?.on('error', () => undefined);
+      body?.destroy();
+    }
+  }
+
+  async #send(call: UpstreamCall, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const url = this.urlOf(call.path);
+    const own = url.origin === this.base.origin;
+    const dispatcher = own ? pool : this.#others;
+    return await dispatcher.request({
+      origin: url.origin,
+      method: call.method,
+      path: url.pathname + url.search,
+      headers: {
+        ...(own ? this.#settings.headers : {}),
+        ...(call.json ? { 'content-type': 'application/json' } : {}),
+        ...call.headers,
+      },
+      body: call.json ? JSON.stringify(call.json) : (call.form ?? null),
+      signal,
+    });
+  }
+}
+
+async function* touching(body: AsyncIterable<Buffer>, clocks: UpstreamClocks): AsyncGenerator<Buffer, void> {
+  for await (const chunk of body) {
+    clocks.touch();
+    yield chunk;
+  }
+}
+
+async function readText(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) {
+      throw new TransportError('malformed', true);
+    }
+    kept.push(chunk);
+  }
+  return Buffer.concat(kept).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isNothing(json: unknown): boolean {
+  return typeof json !== 'object' || json === null;
+}
+
+function toEngineError(error: unknown): unknown {
+  return error instanceof TransportError ? error.toEngineError() : error;
+}

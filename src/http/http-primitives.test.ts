@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createAnswerCipher } from './answer-cipher.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { LruMap } from './lru-map.ts';
+import { isPrivateAddress } from './private-address.ts';
+import { bucketRange } from './time-range.ts';
+
+describe('LruMap', () => {
+  test('forgets what was used longest ago, and never grows beyond its capacity', () => {
+    const map = new LruMap<string, number>(2);
+    map.set('a', 1);
+    map.set('b', 2);
+    map.get('a');
+    map.set('c', 3);
+    expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
+  });
+});
+
+describe('answer cipher', () => {
+  const cipher = createAnswerCipher('a secret that is long enough');
+
+  test('opens what it sealed, for the same row only', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const sealed = cipher.seal(text, 'row 1');
+        expect(cipher.open(sealed, 'row 1')).toBe(text);
+        expect(cipher.open(sealed, 'row 2')).toBeUndefined();
+        expect(createAnswerCipher('another secret').open(sealed, 'row 1')).toBeUndefined();
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('no changed byte goes unnoticed', () => {
+    const sealed = cipher.seal('hello', 'row');
+    for (let index = 0; index < sealed.length; index += 1) {
+      const changed = Buffer.from(sealed);
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      expect(cipher.open(changed, 'row')).toBeUndefined();
+    }
+    expect(cipher.open(Buffer.alloc(3), 'row')).toBeUndefined();
+  });
+});
+
+describe('cursors', () => {
+  test('come back as they went', () => {
+    expect(decodeCursor(encodeCursor(['1', 'ü']), [/^\d+$/, /./])).toEqual(['1', 'ü']);
+  });
+
+  test('nothing else is accepted', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(() => decodeCursor(text, [/^\d+$/])).toThrow('cursor');
+      }),
+    );
+    expect(() => decodeCursor(encodeCursor(['x']), [/^\d+$/])).toThrow('cursor');
+    expect(() => decodeCursor(encodeCursor(['1', '2']), [/^\d+$/])).toThrow('cursor');
+  });
+});
+
+test.each([
+  ['127.0.0.1', true],
+  ['::ffff:10.1.2.3', true],
+  ['172.31.0.1', true],
+  ['fd00::1', true],
+  ['172.32.0.1', false],
+  ['8.8.8.8', false],
+  ['::ffff:8.8.8.8', false],
+  ['2001:db8::1', false],
+  ['', false],
+])('%s is private: %s', (address, expected) => {
+  expect(isPrivateAddress(address)).toBe(expected);
+});
+
+describe('bucketRange', () => {
+  const now = Date.parse('2026-11-21T10:17:30Z');
+  test('the default is 30 days, or as much as the granularity may have, and includes the running bucket', () => {
+    expect(bucketRange({}, 'day', now).start.toISOString()).toBe('2026-10-22T10:17:30.001Z');
+    expect(bucketRange({}, '5m', now).start.toISOString()).toBe('2026-11-19T10:17:30.001Z');
+    expect(bucketRange({}, 'hour', now).end.getTime()).toBeGreaterThan(now);
+  });
+
+  test('a range of exactly the cap is allowed, wherever its buckets begin', () => {
+    const end = new Date(now);
+    const start = new Date(now - 48 * 3_600_000);
+    expect(bucketRange({ start_time: start, end_time: end }, '5m', now).bucketMs).toBe(300_000);
+    const early = new Date(now - 49 * 3_600_000);
+    expect(() => bucketRange({ start_time: early, end_time: end }, '5m', now)).toThrow('2 days');
+  });
+});

@@ -1,0 +1,65 @@
+import { S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { StorageError } from './storage-error.ts';
+
+/** Where the bucket is and how to sign for it. */
+export interface S3Location {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  readonly forcePathStyle: boolean;
+  /** Put before every key: empty, or ends with a slash. */
+  readonly prefix: string;
+}
+
+export interface S3Clocks {
+  /** Ms for TCP and TLS. */
+  readonly connectMs: number;
+  /** Ms from the start of a request, its body included, to the head of its answer. */
+  readonly answerMs: number;
+  /** Ms without a byte on a connection in use. */
+  readonly idleMs: number;
+}
+
+export const S3_CLOCKS: S3Clocks = { connectMs: 5_000, answerMs: 120_000, idleMs: 30_000 };
+const ATTEMPTS_MAX = 3;
+const CONNECTIONS_MAX = 50;
+const NOT_FOUND = 404;
+
+/** A client with bounded waits and retries. The caller destroys it. */
+export function createS3Client(location: S3Location, clocks: S3Clocks): S3Client {
+  return new S3Client({
+    endpoint: location.endpoint,
+    region: location.region,
+    forcePathStyle: location.forcePathStyle,
+    credentials: { accessKeyId: location.accessKeyId, secretAccessKey: location.secretAccessKey },
+    maxAttempts: ATTEMPTS_MAX,
+    // Stores other than Amazon's refuse or ignore the newer checksum headers. Every request signs the hash of its body anyway.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: clocks.connectMs,
+      requestTimeout: clocks.answerMs,
+      socketTimeout: clocks.idleMs,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: CONNECTIONS_MAX },
+      httpsAgent: { maxSockets: CONNECTIONS_MAX },
+    },
+  });
+}
+
+/** Whether the store says that there is no such object (or bucket). */
+export function isMissing(error: unknown): boolean {
+  return error instanceof S3ServiceException && error.$metadata.httpStatusCode === NOT_FOUND;
+}
+
+/** What the SDK threw, without the request and its signature. */
+export function toStorageError(operation: string, error: unknown): StorageError {
+  const name = error instanceof Error ? error.name : 'an unknown error';
+  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+  const code = (error as NodeJS.ErrnoException)?.code;
+  const detail = status === undefined ? [name, code].filter(Boolean).join(' ') : `${status} ${name}`;
+  return new StorageError(`the S3 store answered ${operation} with ${detail}`, { status });
+}

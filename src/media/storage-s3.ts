@@ -1,0 +1,167 @@
+import { createWriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import type { Clock } from '../lib/clock.ts';
+import { invariant } from '../lib/invariant.ts';
+import { digestStream } from './digest-stream.ts';
+import {
+  createS3Client,
+  isMissing,
+  S3_CLOCKS,
+  type S3Clocks,
+  type S3Location,
+  toStorageError,
+} from './s3-client.ts';
+import { createS3Granter } from './s3-grant.ts';
+import { putS3File, SHA256_METADATA } from './s3-put.ts';
+import { requireSignable } from './signed-url.ts';
+import type { ByteRange, GrantUpload, SignOptions, Storage, StoredObject } from './storage.types.ts';
+import { mediaNotFound, StorageError } from './storage-error.ts';
+import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
+
+export interface S3StorageOptions {
+  readonly location: S3Location;
+  readonly clock: Clock;
+  readonly clocks?: S3Clocks;
+  /** Bytes of one request; larger files go in parts. At least 5 MiB, the store's own minimum. */
+  readonly partBytes?: number;
+}
+
+const PART_BYTES = 8 * 1024 * 1024;
+
+type S3Object = GetObjectCommandOutput & { readonly Body: Readable };
+
+/**
+ * Storage in an S3 bucket, for any number of hosts: Amazon's or any store that speaks its protocol with SigV4. Opens no
+ * connection before its first use.
+ */
+export class S3Storage implements Storage {
+  readonly grantUpload: GrantUpload;
+  readonly #client: S3Client;
+  readonly #location: S3Location;
+  readonly #clock: Clock;
+  readonly #partBytes: number;
+
+  constructor({ location, clock, clocks = S3_CLOCKS, partBytes = PART_BYTES }: S3StorageOptions) {
+    this.#client = createS3Client(location, clocks);
+    this.#location = location;
+    this.#clock = clock;
+    this.#partBytes = partBytes;
+    this.grantUpload = createS3Granter(this.#client, (key) => this.#target(key), clock);
+  }
+
+  /** Asks for the bucket. Throws StorageError: 404 = no such bucket, 403 = these credentials may not use it. */
+  async checkBucket(): Promise<void> {
+    const { bucket } = this.#location;
+    await this.#client.send(new HeadBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
+      throw toStorageError('a look for the bucket', error);
+    });
+  }
+
+  async putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+    invariant(isStorageKey(key), 'a storage key is made by storageKey()');
+    invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
+    try {
+      const bytes = await putS3File(this.#client, this.#target(key), { path, mediaType }, this.#partBytes);
+      return { key, bytes, mediaType };
+    } catch (error) {
+      throw isOfTheFile(error) ? error : toStorageError('a write', error);
+    }
+  }
+
+  async stat(key: string): Promise<StoredObject | undefined> {
+    const mediaType = mediaTypeOfKey(key);
+    if (!isStorageKey(key) || mediaType === undefined) {
+      return undefined;
+    }
+    try {
+      const { ContentLength = 0 } = await this.#client.send(new HeadObjectCommand(this.#target(key)));
+      return { key, bytes: ContentLength, mediaType };
+    } catch (error) {
+      if (isMissing(error)) {
+        return undefined;
+      }
+      throw toStorageError('a look', error);
+    }
+  }
+
+  async read(key: string, range?: ByteRange): Promise<Readable> {
+    return (await this.#get(key, range)).Body;
+  }
+
+  /** As Storage.getFile; also throws StorageError when the bytes are not those that were stored. */
+  async getFile(key: string, path: string): Promise<void> {
+    const { Body, Metadata, ContentLength = Number.POSITIVE_INFINITY } = await this.#get(key);
+    const { stream, digest } = digestStream(
+      ContentLength,
+      () => new StorageError('an object is longer than it says'),
+    );
+    await pipeline(Body, stream, createWriteStream(path, { flags: 'wx' }));
+    const { bytes, sha256 } = digest();
+    const expected = Metadata?.[SHA256_METADATA];
+    if (bytes < ContentLength || (expected !== undefined && expected !== sha256)) {
+      throw new StorageError('an object arrived with other bytes than were stored');
+    }
+  }
+
+  async signedUrl(key: string, options: SignOptions): Promise<string> {
+    requireSignable(key, options);
+    const { ttlSeconds, downloadName } = options;
+    const command = new GetObjectCommand({
+      ...this.#target(key),
+      ResponseContentType: mediaTypeOfKey(key),
+      ResponseContentDisposition: downloadName ? `attachment; filename="${downloadName}"` : 'inline',
+      ResponseCacheControl: `private, max-age=${Math.floor(ttlSeconds)}, immutable`,
+    });
+    const signingDate = new Date(this.#clock.now());
+    return await getSignedUrl(this.#client, command, { expiresIn: Math.floor(ttlSeconds), signingDate });
+  }
+
+  async delete(key: string): Promise<void> {
+    if (!isStorageKey(key)) {
+      return;
+    }
+    await this.#client.send(new DeleteObjectCommand(this.#target(key))).catch((error: unknown) => {
+      if (!isMissing(error)) {
+        throw toStorageError('a delete', error);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#client.destroy();
+  }
+
+  #target(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#location.bucket, Key: `${this.#location.prefix}${key}` };
+  }
+
+  async #get(key: string, range?: ByteRange): Promise<S3Object> {
+    if (!isStorageKey(key)) {
+      throw mediaNotFound();
+    }
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    try {
+      return (await this.#client.send(new GetObjectCommand({ ...this.#target(key), Range }))) as S3Object;
+    } catch (error) {
+      throw isMissing(error) ? mediaNotFound() : toStorageError('a read', error);
+    }
+  }
+}
+
+/** Reading the local file failed: that is not the store's doing. */
+function isOfTheFile(error: unknown): boolean {
+  return (
+    error instanceof StorageError ||
+    (error instanceof Error && 'syscall' in error && error.syscall === 'open')
+  );
+}

@@ -1,0 +1,73 @@
+import type { KeyCache } from '../http/key-cache.ts';
+import type { Page, PageQuery } from '../http/page.ts';
+import type { CreateKeyBody } from '../keys/keys.schema.ts';
+import type { CreatedKey, KeysService } from '../keys/keys.service.ts';
+import type { KeysStore } from '../keys/keys.store.ts';
+import type { Movements } from '../ledger/movements.ts';
+import { AppError } from '../lib/errors.ts';
+import type { ApiKeyRow } from '../store/models/api-key.model.ts';
+import type { AccountsService } from './accounts.service.ts';
+import type { AuditStore } from './audit.store.ts';
+
+export interface AccountKeysParts {
+  readonly accounts: Pick<AccountsService, 'get'>;
+  readonly keys: Pick<KeysService, 'list' | 'create'>;
+  readonly store: Pick<KeysStore, 'idOfHash'>;
+  readonly movements: Pick<Movements, 'changeKey'>;
+  readonly cache: Pick<KeyCache, 'forget'>;
+  readonly audit: AuditStore;
+}
+
+/** The keys of an account in an operator's hands: a leaked one is stopped, a lost one replaced. */
+export class AccountKeysService {
+  readonly #parts: AccountKeysParts;
+
+  constructor(parts: AccountKeysParts) {
+    this.#parts = parts;
+  }
+
+  /** Newest first, by the account's public id. Throws AppError account_not_found, invalid_cursor. */
+  async list(account: string, query: PageQuery): Promise<Page<ApiKeyRow>> {
+    const { id } = await this.#parts.accounts.get(account);
+    return this.#parts.keys.list(id, query);
+  }
+
+  /** Throws AppError account_not_found, invalid_parameter. */
+  async create(account: string, body: CreateKeyBody, requestId: string): Promise<CreatedKey> {
+    const { id } = await this.#parts.accounts.get(account);
+    const created = await this.#parts.keys.create(id, body);
+    await this.#record('key.create', account, requestId, {
+      hash: created.row.hash,
+      name: created.row.name,
+      role: created.row.role,
+    });
+    return created;
+  }
+
+  /**
+   * Disables or enables a key. Once it returns no paid call of a disabled key is admitted anywhere. Throws AppError
+   * account_not_found, key_not_found.
+   */
+  async setDisabled(
+    account: string,
+    hash: string,
+    disabled: boolean,
+    requestId: string,
+  ): Promise<ApiKeyRow> {
+    const { accounts, store, movements, cache } = this.#parts;
+    const { id } = await accounts.get(account);
+    const keyId = await store.idOfHash(id, hash);
+    const row =
+      keyId === undefined ? undefined : await movements.changeKey<ApiKeyRow>(id, keyId, { disabled });
+    cache.forget(hash);
+    if (!row) {
+      throw new AppError('key_not_found', 'There is no such key.');
+    }
+    await this.#record(disabled ? 'key.disable' : 'key.enable', account, requestId, { hash });
+    return row;
+  }
+
+  #record(action: string, object: string, requestId: string, detail: object): Promise<void> {
+    return this.#parts.audit.append({ action, object, requestId, detail });
+  }
+}

@@ -1,0 +1,77 @@
+import { linkHeader } from '../http/page.ts';
+import type { Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
+import type { AccountsService } from './accounts.service.ts';
+import { presentAccount } from './operators.presenter.ts';
+import {
+  accountListResponse,
+  accountParams,
+  accountResponse,
+  createAccountBody,
+  createdAccountResponse,
+  listAccountsQuery,
+  updateAccountBody,
+} from './operators.schema.ts';
+
+const operator = { tag: 'Operators', access: 'operator', envelope: 'data' } as const;
+
+/** `/admin/v1/accounts`. */
+export function accountRoutes(accounts: AccountsService): Route[] {
+  return [
+    defineRoute({
+      ...operator,
+      method: 'post',
+      path: '/admin/v1/accounts',
+      operationId: 'createAccount',
+      summary: 'Open an account; its owner key is shown in this answer only',
+      body: createAccountBody,
+      response: { status: 201, schema: createdAccountResponse },
+      errors: [],
+      async handle({ body, requestId }) {
+        const { row, secret } = await accounts.open(body, requestId);
+        return { body: { data: presentAccount(row), key: secret } };
+      },
+    }),
+    defineRoute({
+      ...operator,
+      method: 'get',
+      path: '/admin/v1/accounts',
+      operationId: 'listAccounts',
+      summary: 'List accounts, newest first',
+      query: listAccountsQuery,
+      response: { status: 200, schema: accountListResponse },
+      errors: ['invalid_cursor'],
+      async handle({ query, url }) {
+        const page = await accounts.list(query);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAccount) } };
+      },
+    }),
+    defineRoute({
+      ...operator,
+      method: 'get',
+      path: '/admin/v1/accounts/{id}',
+      operationId: 'getAccount',
+      summary: 'Get an account',
+      params: accountParams,
+      response: { status: 200, schema: accountResponse },
+      errors: ['account_not_found'],
+      async handle({ params }) {
+        return { body: { data: presentAccount(await accounts.get(params.id)) } };
+      },
+    }),
+    defineRoute({
+      ...operator,
+      method: 'patch',
+      path: '/admin/v1/accounts/{id}',
+      operationId: 'updateAccount',
+      summary: 'Suspend, rename or confine an account',
+      params: accountParams,
+      body: updateAccountBody,
+      response: { status: 200, schema: accountResponse },
+      errors: ['account_not_found'],
+      async handle({ params, body, requestId }) {
+        return { body: { data: presentAccount(await accounts.update(params.id, body, requestId)) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,25 @@
+import type { Sequelize } from 'sequelize';
+import type { AuditLogRow } from '../store/models/audit-log.model.ts';
+import { readRows } from '../store/report.ts';
+import { auditPage } from '../store/sql/operators/audit.ts';
+
+export interface AuditFilter {
+  readonly action: string | null;
+  readonly object: string | null;
+  /** Only rows below this id. */
+  readonly beforeId: string | null;
+  readonly limit: number;
+}
+
+export class AuditReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  /** Newest first. */
+  list({ action, object, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
+    return readRows<AuditLogRow>(this.#sequelize, auditPage, [action, object, beforeId, limit]);
+  }
+}

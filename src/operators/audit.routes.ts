@@ -1,0 +1,30 @@
+import { decodeCursor, INTEGER_PART } from '../http/cursor.ts';
+import { cutPage, linkHeader } from '../http/page.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { presentAuditEntry } from './audit.presenter.ts';
+import type { AuditReadModel } from './audit.read-model.ts';
+import { auditListResponse, listAuditQuery } from './audit.schema.ts';
+import { OPERATOR_ROUTE } from './operator-access.ts';
+
+/** `/admin/v1/audit`. */
+export function auditRoutes(audit: AuditReadModel): Route[] {
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/audit',
+      operationId: 'listAuditEntries',
+      summary: 'What operators did, newest first',
+      query: listAuditQuery,
+      response: { status: 200, schema: auditListResponse },
+      errors: ['invalid_cursor'],
+      async handle({ query, url }) {
+        const { action = null, object = null, limit, cursor } = query;
+        const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [INTEGER_PART]);
+        const rows = await audit.list({ action, object, beforeId, limit: limit + 1 });
+        const page = cutPage(rows, limit, (row) => [row.id]);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAuditEntry) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,19 @@
+import { publicId } from '../lib/ids.ts';
+import type { DeliveryRow } from './deliveries.read-model.ts';
+import type { DeliveryJson } from './deliveries.schema.ts';
+
+export function presentDelivery(row: DeliveryRow): DeliveryJson {
+  return {
+    id: publicId('webhookDelivery', row.id),
+    account_id: publicId('account', row.account_id),
+    task_id: publicId('generation', row.task_id),
+    url: row.url,
+    state: row.state,
+    tries: row.tries,
+    last_http_status: row.last_status,
+    last_error: row.last_error,
+    next_try_at: row.state === 'pending' ? row.next_try_at.toISOString() : null,
+    created_at: row.created_at.toISOString(),
+    delivered_at: row.delivered_at?.toISOString() ?? null,
+  };
+}

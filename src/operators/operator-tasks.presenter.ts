@@ -1,0 +1,83 @@
+import { CURRENCY } from '../http/wire-shapes.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { OperatorTaskRow, TaskEventRow } from './operator-tasks.read-model.ts';
+import type { OperatorTaskDetailsJson, OperatorTaskJson } from './operator-tasks.schema.ts';
+import { RETRIED_AS, RETRY_OF } from './task-retry.service.ts';
+
+/** A task as an operator sees it. What was ordered is not shown: it is the customer's. */
+export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
+  return {
+    id: publicId('generation', row.id),
+    account_id: publicId('account', row.account_id),
+    api_key_hash: row.api_key_hash,
+    request_id: row.request_id,
+    endpoint: row.endpoint,
+    model: row.model,
+    kind: row.kind,
+    pool: row.pool,
+    state: row.state,
+    seed: row.seed,
+    progress_percent: Math.round(row.progress * 100),
+    attempts: row.attempt,
+    failures: row.failures,
+    dispatches: row.dispatches,
+    worker: row.worker,
+    engine: row.engine,
+    engine_reference: row.engine_reference,
+    price: formatUsd(nanoUsd(row.charge)),
+    held: formatUsd(nanoUsd(row.held)),
+    charged: formatUsd(nanoUsd(row.charged)),
+    provider_cost: row.provider_cost === null ? null : formatUsd(nanoUsd(row.provider_cost)),
+    currency: CURRENCY,
+    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
+    retryable: row.state === 'failed' && row.has_parameters,
+    queue_wait_ms: between(row.created_at, row.started_at),
+    run_ms: between(row.started_at, row.completed_at),
+    created_at: row.created_at.toISOString(),
+    started_at: timeOf(row.started_at),
+    completed_at: timeOf(row.completed_at),
+    deadline_at: row.deadline_at.toISOString(),
+    not_before: row.not_before.toISOString(),
+    dispatched_at: timeOf(row.dispatched_at),
+    lease_until: timeOf(row.lease_until),
+    cancel_requested_at: timeOf(row.cancel_requested_at),
+  };
+}
+
+/** The same with its history and the tasks it is tied to. */
+export function presentOperatorTaskDetails(
+  row: OperatorTaskRow,
+  history: readonly TaskEventRow[],
+): OperatorTaskDetailsJson {
+  return {
+    ...presentOperatorTask(row),
+    runs: row.runs.map(({ provider, model, outcome, latencyMs }) => ({
+      engine: provider,
+      model,
+      outcome,
+      latency_ms: latencyMs,
+    })),
+    history: history.map(({ at, state, attempt, detail }) => ({
+      at: at.toISOString(),
+      state,
+      attempt,
+      detail,
+    })),
+    retry_of: linkedTask(history, RETRY_OF),
+    retried_as: linkedTask(history, RETRIED_AS),
+  };
+}
+
+function linkedTask(history: readonly TaskEventRow[], relation: string): string | null {
+  const event = history.find(({ detail }) => detail?.startsWith(relation));
+  return event?.detail?.slice(relation.length) ?? null;
+}
+
+function between(from: Date | null, to: Date | null): number | null {
+  return from && to ? Math.max(0, to.getTime() - from.getTime()) : null;
+}
+
+function timeOf(time: Date | null): string | null {
+  return time?.toISOString() ?? null;
+}

@@ -1,0 +1,94 @@
+import type { Sequelize } from 'sequelize';
+import { readRows } from '../store/report.ts';
+import { operatorTask, operatorTasksPage, taskHistory } from '../store/sql/operators/tasks.ts';
+import type { TaskState } from '../tasks/task-state.ts';
+import type { TaskKind } from '../tasks/tasks.types.ts';
+
+/** One run on an engine or provider, as the settlement kept it. */
+export interface TaskRunRow {
+  readonly provider: string;
+  readonly model: string;
+  readonly outcome: string;
+  readonly latencyMs: number;
+  readonly cost?: string;
+}
+
+/** A task with everything an operator may know; amounts are nano-USD as decimal text. Never the prompt. */
+export interface OperatorTaskRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly api_key_hash: string;
+  readonly request_id: string | null;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly kind: TaskKind;
+  readonly pool: string;
+  readonly state: TaskState;
+  readonly seed: string;
+  /** Agreed at submit. */
+  readonly charge: string;
+  readonly held: string;
+  readonly charged: string;
+  readonly provider_cost: string | null;
+  readonly runs: readonly TaskRunRow[];
+  readonly attempt: number;
+  readonly failures: number;
+  readonly worker: string | null;
+  readonly lease_until: Date | null;
+  readonly not_before: Date;
+  readonly dispatched_at: Date | null;
+  readonly dispatches: number;
+  readonly engine: string | null;
+  readonly engine_reference: string | null;
+  readonly progress: number;
+  readonly cancel_requested_at: Date | null;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  /** Whether what was ordered is still known, so that it could be ordered again. */
+  readonly has_parameters: boolean;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly completed_at: Date | null;
+  readonly deadline_at: Date;
+}
+
+export interface TaskEventRow {
+  readonly at: Date;
+  readonly state: string;
+  readonly attempt: number;
+  readonly detail: string | null;
+}
+
+export interface OperatorTaskFilter {
+  readonly accountId: string | null;
+  readonly state: TaskState | null;
+  /** Only tasks older than this one. */
+  readonly beforeId: string | null;
+  readonly limit: number;
+}
+
+const EVENTS_MAX = 1_000;
+
+/** Tasks of every account. */
+export class OperatorTasksReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  async find(id: string): Promise<OperatorTaskRow | undefined> {
+    return (await readRows<OperatorTaskRow>(this.#sequelize, operatorTask, [id]))[0];
+  }
+
+  /** Newest first. */
+  list(filter: OperatorTaskFilter): Promise<OperatorTaskRow[]> {
+    const { accountId, state, beforeId, limit } = filter;
+    return readRows<OperatorTaskRow>(this.#sequelize, operatorTasksPage, [accountId, state, beforeId, limit]);
+  }
+
+  /** What happened to a task, oldest first, at most the first thousand events. */
+  history(id: string): Promise<TaskEventRow[]> {
+    return readRows<TaskEventRow>(this.#sequelize, taskHistory, [id, EVENTS_MAX]);
+  }
+}

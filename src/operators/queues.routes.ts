@@ -1,0 +1,48 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import { OPERATOR_ROUTE } from './operator-access.ts';
+import { presentQueue } from './queues.presenter.ts';
+import { queueListResponse, queueParams, queueResponse } from './queues.schema.ts';
+import type { QueuesService } from './queues.service.ts';
+
+/** `/admin/v1/queues`. */
+export function queueRoutes(queues: QueuesService): Route[] {
+  const change = {
+    ...OPERATOR_ROUTE,
+    method: 'post',
+    params: queueParams,
+    response: { status: 200, schema: queueResponse },
+    errors: ['queue_not_found', 'service_unavailable'],
+  } as const;
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/queues',
+      operationId: 'listQueues',
+      summary: 'List the queues with their counts',
+      response: { status: 200, schema: queueListResponse },
+      errors: ['service_unavailable'],
+      async handle() {
+        return { body: { data: (await queues.list()).map(presentQueue) } };
+      },
+    }),
+    defineRoute({
+      ...change,
+      path: '/admin/v1/queues/{name}/pause',
+      operationId: 'pauseQueue',
+      summary: 'Let no worker take jobs of a queue; what runs goes on',
+      async handle({ params, requestId }) {
+        return { body: { data: presentQueue(await queues.pause(params.name, requestId)) } };
+      },
+    }),
+    defineRoute({
+      ...change,
+      path: '/admin/v1/queues/{name}/resume',
+      operationId: 'resumeQueue',
+      summary: 'Let workers take jobs of a queue again',
+      async handle({ params, requestId }) {
+        return { body: { data: presentQueue(await queues.resume(params.name, requestId)) } };
+      },
+    }),
+  ];
+}

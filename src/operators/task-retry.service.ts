@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import type { Ledger } from '../ledger/ledger.types.ts';
+import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
+import type { TaskKind } from '../tasks/tasks.types.ts';
+import type { AuditStore } from './audit.store.ts';
+import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
+
+/** How the event logs of two tasks name each other. */
+export const RETRY_OF = 'retry_of ';
+export const RETRIED_AS = 'retried_as ';
+
+export interface RetrySettings {
+  /** Ms from the retry after which the new task fails, unrun or unfinished. */
+  readonly deadlineMs: Readonly<Record<TaskKind, number>>;
+}
+
+export interface RetriedTask {
+  /** Stored id of the new task. */
+  readonly id: string;
+  /** False when an earlier retry had made it. */
+  readonly created: boolean;
+}
+
+/** Refusals that are the customer's state, not the operator's mistake: told as such, never as a 401 of the operator. */
+const CUSTOMER_REFUSALS = ['invalid_api_key', 'key_disabled', 'key_expired', 'account_suspended'];
+
+/**
+ * Orders the work of a failed task again. A terminal state is never left, and the money of the failed task has been given
+ * back, so the retry is a new task with a new hold, at the price of the first order. Its id is made of the old one:
+ * however often and from wherever a task is retried, there is one successor and one hold.
+ */
+export class TaskRetryService {
+  readonly #store: TaskRetryStore;
+  readonly #ledger: Pick<Ledger, 'reserve'>;
+  readonly #audit: AuditStore;
+  readonly #settings: RetrySettings;
+
+  constructor(
+    store: TaskRetryStore,
+    ledger: Pick<Ledger, 'reserve'>,
+    audit: AuditStore,
+    settings: RetrySettings,
+  ) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#audit = audit;
+    this.#settings = settings;
+  }
+
+  /**
+   * Retries a failed task by its stored id. Throws AppError task_not_found, task_not_retryable (not failed, prompt
+   * deleted, key or account out of use), insufficient_credits, key_limit_exceeded, model_not_allowed.
+   */
+  async retry(taskId: string, requestId: string): Promise<RetriedTask> {
+    const source = await this.#store.find(taskId);
+    if (!source) {
+      throw new AppError('task_not_found', 'No such task.');
+    }
+    const { completedAt } = source;
+    if (source.state !== 'failed' || completedAt === null) {
+      throw new AppError('task_not_retryable', `Only failed tasks can be retried; this one is ${source.state}.`);
+    }
+    const id = successorId(source.id, completedAt);
+    const created = (await this.#store.find(id)) === undefined;
+    if (created) {
+      await this.#order(source, id, requestId);
+    }
+    const [retryOf, retriedAs] = [publicId('generation', source.id), publicId('generation', id)];
+    await this.#store.note(source.id, RETRIED_AS + retriedAs);
+    await this.#store.note(id, RETRY_OF + retryOf);
+    await this.#audit.append({
+      action: 'task.retry',
+      object: retryOf,
+      requestId,
+      detail: { retried_as: retriedAs, created },
+    });
+    return { id, created };
+  }
+
+  async #order(source: RetrySource, id: string, requestId: string): Promise<void> {
+    const { parameters, priceVersion, kind } = source;
+    if (parameters === null || priceVersion === null) {
+      throw new AppError(
+        'task_not_retryable',
+        'What was ordered was deleted when the task ended (KEEP_PROMPTS=no); the customer has to submit it again.',
+      );
+    }
+    const request = {
+      id,
+      accountId: source.accountId,
+      apiKeyId: source.apiKeyId,
+      requestId,
+      endpoint: source.endpoint,
+      model: source.model,
+      priceVersion,
+      amount: source.charge,
+      minimum: source.charge,
+      task: {
+        kind,
+        pool: source.pool,
+        parameters,
+        seed: source.seed,
+        webhookUrl: source.webhookUrl,
+        deadlineAtMs: Date.now() + this.#settings.deadlineMs[kind],
+      },
+    };
+    await this.#ledger.reserve(request).catch((error: unknown) => {
+      throw customerRefusal(error);
+    });
+  }
+}
+
+function customerRefusal(error: unknown): unknown {
+  return error instanceof AppError && CUSTOMER_REFUSALS.includes(error.code)
+    ? new AppError('task_not_retryable', `The customer cannot order now: ${error.message}`, { cause: error })
+    : error;
+}
+
+/** Time-ordered like every id (partitions go by it), and the same for the same task. */
+function successorId(taskId: string, completedAt: Date): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(completedAt.getTime(), 0, 6);
+  createHash('sha256').update(`retry of ${taskId}`).digest().copy(bytes, 6, 0, 10);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,79 @@
+import type pg from 'pg';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { noteTaskEvent, retryableTask } from '../store/sql/operators/tasks.ts';
+import { run } from '../store/statement.ts';
+import type { TaskState } from '../tasks/task-state.ts';
+import type { TaskKind } from '../tasks/tasks.types.ts';
+
+/** An ended task as the template of another. */
+export interface RetrySource {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly kind: TaskKind;
+  readonly pool: string;
+  readonly state: TaskState;
+  /** Null when what was ordered is no longer known. */
+  readonly parameters: Readonly<Record<string, unknown>> | null;
+  readonly seed: bigint;
+  readonly charge: NanoUsd;
+  readonly webhookUrl: string | null;
+  readonly completedAt: Date | null;
+  /** Null while the task has not been settled. */
+  readonly priceVersion: string | null;
+}
+
+/** Failed tasks and the events that tie them to their successors. */
+export class TaskRetryStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async find(taskId: string): Promise<RetrySource | undefined> {
+    const [row] = await run<RetryRow>(this.#pool, retryableTask, [taskId]);
+    return (
+      row && {
+        id: row.id,
+        accountId: row.account_id,
+        apiKeyId: row.api_key_id,
+        endpoint: row.endpoint,
+        model: row.model,
+        kind: row.kind,
+        pool: row.pool,
+        state: row.state,
+        parameters: row.parameters,
+        seed: BigInt(row.seed),
+        charge: nanoUsd(row.charge),
+        webhookUrl: row.webhook_url,
+        completedAt: row.completed_at,
+        priceVersion: row.price_version,
+      }
+    );
+  }
+
+  /** Adds to a task's history; the same words are written once. */
+  async note(taskId: string, detail: string): Promise<void> {
+    await run(this.#pool, noteTaskEvent, [taskId, detail]);
+  }
+}
+
+interface RetryRow {
+  id: string;
+  account_id: string;
+  api_key_id: string;
+  endpoint: string;
+  model: string;
+  kind: TaskKind;
+  pool: string;
+  state: TaskState;
+  parameters: Record<string, unknown> | null;
+  seed: string;
+  charge: string;
+  webhook_url: string | null;
+  completed_at: Date | null;
+  price_version: string | null;
+}

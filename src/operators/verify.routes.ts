@@ -1,0 +1,24 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import type { LedgerVerifier } from '../ledger/ledger-verifier.ts';
+import { accountUuid } from './accounts.service.ts';
+import { OPERATOR_ROUTE } from './operator-access.ts';
+import { verifyQuery, verifyResponse } from './operators.schema.ts';
+
+/** `/admin/v1/ledger/verify`. */
+export function verifyRoute(verifier: LedgerVerifier): Route {
+  return defineRoute({
+    ...OPERATOR_ROUTE,
+    method: 'get',
+    path: '/admin/v1/ledger/verify',
+    operationId: 'verifyLedger',
+    summary: 'Prove the books: every invariant of the ledger, of one account or of all',
+    query: verifyQuery,
+    response: { status: 200, schema: verifyResponse },
+    errors: ['account_not_found'],
+    async handle({ query }) {
+      const account = query.account_id === undefined ? undefined : accountUuid(query.account_id);
+      const { ok, checked, violations, durationMs } = await verifier.verify(account);
+      return { body: { data: { ok, checked, violations, duration_ms: durationMs } } };
+    },
+  });
+}

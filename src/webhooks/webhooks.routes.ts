@@ -1,0 +1,94 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import { AppError } from '../lib/errors.ts';
+import { parsePublicId, publicId } from '../lib/ids.ts';
+import type { WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
+import type { WebhookSecretsService } from './webhook-secrets.service.ts';
+import { presentDelivery, presentSecret } from './webhooks.presenter.ts';
+import {
+  DELIVERIES_QUERY,
+  DELIVERIES_RESPONSE,
+  DELIVERY_PARAMS,
+  REDELIVERY_RESPONSE,
+  WEBHOOK_SECRET_RESPONSE,
+} from './webhooks.schema.ts';
+
+type Deliveries = Pick<WebhookDeliveriesStore, 'list' | 'redeliver'>;
+
+/** `/api/v1/webhooks`: the secret that events are signed with, what was delivered, and another try. */
+export function webhookRoutes(secrets: WebhookSecretsService, deliveries: Deliveries): Route[] {
+  return [...secretRoutes(secrets), ...deliveryRoutes(deliveries)];
+}
+
+function secretRoutes(secrets: WebhookSecretsService): Route[] {
+  return [
+    defineRoute({
+      method: 'get',
+      path: '/api/v1/webhooks/secret',
+      operationId: 'getWebhookSecret',
+      summary: 'The secret that events are signed with (Standard Webhooks)',
+      tag: 'Webhooks',
+      access: 'owner',
+      envelope: 'data',
+      response: { status: 200, schema: WEBHOOK_SECRET_RESPONSE },
+      errors: [],
+      async handle({ principal }) {
+        return { body: { data: presentSecret(await secrets.get(principal.accountId)) } };
+      },
+    }),
+    defineRoute({
+      method: 'post',
+      path: '/api/v1/webhooks/secret/rotate',
+      operationId: 'rotateWebhookSecret',
+      summary: 'Make a new secret; for a day events carry signatures of both',
+      tag: 'Webhooks',
+      access: 'owner',
+      envelope: 'data',
+      response: { status: 200, schema: WEBHOOK_SECRET_RESPONSE },
+      errors: [],
+      async handle({ principal }) {
+        return { body: { data: presentSecret(await secrets.rotate(principal.accountId)) } };
+      },
+    }),
+  ];
+}
+
+function deliveryRoutes(deliveries: Deliveries): Route[] {
+  return [
+    defineRoute({
+      method: 'get',
+      path: '/api/v1/webhooks/deliveries',
+      operationId: 'listWebhookDeliveries',
+      summary: "A task's webhook deliveries with the log of every try",
+      tag: 'Webhooks',
+      access: 'owner',
+      envelope: 'data',
+      query: DELIVERIES_QUERY,
+      response: { status: 200, schema: DELIVERIES_RESPONSE },
+      errors: [],
+      async handle({ principal, query }) {
+        const taskId = parsePublicId('generation', query.task_id);
+        const found = taskId === undefined ? [] : await deliveries.list(principal.accountId, taskId);
+        return { body: { data: found.map(presentDelivery) } };
+      },
+    }),
+    defineRoute({
+      method: 'post',
+      path: '/api/v1/webhooks/deliveries/{id}/redeliver',
+      operationId: 'redeliverWebhook',
+      summary: 'Give a delivery one more try, now',
+      tag: 'Webhooks',
+      access: 'owner',
+      envelope: 'data',
+      params: DELIVERY_PARAMS,
+      response: { status: 200, schema: REDELIVERY_RESPONSE },
+      errors: ['task_not_found'],
+      async handle({ principal, params }) {
+        const id = parsePublicId('webhookDelivery', params.id);
+        if (id === undefined || !(await deliveries.redeliver(id, principal.accountId))) {
+          throw new AppError('task_not_found', 'No such webhook delivery.');
+        }
+        return { body: { data: { id: publicId('webhookDelivery', id), status: 'pending' } } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describedRoutes } from '../../ops/openapi-routes.ts';
+import type { Access, Route } from '../../src/http/route.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
+
+type Caller = 'nobody' | 'inference' | 'owner' | 'operator';
+
+/** What each caller gets on a route of each access class; `in`: past the door, whatever comes then. */
+const MATRIX: Record<Access, Record<Caller, string>> = {
+  public: { nobody: 'in', inference: 'in', owner: 'in', operator: 'in' },
+  inference: {
+    nobody: '401 missing_api_key',
+    inference: 'in',
+    owner: 'in',
+    operator: '401 invalid_api_key',
+  },
+  owner: {
+    nobody: '401 missing_api_key',
+    inference: '403 insufficient_scope',
+    owner: 'in',
+    operator: '401 invalid_api_key',
+  },
+  operator: {
+    nobody: '401 missing_api_key',
+    inference: '401 invalid_api_key',
+    owner: '401 invalid_api_key',
+    operator: 'in',
+  },
+};
+
+/** The access class of every operation, written down a second time: a change has to be made on purpose. */
+const OWNER_ONLY = [
+  'createKey',
+  'listKeys',
+  'getKey',
+  'updateKey',
+  'deleteKey',
+  'createCheckoutSession',
+  'getCheckoutSession',
+  'listBalanceTransactions',
+  'getBalanceTransaction',
+  'listInvoices',
+  'getInvoice',
+];
+const PUBLIC = [
+  'getMedia',
+  'getPaymentPage',
+  'payTestCheckout',
+  'receiveStripeEvent',
+  'getHealth',
+  'getReadiness',
+  'getMetrics',
+  'getOpenApi',
+  'getDocs',
+];
+
+const routes: Route[] = describedRoutes().map((route) => ({
+  ...route,
+  handle: async () => ({ status: 299, body: { data: 'in' } }),
+}));
+
+let server: TestServer;
+let keys: Record<Caller, string | undefined>;
+
+beforeAll(async () => {
+  server = await startTestServer({ routes });
+  const { id } = await createAccount(server.database);
+  keys = {
+    nobody: undefined,
+    inference: (await createKey(server.database, id, { role: 'inference' })).secret,
+    owner: (await createKey(server.database, id, { role: 'owner' })).secret,
+    operator: ADMIN_TOKEN,
+  };
+});
+afterAll(() => server.close());
+
+test('the access classes are the intended ones', () => {
+  const classOf = (route: Route): Access => {
+    if (route.path.startsWith('/admin/')) {
+      return 'operator';
+    }
+    if (OWNER_ONLY.includes(route.operationId)) {
+      return 'owner';
+    }
+    return PUBLIC.includes(route.operationId) ? 'public' : 'inference';
+  };
+  expect(routes.map((route) => [route.operationId, route.access])).toEqual(
+    routes.map((route) => [route.operationId, classOf(route)]),
+  );
+});
+
+describe.each(routes.map((route) => [route.operationId, route] as const))('%s', (_, route) => {
+  test.each(['nobody', 'inference', 'owner', 'operator'] as const)('%s', async (caller) => {
+    const headers: Record<string, string> = keys[caller] ? { authorization: `Bearer ${keys[caller]}` } : {};
+    const path = route.path.replace(/\{\w+\+?\}/g, 'x');
+    const response = await fetch(server.url + path, { method: route.method.toUpperCase(), headers });
+    const body = (await response.json()) as { error?: { code: string } };
+    const isRefused = response.status === 401 || response.status === 403;
+    expect(isRefused ? `${response.status} ${body.error?.code}` : 'in').toBe(MATRIX[route.access][caller]);
+    // a refusal is decided before anything of the request is looked at
+    if (!isRefused && !route.body && !route.query) {
+      expect(response.status).toBe(299);
+    }
+  });
+});

@@ -1,0 +1,44 @@
+import { expect } from '@jest/globals';
+import type { Route } from '../../../src/http/route.ts';
+import type { Answer } from './test-server.ts';
+
+/** The route that a request reached; undefined for none. */
+export function routeOf(routes: readonly Route[], method: string, path: string): Route | undefined {
+  const [bare = ''] = path.split('?', 1);
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return routes.find((route) => route.method === verb && patternOf(route.path).test(bare));
+}
+
+/** Holds every answer of every test against its route: the declared body on success, the exact envelope otherwise. */
+export function checkAnswer(route: Route | undefined, answer: Answer): void {
+  expect(answer.headers.get('x-request-id')).toMatch(/^[\x21-\x7e]{1,128}$/);
+  if (answer.json === undefined) {
+    return;
+  }
+  if (answer.status < 400 && route) {
+    const parsed = route.response.schema.safeParse(answer.json);
+    expect(parsed.error?.issues ?? []).toEqual([]);
+    expect(route.envelope !== 'data' || answer.json.request_id === answer.headers.get('x-request-id')).toBe(
+      true,
+    );
+  }
+  if (answer.status >= 400 && answer.json.status !== 'unready') {
+    expectEnvelope(answer);
+  }
+}
+
+export function expectEnvelope(answer: Answer): void {
+  const { error, request_id: requestId, ...rest } = answer.json;
+  expect(error).toEqual({
+    code: expect.stringMatching(/^[a-z_]+$/),
+    message: expect.any(String),
+    type: expect.any(String),
+  });
+  expect(requestId).toBe(answer.headers.get('x-request-id'));
+  expect(['', 'code,message,metadata,reason']).toContain(Object.keys(rest).sort().join());
+}
+
+function patternOf(path: string): RegExp {
+  const source = path.replace(/\{\w+\+\}/g, '.+').replace(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${source}$`);
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type EngineReply, EngineServer, type SeenRequest, type ServerRun, UPSTREAM_SECRET } from './engine-server.ts';
+
+/** ComfyUI's routes and its websocket. One graph runs at a time; each look at the history is a step. */
+export class ComfyUiServer extends EngineServer {
+  /** Without /api/jobs; such servers interrupt whatever runs. */
+  old = false;
+  /** Ids that `interrupt` was asked to stop; `undefined` for the runs of old servers. */
+  readonly interrupted: (string | undefined)[] = [];
+  readonly #sockets = new Map<string, Duplex>();
+
+  /** Sends a JSON message to the client that listens for a run. False when nobody does. */
+  tell(promptId: string, type: string, data: object): boolean {
+    const socket = this.#sockets.get(promptId);
+    const text = Buffer.from(JSON.stringify({ type, data: { prompt_id: promptId, ...data } }));
+    // RFC 6455 §5.2: a final text frame with a length of 16 bits.
+    const head = Buffer.from([0x81, 126, text.length >> 8, text.length & 0xff]);
+    return socket?.write(Buffer.concat([head, text])) ?? false;
+  }
+
+  get listeners(): number {
+    return this.#sockets.size;
+  }
+
+  protected override upgrade(request: IncomingMessage, socket: Duplex): void {
+    const client = new URL(request.url ?? '', 'http://engine').searchParams.get('clientId') ?? '';
+    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const accept = createHash('sha1').update(key).digest('base64');
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    this.#sockets.set(client, socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#sockets.delete(client));
+  }
+
+  protected override route(seen: SeenRequest): EngineReply | undefined {
+    const { method, path, json } = seen;
+    const [, past] = /^\/history\/([^/]+)$/.exec(path) ?? [];
+    const [, job] = /^\/api\/jobs\/([^/]+)$/.exec(path) ?? [];
+    if (method === 'POST' && path === '/prompt') {
+      return this.accept(seen, (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: {} } }), json.prompt_id);
+    }
+    if (past !== undefined) {
+      return this.#history(past);
+    }
+    if (path.startsWith('/api/jobs') && !this.old) {
+      return job === undefined ? { json: { jobs: [] } } : this.#job(job);
+    }
+    switch (path) {
+      case '/queue':
+        return method === 'POST' ? this.#delete(json.delete) : this.#queue();
+      case '/interrupt':
+        return this.#interrupt(json.prompt_id);
+      case '/view':
+        return this.output();
+      default:
+        return undefined;
+    }
+  }
+
+  protected override refusalBody(): unknown {
+    return { error: { type: 'prompt_outputs_failed_validation', message: UPSTREAM_SECRET }, node_errors: { 6: {} } };
+  }
+
+  #live(): ServerRun[] {
+    return [...this.runs.values()].filter((run) => !run.canceled && run.polls < 3);
+  }
+
+  #history(id: string): EngineReply {
+    const broken = this.brokenPoll();
+    if (broken) {
+      return broken;
+    }
+    const run = this.runs.get(id);
+    if (!run || this.meets('forgets')) {
+      this.runs.delete(id);
+      return { json: {} };
+    }
+    if (run.canceled) {
+      const messages = [['execution_start', {}], ['execution_interrupted', { prompt_id: id }]];
+      return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };
+    }
+    const { done } = this.step(run);
+    if (!done) {
+      run.polls = Math.min(run.polls, 2);
+      return { json: {} };
+    }
+    if (this.meets('fails')) {
+      const error = { exception_type: 'torch.OutOfMemoryError', exception_message: UPSTREAM_SECRET };
+      const messages = [['execution_error', error]];
+      return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };
+    }
+    return { json: { [id]: { outputs: this.#outputs(), status: { status_str: 'success', completed: true, messages: [] } } } };
+  }
+
+  #outputs(): unknown {
+    if (this.meets('no_output')) {
+      return { 9: { images: [{ filename: 'preview.png', subfolder: '', type: 'temp' }] } };
+    }
+    const image = { filename: 'ComfyUI_00001_.png', subfolder: 'day one', type: 'output' };
+    const video = { filename: 'ComfyUI_00001_.mp4', subfolder: '', type: 'output' };
+    const preview = { filename: 'preview.png', subfolder: '', type: 'temp' };
+    return { 8: { images: [preview] }, 9: { images: [image] }, 10: { gifs: [video], animated: [true] } };
+  }
+
+  #job(id: string): EngineReply {
+    const [first] = this.#live();
+    if (!this.#live().some((run) => run.id === id)) {
+      return { status: 404, json: { error: 'Job not found' } };
+    }
+    return { json: { id, status: first?.id === id ? 'in_progress' : 'pending' } };
+  }
+
+  #queue(): EngineReply {
+    const [first, ...others] = this.#live().map((run) => [1, run.id, {}, {}, []]);
+    return { json: { queue_running: first ? [first] : [], queue_pending: others } };
+  }
+
+  #delete(ids: string[]): EngineReply {
+    const [running] = this.#live();
+    for (const id of ids) {
+      if (running?.id !== id) {
+        this.runs.delete(id);
+      }
+    }
+    return { json: {} };
+  }
+
+  #interrupt(id: string | undefined): EngineReply {
+    const [running] = this.#live();
+    const target = this.old ? undefined : id;
+    this.interrupted.push(target);
+    if (running && (this.old || running.id === id)) {
+      running.canceled = true;
+    }
+    return { json: {} };
+  }
+}

@@ -1,0 +1,269 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import sharp from 'sharp';
+
+/** Ways an engine's server can misbehave. */
+export type EngineFault =
+  /** 429 with Retry-After, nothing accepted. */
+  | 'rate_limit'
+  /** 503 with Retry-After, nothing accepted. */
+  | 'busy'
+  /** The run begins, the answer is 500. */
+  | 'error_after_accepting'
+  /** The run begins, the answer's body breaks off. */
+  | 'reset_after_accepting'
+  /** The run begins, no answer comes. */
+  | 'silent_after_accepting'
+  | 'refuses_content'
+  | 'refuses_key'
+  | 'never_finishes'
+  | 'runs_backwards'
+  | 'fails'
+  | 'polls_break'
+  | 'garbage_polls'
+  | 'forgets'
+  | 'output_missing'
+  | 'output_is_html'
+  | 'output_too_large'
+  | 'output_cut'
+  | 'no_output';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly json: any;
+}
+
+export interface EngineReply {
+  readonly status?: number;
+  readonly json?: unknown;
+  readonly bytes?: Buffer;
+  readonly headers?: Record<string, string>;
+  /** The connection breaks in the middle of the body. */
+  readonly cut?: boolean;
+  /** Nothing is ever answered. */
+  readonly silent?: boolean;
+}
+
+export interface ServerRun {
+  readonly id: string;
+  readonly body: SeenRequest;
+  polls: number;
+  canceled: boolean;
+}
+
+/** Text that a server puts into its errors: it must never reach a customer. */
+export const UPSTREAM_SECRET = 'customer prompt sk-upstream-secret';
+const POLLS_UNTIL_DONE = 3;
+const TOO_LARGE_BYTES = 34 * 1024 * 1024;
+
+/** A contract server: speaks one engine's protocol, follows a fault switch, remembers runs and what it was asked. */
+export abstract class EngineServer {
+  readonly requests: SeenRequest[] = [];
+  readonly runs = new Map<string, ServerRun>();
+  fault: EngineFault | undefined;
+  /** Only so many requests meet the fault; then it is gone. */
+  faultCalls = Number.POSITIVE_INFINITY;
+  media = Buffer.alloc(0);
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+    this.#server.on('upgrade', (request, socket) => this.upgrade(request, socket));
+  }
+
+  /** The answer to a request; undefined for a path it does not have. */
+  protected abstract route(seen: SeenRequest): EngineReply | undefined;
+
+  protected upgrade(_request: IncomingMessage, socket: Duplex): void {
+    socket.destroy();
+  }
+
+  async start(): Promise<this> {
+    this.media = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#357' } })
+      .png()
+      .toBuffer();
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Submits that were accepted: what an upstream that is paid would bill. */
+  get accepted(): number {
+    return this.runs.size;
+  }
+
+  /** The body of the last accepted submit. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  get submitted(): any {
+    return [...this.runs.values()].at(-1)?.body.json;
+  }
+
+  /** Forgets everything and sets how it misbehaves next. */
+  reset(fault?: EngineFault, faultCalls = Number.POSITIVE_INFINITY): void {
+    this.requests.length = 0;
+    this.runs.clear();
+    this.fault = fault;
+    this.faultCalls = faultCalls;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** Whether this request meets the fault; uses up one of {@link faultCalls}. */
+  protected meets(...faults: EngineFault[]): boolean {
+    if (this.fault === undefined || !faults.includes(this.fault) || this.faultCalls <= 0) {
+      return false;
+    }
+    this.faultCalls -= 1;
+    return true;
+  }
+
+  /** Begins a run and answers as the fault says, else with `reply`. */
+  protected accept(
+    seen: SeenRequest,
+    reply: (run: ServerRun) => EngineReply,
+    id = `run-${this.runs.size + 1}`,
+  ): EngineReply {
+    if (this.meets('rate_limit')) {
+      return { status: 429, headers: { 'retry-after': '1' }, json: this.errorBody() };
+    }
+    if (this.meets('busy')) {
+      return { status: 503, headers: { 'retry-after': '2' }, json: this.errorBody() };
+    }
+    if (this.meets('refuses_content')) {
+      return { status: 400, json: this.refusalBody() };
+    }
+    if (this.meets('refuses_key')) {
+      return { status: 401, json: this.errorBody() };
+    }
+    const run = { id, body: seen, polls: 0, canceled: false };
+    this.runs.set(id, run);
+    if (this.meets('error_after_accepting')) {
+      return { status: 500, json: this.errorBody() };
+    }
+    if (this.meets('silent_after_accepting')) {
+      return { silent: true };
+    }
+    return this.meets('reset_after_accepting') ? { ...reply(run), cut: true } : reply(run);
+  }
+
+  /** How far a run is: one step per poll. */
+  protected step(run: ServerRun): { done: boolean; fraction: number } {
+    run.polls += 1;
+    if (this.meets('never_finishes')) {
+      return { done: false, fraction: 0.5 };
+    }
+    const done = run.polls >= POLLS_UNTIL_DONE;
+    const fraction = this.meets('runs_backwards') ? 1 - run.polls * 0.4 : run.polls / POLLS_UNTIL_DONE;
+    return { done, fraction };
+  }
+
+  /** A reply about a run that the fault replaces; undefined when it does not. */
+  protected brokenPoll(): EngineReply | undefined {
+    if (this.meets('polls_break')) {
+      return { status: 502, json: this.errorBody() };
+    }
+    return this.meets('garbage_polls') ? { bytes: Buffer.from('<html>gateway</html>') } : undefined;
+  }
+
+  /** The file of a finished run, as the fault says. */
+  protected output(): EngineReply {
+    if (this.meets('output_missing')) {
+      return { status: 404, json: this.errorBody() };
+    }
+    if (this.meets('output_is_html')) {
+      return { bytes: Buffer.from('<html><body>Link expired</body></html>') };
+    }
+    if (this.meets('output_too_large')) {
+      const length = String(600 * 1024 * 1024);
+      return { bytes: this.media, headers: { 'content-length': length }, cut: true };
+    }
+    return { bytes: this.media, cut: this.meets('output_cut') };
+  }
+
+  /** The file of a finished run as base64 in JSON, as the fault says. */
+  protected base64(): string {
+    if (this.meets('output_is_html')) {
+      return Buffer.from('<html><body>Link expired</body></html>').toString('base64');
+    }
+    return this.meets('output_too_large')
+      ? Buffer.alloc(TOO_LARGE_BYTES).toString('base64')
+      : this.media.toString('base64');
+  }
+
+  protected errorBody(): unknown {
+    return { error: { message: UPSTREAM_SECRET, type: 'server_error', code: null } };
+  }
+
+  protected refusalBody(): unknown {
+    return {
+      error: {
+        message: UPSTREAM_SECRET,
+        type: 'invalid_request_error',
+        code: 'content_policy_violation',
+      },
+    };
+  }
+
+  async #handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) {
+      chunks.push(chunk as Buffer);
+    }
+    const url = new URL(message.url ?? '', 'http://engine');
+    const text = Buffer.concat(chunks).toString('utf8');
+    const seen: SeenRequest = {
+      method: message.method ?? '',
+      path: url.pathname,
+      query: url.searchParams,
+      headers: message.headers,
+      text,
+      json: parse(text),
+    };
+    this.requests.push(seen);
+    await send(response, this.route(seen) ?? { status: 404, bytes: Buffer.from('404: Not Found') });
+  }
+}
+
+async function send(response: ServerResponse, reply: EngineReply): Promise<void> {
+  if (reply.silent) {
+    return;
+  }
+  const body = reply.bytes ?? Buffer.from(JSON.stringify(reply.json ?? null));
+  const type = reply.bytes ? 'application/octet-stream' : 'application/json';
+  response.writeHead(reply.status ?? 200, {
+    'content-type': type,
+    'content-length': String(body.length),
+    ...reply.headers,
+  });
+  if (reply.cut) {
+    // What was written must have left before the connection breaks.
+    await new Promise<void>((resolve) => response.write(body.subarray(0, body.length / 2), () => resolve()));
+    setTimeout(() => response.socket?.resetAndDestroy(), 10);
+    return;
+  }
+  response.end(body);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
+import { Authenticator } from '../../src/http/authenticator.ts';
+import { createHttpApp } from '../../src/http/http-app.ts';
+import { createHttpMetrics } from '../../src/http/http-metrics.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
+import { Idempotency } from '../../src/http/idempotency.ts';
+import { KeyCache } from '../../src/http/key-cache.ts';
+import { MemoryRateStore } from '../../src/http/memory-rate-store.ts';
+import { RateLimiter } from '../../src/http/rate-limiter.ts';
+import { KeysStore } from '../../src/keys/keys.store.ts';
+import { secretHash } from '../../src/keys/secret.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { nativeTaskRoutes } from '../../src/tasks/native-tasks.routes.ts';
+import { taskRoutes } from '../../src/tasks/tasks.routes.ts';
+import { webhookRoutes } from '../../src/webhooks/webhooks.routes.ts';
+import { silentLog } from './ledger.ts';
+import type { TaskTest } from './task-test.ts';
+
+export interface TaskServerAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
+  readonly json: any;
+}
+
+export interface TaskServer {
+  readonly url: string;
+  call(
+    method: string,
+    path: string,
+    options?: { key?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<TaskServerAnswer>;
+  close(): Promise<void>;
+}
+
+const LIMITS = { requestsPerMinute: 1e7, tokensPerMinute: 1e10, concurrency: 1e4 };
+
+/** The routes of tasks and webhooks behind the real kernel. `key` is the bearer of calls that name none. */
+export async function startTaskServer({ database, stack }: TaskTest, key: string): Promise<TaskServer> {
+  const { money, sequelize } = database.database;
+  const keys = new KeysStore(sequelize, money);
+  const kernel = {
+    authenticator: new Authenticator({
+      digest: secretHash,
+      keys: new KeyCache((hash) => keys.facts(hash), systemClock),
+      clock: systemClock,
+      operatorToken: 'test-admin-token-0123456789abcdef',
+      failuresPerMinute: 1_000_000,
+    }),
+    rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
+    idempotency: new Idempotency(
+      new IdempotencyStore(money),
+      createAnswerCipher('a secret for tests'),
+      silentLog,
+    ),
+    metrics: createHttpMetrics(new Registry()),
+    log: silentLog,
+    onAuthenticated: () => undefined,
+  };
+  const routes = [
+    ...taskRoutes(stack.submits, stack.results),
+    ...nativeTaskRoutes(stack.tasks, stack.cancels),
+    ...webhookRoutes(stack.secrets, stack.deliveries),
+  ];
+  const app = createHttpApp({ kernel, routes, aliases: { paths: {}, headers: {} }, trustedProxies: 0 });
+  const server = createHttpServer(app);
+  const url = await listen(server);
+  return {
+    url,
+    call: async (method, path, options = {}) => {
+      const response = await fetch(url + path, {
+        method,
+        redirect: 'manual',
+        headers: {
+          authorization: `Bearer ${options.key ?? key}`,
+          ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
+        },
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        json: text === '' ? undefined : JSON.parse(text),
+      };
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,233 @@
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { pino } from 'pino';
+import { Admission } from '../../src/invocation/admission.ts';
+import { chatRoutes } from '../../src/invocation/chat.routes.ts';
+import { InFlight } from '../../src/invocation/in-flight.ts';
+import { InvocationService } from '../../src/invocation/invocation.service.ts';
+import { DEFAULT_INVOCATION_SETTINGS as settings } from '../../src/invocation/invocation.types.ts';
+import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
+import { RouteRunner } from '../../src/invocation/route-runner.ts';
+import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement } from '../../src/ledger/ledger.types.ts';
+import { systemClock as clock } from '../../src/lib/clock.ts';
+import type { NanoUsd } from '../../src/lib/money.ts';
+import { ProviderHealth } from '../../src/providers/provider-health.ts';
+import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
+import { providerSettingsSchema } from '../../src/providers/provider-settings.ts';
+import { startTestServer, type TestServer } from '../api/support/test-server.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { testLedger } from '../factories/ledger.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { model } from './gateway.ts';
+import { until } from './until.ts';
+
+/** Appear in prompts and completions, and must appear nowhere else. */
+const PROMPT_CANARY = 'canary-prompt-7f3a';
+const COMPLETION_CANARY = 'canary-completion-91bc';
+
+/** The server makes its database itself, after it was given its routes. */
+class LateLedger implements Ledger {
+  target: Ledger | undefined;
+  readonly #get = (): Ledger => this.target!;
+  reserve = (request: HoldRequest, signal?: AbortSignal) => this.#get().reserve(request, signal);
+  extend = (hold: Hold, amount: NanoUsd) => this.#get().extend(hold, amount);
+  settle = (settlement: Settlement) => this.#get().settle(settlement);
+  keepAlive = (hold: Hold, metered: () => MeteredSoFar) => this.#get().keepAlive(hold, metered);
+}
+
+let upstream: UpstreamServer;
+let server: TestServer;
+let key: TestKey;
+let providers: ProviderRegistry;
+let service: InvocationService;
+let logged = '';
+
+beforeAll(async () => {
+  upstream = await startOpenAiUpstream();
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      logged += String(chunk);
+      done();
+    },
+  });
+  const log = pino({ level: 'trace' }, destination);
+  const ledger = new LateLedger();
+  providers = new ProviderRegistry(
+    [
+      { id: 'openai', protocol: 'openai', base_url: upstream.url, api_key: 'sk-upstream-key' },
+      { id: 'builtin', protocol: 'builtin' },
+    ].map((one) => providerSettingsSchema.parse(one)),
+  );
+  const models = [
+    model('acme/small', [{ provider: 'openai', model: 'gpt' }]),
+    model('acme/builtin', [{ provider: 'builtin', model: 'builtin' }]),
+  ];
+  const source = { invocable: (id: string) => models.find((one) => one.id === id)! };
+  const admission = new Admission({ ledger, models: source, providers, clock, log, settings });
+  const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
+  service = new InvocationService(admission, runner, new InFlight(), settings);
+  const routes = { service, bodyBytesMax: 1_000_000 };
+  server = await startTestServer({
+    extraRoutes: [...chatRoutes(routes), ...messagesRoutes(routes)],
+    log,
+    aliases: {
+      paths: { '/v1/messages': '/vendorx/v1/messages' },
+      headers: { 'anthropic-version': 'vendorx-version' },
+    },
+  });
+  ledger.target = testLedger(server.database);
+  const account = await createAccount(server.database, { credits: '1.00' });
+  key = await createKey(server.database, account.id, { role: 'owner' });
+});
+
+afterAll(async () => {
+  await service.drain(100);
+  await server.close();
+  await providers.close();
+  await upstream.close();
+});
+
+const ASK = {
+  model: 'acme/small',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: `hello ${PROMPT_CANARY}` }],
+};
+
+function chat(body: object = {}, headers: Record<string, string> = {}) {
+  return server.call('POST', '/api/v1/chat/completions', {
+    key: key.secret,
+    body: { ...ASK, ...body },
+    headers,
+  });
+}
+
+async function generation(id: string) {
+  return (await server.call('GET', `/api/v1/generation?id=${id}`, { key: key.secret })).json.data;
+}
+
+async function remaining(): Promise<string> {
+  return (await server.call('GET', '/api/v1/credits', { key: key.secret })).json.data.remaining_credits;
+}
+
+test('a call, its generation and its charge agree to the nano-dollar', async () => {
+  const before = Number(await remaining());
+  const { json, headers } = await chat();
+  expect(json.id).toBe(headers.get('x-generation-id'));
+  expect(await generation(json.id)).toMatchObject({
+    status: 'completed',
+    model: 'acme/small',
+    endpoint: '/api/v1/chat/completions',
+    charged_amount: '0.000038',
+    usage: { input_tokens: 20, output_tokens: 9 },
+    usage_source: 'provider',
+    error: null,
+  });
+  expect((before - Number(await remaining())).toFixed(9)).toBe('0.000038000');
+});
+
+test('whoever saw [DONE] sees the charge', async () => {
+  const { text, headers } = await chat({ stream: true });
+  expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  expect(await generation(headers.get('x-generation-id')!)).toMatchObject({
+    charged_amount: '0.000038',
+    streamed: true,
+  });
+});
+
+test('a failed call is on record and free', async () => {
+  upstream.reset({ fault: 'unauthorized' });
+  const before = await remaining();
+  const failed = await chat({}, { 'x-request-id': 'my-failed-call' });
+  upstream.reset();
+  expect(failed.status).toBe(502);
+  expect(await generation('my-failed-call')).toMatchObject({
+    status: 'failed',
+    charged_amount: '0.00',
+    error: { code: 'provider_error' },
+  });
+  expect(await remaining()).toBe(before);
+});
+
+test('the same Idempotency-Key is answered twice and charged once', async () => {
+  const before = Number(await remaining());
+  const headers = { 'idempotency-key': 'once' };
+  const [first, second] = [await chat({}, headers), await chat({}, headers)];
+  expect(second.json).toEqual(first.json);
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect((before - Number(await remaining())).toFixed(9)).toBe('0.000038000');
+});
+
+test('messages under an alias, with the key in x-api-key', async () => {
+  const answer = await fetch(`${server.url}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': key.secret,
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ ...ASK, model: 'acme/builtin' }),
+  });
+  const body = (await answer.json()) as { id: string; content: { text: string }[] };
+  expect(answer.status).toBe(200);
+  expect(body.content[0]?.text).toContain('builtin model');
+  expect(await generation(body.id)).toMatchObject({ endpoint: '/vendorx/v1/messages', status: 'completed' });
+});
+
+test('a client that leaves pays for what it got', async () => {
+  upstream.reset({ tokenDelayMs: 100 });
+  const controller = new AbortController();
+  const response = await fetch(`${server.url}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...ASK, stream: true }),
+    signal: controller.signal,
+  });
+  const id = response.headers.get('x-generation-id')!;
+  setTimeout(() => controller.abort(), 350);
+  await response.text().catch(() => undefined);
+  await until(() => upstream.last.abortedAt !== undefined);
+  let row = await generation(id);
+  for (let wait = 0; row.status === 'in_progress' && wait < 100; wait += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    row = await generation(id);
+  }
+  expect(row).toMatchObject({ status: 'cancelled', usage_source: 'counted' });
+  expect(row.usage.output_tokens).toBeGreaterThan(0);
+  expect(row.usage.output_tokens).toBeLessThan(9);
+  upstream.reset();
+});
+
+test('what was asked and answered is stored and logged nowhere', async () => {
+  upstream.reset({ words: [COMPLETION_CANARY] });
+  expect((await chat()).text).toContain(COMPLETION_CANARY);
+  expect((await chat({ stream: true })).text).toContain(COMPLETION_CANARY);
+  expect((await chat({ tools: [{ function: { name: 1 } }] })).status).toBe(400);
+  for (const fault of ['server_error', 'garbage', 'bad_request', 'cut_stream'] as const) {
+    upstream.reset({ words: [COMPLETION_CANARY], fault });
+    await chat({ stream: fault === 'cut_stream' });
+  }
+  const client = new pg.Client({ connectionString: server.test.ownerUrl });
+  await client.connect();
+  const { rows: tables } = await client.query<{ name: string }>(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  let stored = '';
+  for (const { name } of tables) {
+    const { rows } = await client.query<{ text: string }>(`SELECT t::text AS text FROM ${name} AS t`);
+    stored += rows.map((row) => row.text).join('\n');
+  }
+  await client.end();
+  expect(stored).toContain('acme/small');
+  expect(logged).toContain('/api/v1/chat/completions');
+  for (const canary of [PROMPT_CANARY, COMPLETION_CANARY, 'sk-upstream-key', 'upstream secret', key.secret]) {
+    expect({ canary, stored: stored.includes(canary), logged: logged.includes(canary) }).toEqual({
+      canary,
+      stored: false,
+      logged: false,
+    });
+  }
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { createProducerConnection, createWorkerConnection } from '../../queues/connection.ts';
+import { Producer } from '../../queues/producer.ts';
+import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
+import type { Processors } from '../../workers/job-context.ts';
+import { Liveness } from '../../workers/liveness.ts';
+import { runJob } from '../../workers/run-job.ts';
+import { eventually } from '../factories/eventually.ts';
+import { silentLog } from '../factories/ledger.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const REDIS_DATABASE = 6;
+const ID = '01a1ff03-d613-b90b-6ffe-13d8e8629f1a';
+
+let it: TaskTest;
+let redis: Redis;
+let producer: Producer;
+
+beforeAll(async () => {
+  it = await TaskTest.open({ redisDatabase: REDIS_DATABASE });
+  redis = createProducerConnection(it.redisUrl, () => undefined);
+  producer = new Producer(redis, { prefix: it.stack.prefix });
+  await eventually(async () => redis.status === 'ready');
+});
+
+afterAll(async () => {
+  await producer.close();
+  redis.disconnect();
+  await it.close();
+});
+
+type FakeJob = Parameters<typeof runJob>[0];
+
+function job(name: string, data: unknown): FakeJob {
+  return { name, data, id: 'job-1', queueName: 'generate-gpu' } as unknown as FakeJob;
+}
+
+const only = (processor: Processors['tasks.generate']): Processors =>
+  ({ 'tasks.generate': processor }) as unknown as Processors;
+
+test('a job of an unknown name or payload fails for good, without a run', async () => {
+  let runs = 0;
+  const processors = only(async () => {
+    runs += 1;
+    return 'done';
+  });
+  await expect(runJob(job('tasks.paint', {}), processors, silentLog)).rejects.toMatchObject({
+    name: 'UnrecoverableError',
+  });
+  await expect(runJob(job('tasks.generate', { taskId: 'x' }), processors, silentLog)).rejects.toMatchObject({
+    name: 'UnrecoverableError',
+  });
+  expect(runs).toBe(0);
+  expect(await runJob(job('tasks.generate', { taskId: ID, dispatch: 1 }), processors, silentLog)).toBe(
+    'done',
+  );
+});
+
+test('what a processor throws reaches Redis as a name, and for good when it says so', async () => {
+  const secret = Object.assign(new Error('canary: the prompt was a river'), { code: 'X1' });
+  const data = { taskId: ID, dispatch: 1 };
+  const fail = (error: Error) =>
+    runJob(
+      job('tasks.generate', data),
+      only(async () => {
+        throw error;
+      }),
+      silentLog,
+    );
+  await expect(fail(secret)).rejects.toMatchObject({ name: 'Error', message: 'Error X1' });
+  const final = Object.assign(new Error('canary'), { retryable: false });
+  await expect(fail(final)).rejects.toMatchObject({ name: 'UnrecoverableError', message: 'Error' });
+});
+
+test('a worker that is connected but takes nothing while jobs wait is noticed; one that is paused on purpose is not', async () => {
+  const connection = createWorkerConnection(it.redisUrl, () => undefined);
+  const queue = new Queue('deaf', { connection: redis, prefix: it.stack.prefix });
+  const worker = new Worker('deaf', async () => undefined, {
+    connection,
+    prefix: it.stack.prefix,
+    autorun: false,
+  });
+  const deaf: string[] = [];
+  const liveness = new Liveness([worker], producer, (name) => deaf.push(name), {
+    deafAfterMs: 120,
+    checkMs: 20,
+  });
+  await queue.add('job', {});
+  await queue.pause();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(deaf).toEqual([]);
+  await queue.resume();
+  await eventually(async () => deaf.length > 0, 3_000);
+  liveness.close();
+  await worker.close();
+  await queue.close();
+  connection.disconnect();
+  expect(deaf[0]).toBe('deaf');
+});
+
+test('the schedule of chores comes back after Redis has forgotten it', async () => {
+  const running = it.stack.start('maintenance');
+  const schedulers = async () => await producer.queue('maintenance').getJobSchedulersCount();
+  await eventually(async () => (await schedulers()) === 7);
+  await redis.flushdb();
+  await eventually(async () => (await schedulers()) === 7, 15_000, 'the schedule');
+  await running.close();
+});
+
+test('a lapsed lease is swept by the schedule alone', async () => {
+  const running = it.stack.start('maintenance');
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await it.stack.claims.claim(id, 'generating', 'dead', 1);
+  await it.inState(id, 'queued');
+  await running.close();
+  await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE id = $1', [id]);
+  await it.stack.services.sweeps.sweep();
+});
+
+test('notifications come again after the connection was cut', async () => {
+  const heard: string[] = [];
+  const signals = new TaskSignalsStore(
+    it.database.url,
+    (signal) => heard.push(signal),
+    () => undefined,
+  );
+  await eventually(async () => heard.length === 1);
+  await it.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate-signals' AND datname = current_database()",
+  );
+  await eventually(async () => heard.length === 2);
+  await it.stack.claims.notifyWaiting();
+  await eventually(async () => heard.length === 3);
+  await signals.close();
+  expect(heard).toEqual(['waiting', 'waiting', 'waiting']);
+});
+
+test('a producer fails at once while Redis is away, and works once it is there', async () => {
+  const away = new Redis({ lazyConnect: true, port: 1, retryStrategy: () => null });
+  away.on('error', () => undefined);
+  const startedAt = Date.now();
+  await expect(new Producer(away, { prefix: 'x' }).waiting('q')).rejects.toMatchObject({
+    name: 'QueueUnavailableError',
+  });
+  expect(Date.now() - startedAt).toBeLessThan(100);
+  expect(await producer.waiting('generate-gpu')).toBeGreaterThanOrEqual(0);
+});

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { publicId } from '../../src/lib/ids.ts';
+import { TASK_RESULT } from '../../src/tasks/task-result.presenter.ts';
+import { createKey } from '../factories/api-key.ts';
+import { eventually } from '../factories/eventually.ts';
+import { customer, submitImage } from '../factories/task-order.ts';
+import { startTaskServer, type TaskServer } from '../factories/task-server.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+let server: TaskServer;
+let foreignKey: string;
+let inferenceKey: { id: string; secret: string };
+
+beforeAll(async () => {
+  it = await TaskTest.open();
+  const { secret } = await createKey(it.database.database, it.who.accountId);
+  inferenceKey = await createKey(it.database.database, it.who.accountId, { role: 'inference' });
+  const foreigner = await customer(it.database.database);
+  foreignKey = (await createKey(it.database.database, foreigner.accountId)).secret;
+  server = await startTaskServer(it, secret);
+});
+
+afterAll(async () => {
+  await server.close();
+  await it.close();
+});
+
+async function result(id: string, options: Parameters<TaskServer['call']>[2] = {}) {
+  return await server.call('GET', `/v3/async/task-result?task_id=${publicId('generation', id)}`, options);
+}
+
+async function finished(prompt = 'run=1', changes: Parameters<typeof submitImage>[3] = {}): Promise<string> {
+  const running = it.stack.start();
+  const id = await submitImage(it.stack, it.who, prompt, changes);
+  await it.ended(id);
+  await running.close();
+  return id;
+}
+
+test('a waiting task: queued, its place in the queue, when to ask again', async () => {
+  const first = await submitImage(it.stack, it.who, 'run=1');
+  const second = await submitImage(it.stack, it.who, 'run=1');
+  const { status, headers, json } = await result(second);
+  expect(status).toBe(200);
+  expect(headers.get('retry-after')).toBe('2');
+  expect(TASK_RESULT.parse(json)).toEqual(json);
+  expect(json).toMatchObject({
+    task: {
+      task_id: publicId('generation', second),
+      task_type: 'TXT_TO_IMG',
+      status: 'TASK_STATUS_QUEUED',
+      reason: '',
+      eta: 0,
+      progress_percent: 0,
+    },
+    images: [],
+    videos: [],
+    audios: [],
+    extra: { seed: '42', queue_position: 2, charged_amount: '0.00', expires_at: null },
+  });
+  for (const id of [first, second]) {
+    await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+  }
+});
+
+test('a finished task: 100 %, what it cost, a fresh URL at each read, no Retry-After', async () => {
+  const id = await finished();
+  const [one, two] = [await result(id), await result(id)];
+  expect(TASK_RESULT.parse(one.json)).toEqual(one.json);
+  expect(one.headers.get('retry-after')).toBeNull();
+  expect(one.json).toMatchObject({
+    task: { status: 'TASK_STATUS_SUCCEED', progress_percent: 100, eta: 0 },
+    images: [{ image_url: expect.stringMatching(/^http/), image_url_ttl: '3600', image_type: 'png' }],
+    videos: [],
+    extra: { charged_amount: '0.005', queue_position: null, expires_at: expect.any(String) },
+  });
+  expect(one.json.extra.debug_info.complete_time_ms).toMatch(/^\d{13}$/);
+  expect(one.json.images[0].image_url).not.toBe(two.json.images[0].image_url);
+});
+
+test('failed and canceled tasks are FAILED with the reason, at the progress they had', async () => {
+  const failed = await finished('fail=content_refused');
+  expect((await result(failed)).json.task).toMatchObject({
+    status: 'TASK_STATUS_FAILED',
+    reason: 'CONTENT_REFUSED: no',
+  });
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+  expect((await result(id)).json.task).toMatchObject({
+    status: 'TASK_STATUS_FAILED',
+    reason: 'TASK_CANCELED: canceled by client',
+    progress_percent: 0,
+  });
+});
+
+test('a task on its second attempt still counts as processing, and its progress stays', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await it.stack.claims.claim(id, 'generating', 'w', 60_000);
+  await it.stack.claims.renew([{ id, attempt: 1, progress: 0.5 }], 60_000);
+  expect((await result(id)).json.task).toMatchObject({
+    status: 'TASK_STATUS_PROCESSING',
+    progress_percent: 50,
+  });
+  await it.stack.claims.giveBack({ id, attempt: 1, failures: 1, waitMs: 0, forgetRun: true, reason: 'x' });
+  expect((await result(id)).json.task).toMatchObject({
+    status: 'TASK_STATUS_PROCESSING',
+    progress_percent: 50,
+  });
+  await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+});
+
+test('unknown, foreign, malformed: one answer to all of them', async () => {
+  const id = publicId('generation', await finished());
+  const ask = async (taskId: string, key?: string) => {
+    const headers = { 'x-request-id': 'same' };
+    return await server.call('GET', `/v3/async/task-result?task_id=${taskId}`, {
+      headers,
+      ...(key ? { key } : {}),
+    });
+  };
+  const foreign = await ask(id, foreignKey);
+  const unknown = await ask('gen-01JD0000000000000000000000');
+  const malformed = await ask('42');
+  expect(foreign.status).toBe(404);
+  expect(foreign.json.reason).toBe('TASK_NOT_FOUND');
+  expect([unknown.json, malformed.json]).toEqual([foreign.json, foreign.json]);
+});
+
+test.each(['', '?task_id=', '?task_id=%20', '?task=x'])(
+  'task-result%s is a 400 that names the field',
+  async (query) => {
+    const { status, json } = await server.call('GET', `/v3/async/task-result${query}`);
+    expect(status).toBe(400);
+    expect(Object.keys(json.metadata)[0]).toMatch(/^task/);
+  },
+);
+
+test('Prefer: wait holds the answer until the end, and no longer than asked', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=150');
+  const startedAt = Date.now();
+  const early = await result(id, { headers: { prefer: 'respond-async, wait=1' } });
+  expect(early.json.task.status).toBe('TASK_STATUS_QUEUED');
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(950);
+  const waiting = result(id, { headers: { prefer: 'wait=20' } });
+  const running = it.stack.start();
+  expect((await waiting).json.task.status).toBe('TASK_STATUS_SUCCEED');
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
+  await running.close();
+});
+
+test('an inference key sees the tasks it submitted and no others', async () => {
+  const mine = await server.call('POST', '/v3/async/image-turbo', {
+    body: { prompt: 'x' },
+    key: inferenceKey.secret,
+  });
+  const others = await submitImage(it.stack, it.who, 'run=1');
+  const list = await server.call('GET', '/api/v1/tasks', { key: inferenceKey.secret });
+  expect(list.json.data.map((task: { id: string }) => task.id)).toEqual([mine.json.task_id]);
+  expect((await result(others, { key: inferenceKey.secret })).status).toBe(404);
+});
+
+test('the list: newest first, filters, pages that meet without gap', async () => {
+  const ids = [];
+  for (let index = 0; index < 5; index += 1) {
+    ids.push(publicId('generation', await submitImage(it.stack, it.who, 'run=1')));
+  }
+  const seen: string[] = [];
+  let path: string | undefined = '/api/v1/tasks?status=queued&model=image-turbo&limit=2';
+  while (path !== undefined) {
+    const page = await server.call('GET', path);
+    seen.push(...page.json.data.map((task: { id: string }) => task.id));
+    path = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+  }
+  expect(seen.slice(0, 5)).toEqual(ids.reverse());
+  expect(new Set(seen).size).toBe(seen.length);
+  const later = await server.call('GET', '/api/v1/tasks?created_after=2100-01-01T00:00:00Z');
+  expect(later.json.data).toEqual([]);
+  const misspelt = await server.call('GET', '/api/v1/tasks?state=queued');
+  expect(misspelt.status).toBe(400);
+});
+
+test('content redirects to a fresh URL; 409 before the end, 410 after expiry, 404 for what is not there', async () => {
+  const id = await finished();
+  const content = (query = '') =>
+    server.call('GET', `/api/v1/tasks/${publicId('generation', id)}/content${query}`);
+  const found = await content();
+  expect(found.status).toBe(302);
+  expect(found.headers.get('location')).toMatch(/^http:\/\/media\.test\/acct\//);
+  expect((await content('?index=1')).status).toBe(404);
+  expect((await content('?variant=poster')).status).toBe(404);
+  const waiting = publicId('generation', await submitImage(it.stack, it.who, 'run=1'));
+  expect((await server.call('GET', `/api/v1/tasks/${waiting}/content`)).status).toBe(409);
+  await it.pool.query('UPDATE tasks SET media_expires_at = clock_timestamp() WHERE id = $1', [id]);
+  expect((await content()).status).toBe(410);
+});
+
+test('expired media is deleted, the task stays readable and answers without it', async () => {
+  const id = await finished();
+  const key = (await it.stack.reads.listOutputs([id])).get(id)?.[0]?.storageKey ?? '';
+  expect(await it.stack.storage.stat(key)).toBeDefined();
+  await it.pool.query('UPDATE tasks SET media_expires_at = clock_timestamp() WHERE id = $1', [id]);
+  expect(await it.stack.services.retention.expireMedia(new AbortController().signal)).toBeGreaterThanOrEqual(
+    1,
+  );
+  expect(await it.stack.storage.stat(key)).toBeUndefined();
+  const { json } = await result(id);
+  expect(json).toMatchObject({ task: { status: 'TASK_STATUS_SUCCEED' }, images: [] });
+});
+
+test('rows of tasks that ended long ago go; live ones and recent ones stay', async () => {
+  const old = await finished();
+  const recent = await finished();
+  await it.pool.query(
+    `UPDATE tasks SET completed_at = clock_timestamp() - interval '31 days', media_deleted_at = clock_timestamp()
+      WHERE id = $1`,
+    [old],
+  );
+  expect(await it.stack.services.retention.expireTasks(new AbortController().signal)).toBe(1);
+  expect((await result(old)).status).toBe(404);
+  expect((await result(recent)).status).toBe(200);
+});
+
+test('delete removes task and files, keeps the charge, refuses what still runs', async () => {
+  const id = await finished();
+  const key = (await it.stack.reads.listOutputs([id])).get(id)?.[0]?.storageKey ?? '';
+  const path = `/api/v1/tasks/${publicId('generation', id)}`;
+  expect((await server.call('DELETE', path, { key: foreignKey })).status).toBe(404);
+  expect((await server.call('DELETE', path)).json.data).toEqual({
+    id: publicId('generation', id),
+    deleted: true,
+  });
+  expect(await it.stack.storage.stat(key)).toBeUndefined();
+  expect((await result(id)).status).toBe(404);
+  expect(await it.charges(id)).toHaveLength(1);
+  const live = publicId('generation', await submitImage(it.stack, it.who, 'run=1'));
+  expect((await server.call('DELETE', `/api/v1/tasks/${live}`)).status).toBe(409);
+});
+
+test('cancel over HTTP: 202 while it runs, then canceled with nothing charged', async () => {
+  const running = it.stack.start();
+  const id = await submitImage(it.stack, it.who, 'run=60000');
+  await it.inState(id, 'generating');
+  const path = `/api/v1/tasks/${publicId('generation', id)}`;
+  const asked = await server.call('POST', `${path}/cancel`);
+  expect({ status: asked.status, data: asked.json.data.status }).toEqual({
+    status: 202,
+    data: 'cancel_requested',
+  });
+  await eventually(async () => (await server.call('GET', path)).json.data.status === 'canceled');
+  const again = await server.call('POST', `${path}/cancel`);
+  await running.close();
+  expect({ status: again.status, data: again.json.data.status }).toEqual({ status: 200, data: 'canceled' });
+  expect((await server.call('GET', path)).json.data).toMatchObject({
+    charged_amount: '0.00',
+    estimated_amount: '0.005',
+    error: { code: 'task_canceled' },
+  });
+});
