@@ -13,7 +13,7 @@ const RANKS = [
   ['^src/keys/', '^src/catalog/', '^src/generations/'],
   ['^src/usage/', '^src/credits/', '^src/billing/'],
   ['^src/invocation/', '^src/tasks/', '^src/webhooks/'],
-  ['^src/operators/'],
+  ['^src/operators/', '^src/telemetry/'],
   ['^src/app\\.ts$', '^src/compose'],
   ['^src/server\\.ts$', '^workers/'],
 ];

@@ -1,20 +1,17 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import {
-  accessSync,
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+  canCreate,
+  DOWNLOAD_TIMEOUT_MS,
+  firstProblem,
+  hasProgram,
+  openPrivateApt,
+  type PrivateApt,
+  unpackAll,
+  updateLists,
+} from './private-apt.ts';
 import type { RedisFetch, RedisSearch } from './redis-search.ts';
-import { type CommandResult, runCommand } from './run-command.ts';
-
-const UPDATE_TIMEOUT_MS = 180_000;
-const DOWNLOAD_TIMEOUT_MS = 120_000;
+import { runCommand } from './run-command.ts';
 
 /** Each package holds the server under the name of its checking tool: one program that looks at its own name. */
 const SOURCES = [
@@ -54,12 +51,14 @@ export async function fetchRedisWithApt(search: RedisSearch): Promise<RedisFetch
 
 async function fetchInto(work: string, search: RedisSearch): Promise<string | undefined> {
   const { onProgress } = search;
-  const apt = privateApt(work, search.environment);
+  const apt = openPrivateApt(work, search.environment);
+  for (const folder of ['bin', 'lib']) {
+    mkdirSync(join(work, 'result', folder), { recursive: true });
+  }
   onProgress('not on PATH, reading the package lists');
-  const update = await apt('apt-get', ['update'], UPDATE_TIMEOUT_MS);
-  // apt-get reports an unreachable server as a warning, with exit code 0.
-  if (update.code !== 0 || /^[WE]: Failed to fetch/m.test(update.stderr)) {
-    return `its package lists could not be downloaded (${firstProblem(update)})`;
+  const problem = await updateLists(apt);
+  if (problem !== undefined) {
+    return problem;
   }
   let reason = '';
   for (const source of SOURCES) {
@@ -86,55 +85,10 @@ async function fetchInto(work: string, search: RedisSearch): Promise<string | un
   return `it could not be downloaded (${reason})`;
 }
 
-type PrivateApt = (program: string, parameters: string[], timeoutMs: number) => Promise<CommandResult>;
-
-function privateApt(work: string, environment: NodeJS.ProcessEnv): PrivateApt {
-  for (const folder of [
-    'lists/partial',
-    'cache/archives/partial',
-    'state',
-    'packages',
-    'root',
-    'result/bin',
-    'result/lib',
-  ]) {
-    mkdirSync(join(work, folder), { recursive: true });
-  }
-  const options = [
-    `Dir::State::Lists=${join(work, 'lists')}`,
-    `Dir::State=${join(work, 'state')}`,
-    `Dir::State::status=/var/lib/dpkg/status`,
-    `Dir::Cache=${join(work, 'cache')}`,
-    // As root apt would switch to an account that cannot enter our folder.
-    'APT::Sandbox::User=root',
-    'Acquire::Retries=1',
-    'Acquire::Languages=none',
-    'Acquire::http::Timeout=20',
-    'Acquire::https::Timeout=20',
-    // Hooks of the system (caches of package tools) write outside our folder.
-    'APT::Update::Post-Invoke-Success::=',
-    'APT::Update::Post-Invoke::=',
-  ].flatMap((option) => ['-o', option]);
-  return (program, parameters, timeoutMs) =>
-    runCommand(program, ['-q', ...options, ...parameters], {
-      cwd: join(work, 'packages'),
-      env: { ...environment, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
-      timeoutMs,
-    });
-}
-
 async function dependenciesOf(packageName: string, apt: PrivateApt): Promise<string[]> {
   const result = await apt('apt-cache', ['depends', '--no-suggests', '--no-recommends', packageName], 30_000);
   const names = [...result.stdout.matchAll(/^ {2}Depends: (lib\S+)$/gm)].map((match) => match[1] ?? '');
   return names.filter((name) => name !== '' && name !== 'libc6');
-}
-
-async function unpackAll(work: string): Promise<void> {
-  const folder = join(work, 'packages');
-  for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
-    await runCommand('dpkg', ['-x', join(folder, file), join(work, 'root')], { timeoutMs: 60_000 });
-    rmSync(join(folder, file));
-  }
 }
 
 async function lacksLibraries(program: string): Promise<boolean> {
@@ -152,26 +106,4 @@ function collect(work: string, program: string): void {
       copyFileSync(join(entry.parentPath, entry.name), join(result, 'lib', entry.name));
     }
   }
-}
-
-function firstProblem(result: CommandResult): string {
-  const lines = `${result.stderr}\n${result.stdout}`.split('\n').map((line) => line.trim());
-  const line =
-    lines.find((candidate) => /^[EW]: /.test(candidate)) ?? lines.find((candidate) => candidate !== '');
-  return (line ?? `exit code ${result.code}`).replace(/^[EW]: /, '').slice(0, 160);
-}
-
-function canCreate(folder: string): boolean {
-  try {
-    mkdirSync(dirname(folder), { recursive: true });
-    accessSync(dirname(folder), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** True when the program is on PATH and runs. */
-export async function hasProgram(name: string): Promise<boolean> {
-  return (await runCommand(name, ['--version'], { timeoutMs: 10_000 })).code === 0;
 }

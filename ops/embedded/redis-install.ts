@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasProgram } from './redis-from-apt.ts';
+import { hasProgram } from './private-apt.ts';
 import type { RedisFetch, RedisSearch } from './redis-search.ts';
 import { runCommand } from './run-command.ts';
 

@@ -16,6 +16,8 @@ export interface StatementDocument {
 
 /** Above this many charges a statement on paper helps nobody: their days are summed, and the CSV has each. */
 const CHARGES_LISTED_MAX = 500;
+/** An amount is exact to the nano-dollar. */
+const LINE_DECIMALS = 9;
 
 type Pdf = PDFKit.PDFDocument;
 
@@ -72,6 +74,7 @@ function drawTotals(pdf: Pdf, invoice: InvoiceJson): void {
     ['Adjustments', invoice.adjustment_total, false],
     ['Closing balance', invoice.closing_balance, true],
   ];
+  const decimals = Math.max(...rows.map(([, amount]) => amount.length - amount.indexOf('.') - 1));
   for (const [label, amount, isTotal] of rows) {
     const { y } = pdf;
     pdf
@@ -79,7 +82,10 @@ function drawTotals(pdf: Pdf, invoice: InvoiceJson): void {
       .fontSize(10)
       .fillColor(palette.ink);
     pdf.text(label, MARGIN, y, { lineBreak: false });
-    pdf.text(amount, MARGIN + 200, y, { width: PAGE_WIDTH - 2 * MARGIN - 200, align: 'right' });
+    pdf.text(fixed(amount, decimals), MARGIN + 200, y, {
+      width: PAGE_WIDTH - 2 * MARGIN - 200,
+      align: 'right',
+    });
     rule(pdf, y + 15, palette);
     pdf.y = y + 20;
   }
@@ -129,7 +135,11 @@ function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: Stateme
   pdf
     .fillColor(palette.ink)
     .text(entry.amount.value, MARGIN + 360, y, { ...cell, width: 70, align: 'right' });
-  pdf.text(entry.balance_after.value, MARGIN + 432, y, { ...cell, width: 66, align: 'right' });
+  pdf.text(fixed(entry.balance_after.value, LINE_DECIMALS), MARGIN + 432, y, {
+    ...cell,
+    width: 66,
+    align: 'right',
+  });
   pdf.y = y + 12;
 }
 
@@ -168,6 +178,12 @@ function rule(pdf: Pdf, y: number, colors: Palette): void {
 
 function lastDay(periodEnd: string): string {
   return new Date(new Date(periodEnd).getTime() - 1).toISOString().slice(0, 10);
+}
+
+/** The same amount with that many decimals: in a column, points have to stand below each other. */
+function fixed(amount: string, decimals: number): string {
+  const [whole = '', fraction = ''] = amount.split('.');
+  return `${whole}.${fraction.padEnd(decimals, '0')}`;
 }
 
 function negated(amount: string): string {

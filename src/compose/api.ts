@@ -1,4 +1,3 @@
-import type { Express } from 'express';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
@@ -23,11 +22,6 @@ import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
-import { AccountsReadModel } from '../operators/accounts.read-model.ts';
-import { AccountsService } from '../operators/accounts.service.ts';
-import { AuditStore } from '../operators/audit.store.ts';
-import { CorrectionsService } from '../operators/corrections.service.ts';
-import type { OperatorServices } from '../operators/operators.routes.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
@@ -36,14 +30,12 @@ import { TasksService } from '../tasks/tasks.service.ts';
 import { composeEngines } from './engines.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
+import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
-import { composeTasks, type TaskParts } from './tasks.ts';
-
-/** Ms from submit after which a task fails, unrun or unfinished. */
-const TASK_DEADLINE_MS = { image: 3_600_000, video: 6 * 3_600_000 };
+import { composeTasks, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
 
 export interface Api {
-  readonly app: Express;
+  readonly app: ReturnType<typeof createApp>;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
   /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
@@ -73,11 +65,16 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation);
   const engines = composeEngines(foundation, 1);
+  const operators = composeOperators(foundation, {
+    ...identity,
+    authenticator: kernel.authenticator,
+    ledger: foundation.ledger,
+  });
   const app = createApp({
     kernel,
     paidRoutes: [...invocation.routes, ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable)],
     account: composeAccount(foundation, identity),
-    operators: composeOperators(foundation, identity),
+    operators: operators.services,
     meta: {
       readiness: readiness.check,
       registry: foundation.registry,
@@ -89,13 +86,17 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
         contactUrl: config.publicUrl,
       },
     },
-    surroundings: { aliases: foundation.catalogSource.current.aliases, trustedProxies: 0, pages: [] },
+    surroundings: {
+      aliases: foundation.catalogSource.current.aliases,
+      trustedProxies: 0,
+      pages: [{ path: '/admin', handler: operators.pages }],
+    },
   });
   return {
     app,
     announceShutdown: readiness.shutDown,
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
-    close: () => closeApi({ invocation, tasks, identity, engines, rates, redis }),
+    close: () => closeApi({ invocation, tasks, identity, engines, operators, rates, redis }),
   };
 }
 
@@ -160,27 +161,22 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
   };
 }
 
-function composeOperators(foundation: Foundation, identity: Identity): OperatorServices {
-  const { database, movements, verifier } = foundation;
-  const readModel = new AccountsReadModel(database.sequelize);
-  const audit = new AuditStore(database.sequelize);
-  return {
-    accounts: new AccountsService(readModel, movements, identity.keys, audit),
-    corrections: new CorrectionsService(movements, readModel, audit),
-    verifier,
-  };
-}
-
 async function closeApi(parts: {
   readonly invocation: InvocationParts;
   readonly tasks: TaskParts;
   readonly identity: Identity;
   readonly engines: { close(): Promise<void> };
+  readonly operators: OperatorParts;
   readonly rates: FallbackRateStore;
   readonly redis: Redis;
 }): Promise<void> {
   parts.tasks.waiter.close();
-  await Promise.all([parts.invocation.close(), parts.identity.lastUsed.close(), parts.engines.close()]);
+  await Promise.all([
+    parts.invocation.close(),
+    parts.identity.lastUsed.close(),
+    parts.engines.close(),
+    parts.operators.close(),
+  ]);
   parts.rates.close();
   parts.redis.disconnect();
 }

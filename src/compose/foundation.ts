@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
@@ -11,16 +10,14 @@ import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
 import { Movements } from '../ledger/movements.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { createUrlSigner, type UrlSigner } from '../media/signed-url.ts';
-import type { Storage } from '../media/storage.types.ts';
-import { createFileStorage } from '../media/storage-fs.ts';
 import { createDatabase, type Database } from '../store/database.ts';
+import { composeStorage, type StorageParts } from './storage.ts';
 
 /** Namespace of every key in Redis, in braces so that a cluster keeps it in one slot. */
 export const REDIS_PREFIX = '{tollgate}';
 
 /** What the API and the workers stand on. */
-export interface Foundation {
+export interface Foundation extends StorageParts {
   readonly config: Config;
   readonly log: Logger;
   readonly clock: Clock;
@@ -32,18 +29,20 @@ export interface Foundation {
   readonly ledger: PostgresLedger;
   readonly movements: Movements;
   readonly verifier: LedgerVerifier;
-  readonly storage: Storage;
-  readonly signer: UrlSigner;
   /** Lets settlements finish, then closes everything opened here. */
   close(): Promise<void>;
 }
 
-/** Builds the shared parts of a process. Throws CatalogError and what the database throws when it cannot be reached. */
+/**
+ * Builds the shared parts of a process. Throws ConfigError (storage), CatalogError and what the database throws when it cannot be
+ * reached.
+ */
 export async function composeFoundation(config: Config, process: 'api' | 'worker'): Promise<Foundation> {
   const log = createLogger({ name: process, level: config.logLevel });
   const clock = systemClock;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  const storage = await composeStorage(config, process, { clock, log });
   const money = Math.ceil(config.databaseConnections / 2);
   const settings = {
     url: config.databaseUrl,
@@ -58,15 +57,13 @@ export async function composeFoundation(config: Config, process: 'api' | 'worker
     prepare: (catalog) => prices.savePrices(catalog.models.values()),
     log,
   }).catch(async (error: unknown) => {
-    await database.close();
+    await Promise.all([database.close(), storage.storage.close()]);
     throw error;
   });
   const ledgerStore = new LedgerStore(database.money);
   const ledger = new PostgresLedger(ledgerStore, log, createLaneObserver(registry, log));
   registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, database.money);
-  const signer = createUrlSigner({ publicUrl: config.publicUrl, secret: config.secret, clock });
-  const storage = await createFileStorage({ root: join(config.dataFolder, 'media'), sign: signer.sign });
   return {
     config,
     log,
@@ -79,12 +76,11 @@ export async function composeFoundation(config: Config, process: 'api' | 'worker
     ledger,
     movements: new Movements(database.money),
     verifier: new LedgerVerifier(database.money),
-    storage,
-    signer,
+    ...storage,
     close: async () => {
       catalogSource.close();
       await ledger.close();
-      await storage.close();
+      await storage.storage.close();
       await database.close();
     },
   };

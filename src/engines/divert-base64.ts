@@ -156,7 +156,7 @@ class DivertingReader {
     const text = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
     const whole = quote === -1 ? text.length - (text.length % 4) : text.length;
     this.#carry = text.slice(whole);
-    await this.#write(Buffer.from(text.slice(0, whole), 'base64'));
+    await this.#write(text.slice(0, whole));
     if (quote === -1) {
       return chunk.length;
     }
@@ -167,12 +167,12 @@ class DivertingReader {
     return quote + 1;
   }
 
-  async #write(bytes: Buffer): Promise<void> {
-    this.#fileBytes += bytes.length;
+  async #write(base64: string): Promise<void> {
+    this.#fileBytes += Math.floor((base64.length * 3) / 4);
     if (this.#fileBytes > this.#diversion.fileBytesMax) {
       throw new EngineError(TOO_LARGE);
     }
-    await this.#file?.writeFile(bytes);
+    await this.#file?.writeFile(Buffer.from(base64, 'base64'));
   }
 
   #keep(bytes: Buffer): void {

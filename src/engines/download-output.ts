@@ -57,6 +57,9 @@ const GONE = new Set([401, 403, 404, 410]);
  * (`output_unavailable`, `output_too_large`, `output_refused`, …) or the signal's reason.
  */
 export async function downloadOutput(http: UpstreamHttp, download: OutputDownload): Promise<void> {
+  if (!download.from.startsWith('/') && !URL.canParse(download.from)) {
+    throw new EngineError(REFUSED);
+  }
   let url = http.urlOf(download.from);
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     checkPlace(http, url, download.otherHosts);

@@ -21,7 +21,7 @@ const timeouts = z
 export const upstreamFields = {
   id: z.string(),
   kind: z.string(),
-  slots: z.unknown(),
+  slots: z.unknown().optional(),
   base_url: z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }),
   api_key: z.string().default(''),
   /** Sent with every call to the base URL's origin, over the ones we set. */

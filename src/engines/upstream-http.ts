@@ -80,12 +80,10 @@ export class UpstreamHttp {
     return this.#settings.privateDownloads;
   }
 
-  /** The URL of a path below the base URL, or of a whole URL. */
+  /** The URL of a path (`/…`) below the base URL, or of a whole URL. Throws TypeError for anything else. */
   urlOf(path: string): URL {
-    if (/^https?:\/\//i.test(path)) {
-      return new URL(path);
-    }
-    return new URL(this.base.origin + this.base.pathname.replace(/\/+$/, '') + path);
+    const below = path.startsWith('/') ? this.base.origin + this.base.pathname.replace(/\/+$/, '') : '';
+    return new URL(below + path);
   }
 
   /** Reads a JSON answer of any status. Throws EngineError when there is none, or the signal's reason. */

@@ -67,13 +67,14 @@ function kindOf(error: unknown): [TransportReason, boolean] {
   return neverConnected(error) ? ['unreachable', false] : ['interrupted', true];
 }
 
+/** Judged by its members: undici wraps system errors, and tries to several addresses come as one error with many. */
 function neverConnected(error: unknown): boolean {
-  if (error instanceof AggregateError) {
-    return error.errors.length > 0 && error.errors.every(neverConnected);
-  }
-  if (!(error instanceof Error)) {
+  if (typeof error !== 'object' || error === null) {
     return false;
   }
-  const { code } = error as NodeJS.ErrnoException;
-  return error instanceof RefusedAddressError || (code !== undefined && NEVER_CONNECTED.has(code));
+  const { code, errors } = error as { code?: unknown; errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) {
+    return errors.every(neverConnected);
+  }
+  return error instanceof RefusedAddressError || (typeof code === 'string' && NEVER_CONNECTED.has(code));
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { MemoryRateStore } from './memory-rate-store.ts';
-import type { RateDecision } from './rate-policy.ts';
+import type { RateDecision, RateDimension } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 import type { RedisRateStore } from './redis-rate-store.ts';
 
@@ -13,19 +13,27 @@ export class FallbackRateStore implements RateStore {
   readonly #shared: RedisRateStore;
   readonly #local: MemoryRateStore;
   readonly #clock: Clock;
+  readonly #onDecision: (store: 'shared' | 'local', refused: RateDimension | null) => void;
   readonly #locallyAdmitted = new Set<string>();
   #pausedUntilMs = 0;
 
-  constructor(shared: RedisRateStore, local: MemoryRateStore, clock: Clock) {
+  constructor(
+    shared: RedisRateStore,
+    local: MemoryRateStore,
+    clock: Clock,
+    onDecision: (store: 'shared' | 'local', refused: RateDimension | null) => void = () => undefined,
+  ) {
     this.#shared = shared;
     this.#local = local;
     this.#clock = clock;
+    this.#onDecision = onDecision;
   }
 
   async take(question: RateQuestion): Promise<RateDecision> {
     if (this.#shared.ready && this.#clock.now() >= this.#pausedUntilMs) {
       const decision = await withinPatience(this.#shared.take(question));
       if (decision) {
+        this.#onDecision('shared', decision.refused);
         return decision;
       }
       this.#pausedUntilMs = this.#clock.now() + PAUSE_MS;
@@ -33,6 +41,7 @@ export class FallbackRateStore implements RateStore {
       void this.#shared.finish(question, -question.cost.tokens);
     }
     const decision = await this.#local.take(question);
+    this.#onDecision('local', decision.refused);
     if (decision.refused === null && question.cost.concurrent) {
       this.#locallyAdmitted.add(question.callId);
     }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './envelope.ts';
+import { isPatient } from './patient-request.ts';
 import { effectiveRequestId } from './request-id.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -41,6 +42,9 @@ const REFUSALS: Record<string, AppError> = {
 const MALFORMED = new AppError('invalid_request', 'the request is not valid HTTP');
 
 function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isPatient(socket)) {
+    return;
+  }
   const isAnswered = '_httpMessage' in socket && Boolean(socket._httpMessage);
   if (!socket.writable || error.code === 'ECONNRESET' || isAnswered) {
     socket.destroy();

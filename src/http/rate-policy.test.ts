@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, type RateState, rateHeaders, WINDOW_US } from './rate-policy.ts';
 

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../lib/errors.ts';
 import { toAppError } from './to-app-error.ts';
 

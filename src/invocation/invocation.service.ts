@@ -31,22 +31,29 @@ export class InvocationService {
 
   /**
    * One whole answer; undefined when the client left before it came. The charge is committed when it resolves.
-   * Throws AppError; a call that was admitted is settled all the same.
+   * Throws AppError; a call that was admitted (`onAdmitted` gets its headers, errors carry them too) is settled all
+   * the same.
    */
   complete(
     invocation: Invocation,
     presenter: DialectPresenter,
+    onAdmitted: (headers: ResponseHeaders) => void,
   ): Promise<{ body: JsonObject; headers: ResponseHeaders } | undefined> {
     return this.#inFlight.run(async () => {
       const admitted = await this.#admit(invocation);
-      const answered = admitted && (await this.#answer(admitted));
+      if (!admitted) {
+        return undefined;
+      }
+      const headers = headersOf(admitted);
+      onAdmitted(headers);
+      const answered = await this.#answer(admitted);
       if (!answered) {
         return undefined;
       }
       const { answer, provider } = answered;
       const end = await admitted.call.complete(answer.finishReason);
       const body = presenter.answer(answer, provider.dialect, identityOf(admitted), end);
-      return { body, headers: headersOf(admitted) };
+      return { body, headers };
     });
   }
 

@@ -51,7 +51,9 @@ export async function invoke(
     onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
   };
   if (!invocation.streamed) {
-    const answered = await service.complete(invocation, presenter);
+    const answered = await service.complete(invocation, presenter, (headers) =>
+      context.response.set(headers),
+    );
     return answered && { headers: { ...route.headers, ...answered.headers }, body: answered.body };
   }
   await service.stream(invocation, presenter, (headers) => {

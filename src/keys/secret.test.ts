@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { crc32 as zlibCrc32 } from 'node:zlib';
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { crc32 } from './crc32.ts';
 import { maskedSecret, newSecret, secretHash } from './secret.ts';

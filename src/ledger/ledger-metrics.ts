@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { cachedReading } from '../lib/cached-reading.ts';
 import type { Logger } from '../lib/logger.ts';
 import { latestChecks } from '../store/sql/ledger-checks.ts';
 import { run } from '../store/statement.ts';
@@ -59,30 +60,45 @@ export function createLaneObserver(registry: Registry, log: Logger): LaneObserve
   };
 }
 
-/** What the last checks of the books found, whichever process made them; read at scrape time. */
+const CHECKS_READING = { freshMs: 10_000, timeoutMs: 2_000 };
+
+interface CheckRow extends pg.QueryResultRow {
+  readonly kind: string;
+  readonly age_seconds: number;
+  readonly violations: number;
+}
+
+/**
+ * What the last checks of the books found, whichever process made them; read at scrape time. Without a value while the
+ * database does not answer: the scrape itself must not fail then.
+ */
 export function registerCheckGauges(registry: Registry, pool: pg.Pool): void {
-  const violations = new Gauge({
+  const read = cachedReading(() => run<CheckRow>(pool, latestChecks, []), CHECKS_READING);
+  new Gauge({
     name: 'tollgate_ledger_violations',
     help: 'Invariant violations found by the newest check of each kind; anything but 0 needs a human',
     labelNames: ['kind'],
     registers: [registry],
     async collect() {
-      const rows = await run<{ kind: string; age_seconds: number; violations: number }>(
-        pool,
-        latestChecks,
-        [],
-      );
-      for (const row of rows) {
-        violations.set({ kind: row.kind }, row.violations);
-        age.set({ kind: row.kind }, row.age_seconds);
+      const rows = await read();
+      this.reset();
+      for (const { kind, violations } of rows ?? []) {
+        this.set({ kind }, violations);
       }
     },
   });
-  const age = new Gauge({
+  new Gauge({
     name: 'tollgate_ledger_check_age_seconds',
     help: 'Time since the newest check of each kind',
     labelNames: ['kind'],
     registers: [registry],
+    async collect() {
+      const rows = await read();
+      this.reset();
+      for (const { kind, age_seconds } of rows ?? []) {
+        this.set({ kind }, age_seconds);
+      }
+    },
   });
 }
 

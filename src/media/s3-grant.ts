@@ -10,9 +10,8 @@ const CONTENT_HASH = 'x-amz-content-sha256';
 
 interface SignedRequest {
   readonly protocol: string;
-  readonly hostname: string;
-  readonly port?: number;
   readonly path: string;
+  readonly query: Record<string, unknown>;
   readonly headers: Record<string, string>;
 }
 
@@ -27,7 +26,7 @@ export function createS3Granter(
 ): GrantUpload {
   return async (request) => {
     const signed = await sign(client, target(request.key), request);
-    const { host = '', 'content-length': _length, ...headers } = signed.headers;
+    const { host = '', 'content-length': _length, 'user-agent': _agent, ...headers } = signed.headers;
     return {
       url: `${signed.protocol}//${host}${signed.path}`,
       headers,
@@ -50,7 +49,10 @@ async function sign(
   let signed: SignedRequest | undefined;
   command.middlewareStack.add(
     (next) => (args) => {
-      (args.request as SignedRequest).headers[CONTENT_HASH] = sha256;
+      const request = args.request as SignedRequest;
+      request.headers[CONTENT_HASH] = sha256;
+      // The name of the operation, which the SDK puts there for Amazon's logs.
+      delete request.query['x-id'];
       return next(args);
     },
     { step: 'build', name: 'signContentHash' },

@@ -48,12 +48,7 @@ export class AccountKeysService {
    * Disables or enables a key. Once it returns no paid call of a disabled key is admitted anywhere. Throws AppError
    * account_not_found, key_not_found.
    */
-  async setDisabled(
-    account: string,
-    hash: string,
-    disabled: boolean,
-    requestId: string,
-  ): Promise<ApiKeyRow> {
+  async setDisabled(account: string, hash: string, disabled: boolean, requestId: string): Promise<ApiKeyRow> {
     const { accounts, store, movements, cache } = this.#parts;
     const { id } = await accounts.get(account);
     const keyId = await store.idOfHash(id, hash);

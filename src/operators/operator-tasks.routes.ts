@@ -49,7 +49,8 @@ export function operatorTaskRoutes(tasks: OperatorTasksService, retries: TaskRet
       method: 'post',
       path: '/admin/v1/tasks/{id}/retry',
       operationId: 'retryTask',
-      summary: 'Order the work of a failed task again, as a new task with its own hold; asked twice, made once',
+      summary:
+        'Order the work of a failed task again, as a new task with its own hold; asked twice, made once',
       params: operatorTaskParams,
       response: { status: 201, schema: retryTaskResponse },
       errors: ['task_not_found', 'task_not_retryable', 'insufficient_credits', 'model_not_allowed'],

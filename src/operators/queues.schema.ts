@@ -8,7 +8,9 @@ export const queueJson = z
   .object({
     name: z.string(),
     paused: z.boolean(),
-    resting_ms: z.int().meta({ description: 'An upstream asked for this much patience; then it goes on by itself' }),
+    resting_ms: z
+      .int()
+      .meta({ description: 'An upstream asked for this much patience; then it goes on by itself' }),
     jobs: z.object({ waiting: count, active: count, delayed: count, completed: count, failed: count }),
   })
   .meta({ id: 'Queue' });

@@ -59,7 +59,10 @@ export class TaskRetryService {
     }
     const { completedAt } = source;
     if (source.state !== 'failed' || completedAt === null) {
-      throw new AppError('task_not_retryable', `Only failed tasks can be retried; this one is ${source.state}.`);
+      throw new AppError(
+        'task_not_retryable',
+        `Only failed tasks can be retried; this one is ${source.state}.`,
+      );
     }
     const id = successorId(source.id, completedAt);
     const created = (await this.#store.find(id)) === undefined;

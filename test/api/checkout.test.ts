@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, parsePublicId, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
-import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+import type { Answer } from './support/answer.types.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
 
 const PATH = '/api/v1/billing/checkout/sessions';
 let server: TestServer;

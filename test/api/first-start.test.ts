@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
 import { createAccount } from '../factories/account.ts';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';

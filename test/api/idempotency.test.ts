@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/route.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
+import type { Answer } from './support/answer.types.ts';
 import { eventually } from './support/eventually.ts';
-import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let runs: string[] = [];
 let release: () => void = () => undefined;

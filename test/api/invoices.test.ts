@@ -1,5 +1,4 @@
 import { inflateSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { transactionId } from '../../src/billing/transaction-id.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/route.ts';
 import { createLogger } from '../../src/lib/logger.ts';

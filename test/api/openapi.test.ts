@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { z } from 'zod';
 import { describedRoutes, documentOf } from '../../ops/openapi-routes.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { OpenRouter } from '@openrouter/sdk';
 import { ResponseValidationError } from '@openrouter/sdk/models/errors';
 import { publicId } from '../../src/lib/ids.ts';

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
-import { ADMIN_TOKEN, type CallOptions, startTestServer, type TestServer } from './support/test-server.ts';
+import type { CallOptions } from './support/answer.types.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -1,4 +1,3 @@
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { FallbackRateStore } from '../../src/http/fallback-rate-store.ts';
@@ -9,8 +8,9 @@ import { defineRoute } from '../../src/http/route.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import type { Answer } from './support/answer.types.ts';
 import { eventually } from './support/eventually.ts';
-import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let release: () => void = () => undefined;
 let gate: Promise<void> = Promise.resolve();

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { LINE_ITEMS, type LineItem } from '../../src/ledger/ledger.types.ts';
 import { type NanoUsd, nanoUsd, parseUsd } from '../../src/lib/money.ts';

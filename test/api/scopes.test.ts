@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { describedRoutes } from '../../ops/openapi-routes.ts';
 import type { Access, Route } from '../../src/http/route.ts';
 import { createAccount } from '../factories/account.ts';

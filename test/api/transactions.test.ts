@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
@@ -6,7 +5,8 @@ import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { usd } from '../factories/ledger.ts';
-import { type Answer, startTestServer, type TestServer } from './support/test-server.ts';
+import type { Answer } from './support/answer.types.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
 let accountId: string;

@@ -33,6 +33,8 @@ export class ComfyUiServer extends EngineServer {
     );
     this.#sockets.set(client, socket);
     socket.on('error', () => undefined);
+    socket.on('end', () => socket.end());
+    socket.resume();
     socket.on('close', () => this.#sockets.delete(client));
   }
 
@@ -88,7 +90,8 @@ export class ComfyUiServer extends EngineServer {
       run.polls = Math.min(run.polls, 2);
       return { json: {} };
     }
-    if (this.meets('fails')) {
+    run.failed ||= this.meets('fails');
+    if (run.failed) {
       const error = { exception_type: 'torch.OutOfMemoryError', exception_message: UPSTREAM_SECRET };
       const messages = [['execution_error', error]];
       return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };

@@ -56,12 +56,14 @@ export interface ServerRun {
   readonly body: SeenRequest;
   polls: number;
   canceled: boolean;
+  failed: boolean;
 }
 
 /** Text that a server puts into its errors: it must never reach a customer. */
 export const UPSTREAM_SECRET = 'customer prompt sk-upstream-secret';
 const POLLS_UNTIL_DONE = 3;
 const TOO_LARGE_BYTES = 34 * 1024 * 1024;
+let tooLarge: string | undefined;
 
 /** A contract server: speaks one engine's protocol, follows a fault switch, remembers runs and what it was asked. */
 export abstract class EngineServer {
@@ -151,7 +153,7 @@ export abstract class EngineServer {
     if (this.meets('refuses_key')) {
       return { status: 401, json: this.errorBody() };
     }
-    const run = { id, body: seen, polls: 0, canceled: false };
+    const run = { id, body: seen, polls: 0, canceled: false, failed: false };
     this.runs.set(id, run);
     if (this.meets('error_after_accepting')) {
       return { status: 500, json: this.errorBody() };
@@ -201,9 +203,11 @@ export abstract class EngineServer {
     if (this.meets('output_is_html')) {
       return Buffer.from('<html><body>Link expired</body></html>').toString('base64');
     }
-    return this.meets('output_too_large')
-      ? Buffer.alloc(TOO_LARGE_BYTES).toString('base64')
-      : this.media.toString('base64');
+    if (this.meets('output_too_large')) {
+      tooLarge ??= Buffer.alloc(TOO_LARGE_BYTES).toString('base64');
+      return tooLarge;
+    }
+    return this.media.toString('base64');
   }
 
   protected errorBody(): unknown {

@@ -143,6 +143,7 @@ test('a failed call is on record and free', async () => {
   const failed = await chat({}, { 'x-request-id': 'my-failed-call' });
   upstream.reset();
   expect(failed.status).toBe(502);
+  expect(failed.headers.get('x-generation-id')).toMatch(/^gen-/);
   expect(await generation('my-failed-call')).toMatchObject({
     status: 'failed',
     charged_amount: '0.00',

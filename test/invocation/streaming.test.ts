@@ -113,18 +113,18 @@ describe('behind the gateway', () => {
   }
 
   test('a client that stops reading stops the provider: memory stays small', async () => {
-    upstream.reset({ words: Array.from({ length: 400 }, () => ` ${'word '.repeat(20_000)}`) });
+    upstream.reset({ words: Array.from({ length: 250 }, () => ` ${'word '.repeat(20_000)}`) });
     const before = process.memoryUsage().rss;
-    const sockets = Array.from({ length: 4 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
-    await until(() => upstream.requests.length === 4);
+    const sockets = Array.from({ length: 2 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
+    await until(() => upstream.requests.length === 2, 10_000);
     const tokens = () => [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     const metered = tokens();
     await new Promise((resolve) => setTimeout(resolve, 500));
     // standing still, far from the end
     expect(tokens()).toEqual(metered);
-    expect(metered).toHaveLength(4);
-    expect(Math.max(...metered)).toBeLessThan(4_000_000);
+    expect(metered).toHaveLength(2);
+    expect(Math.max(...metered)).toBeLessThan(3_000_000);
     for (const socket of sockets) {
       socket.destroy();
     }

@@ -129,7 +129,7 @@ test('media that is refused ends the task, free, and the raw file goes', async (
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'failed', errorCode: 'media_type_refused' });
   expect(await it.charges(id)).toEqual([]);
-  expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+  await eventually(async () => (await it.stack.storage.stat(`raw/${id}/1/0.png`)) === undefined);
 });
 
 test('a task whose engine is not configured here fails, free', async () => {

@@ -23,7 +23,7 @@ const answer = z.object({
 });
 
 const DOWNLOADS_MAX = 3;
-const DOWNLOAD_PAUSE_MS = 500;
+const DOWNLOAD_PAUSE_MS = 250;
 
 interface Answered extends DivertedJson {
   readonly status: number;
@@ -51,7 +51,9 @@ export async function callForImage(
     throw new EngineError(spent(settings, parsed.success ? NO_OUTPUT : MALFORMED));
   }
   try {
-    await downloadPatiently(http, url, path, signal);
+    // Some servers name their files relative to themselves.
+    const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
+    await downloadPatiently(http, from, path, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw new EngineError(spent(settings, failureOf(error)), { cause: error });

@@ -192,4 +192,6 @@ test('our short forms are written out for a provider of the same dialect', () =>
     function: { name: 'f' },
   });
   expect(tidyRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  expect(tidyRequest({ reasoning: { effort: 'low' } }, 'chat')).toEqual({ reasoning_effort: 'low' });
+  expect(tidyRequest({ reasoning: { max_tokens: 9 } }, 'chat')).toEqual({ reasoning: { max_tokens: 9 } });
 });

@@ -1,6 +1,5 @@
-import { expect } from '@jest/globals';
 import type { Route } from '../../../src/http/route.ts';
-import type { Answer } from './test-server.ts';
+import type { Answer } from './answer.types.ts';
 
 /** The route that a request reached; undefined for none. */
 export function routeOf(routes: readonly Route[], method: string, path: string): Route | undefined {

@@ -29,6 +29,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+import type { Answer, CallOptions } from './answer.types.ts';
 import { checkAnswer, routeOf } from './check-answer.ts';
 import { createAccountServices, createOperatorServices, testCatalog } from './test-services.ts';
 
@@ -45,22 +46,6 @@ export interface TestServer {
   readonly catalog: { current: Catalog };
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
-}
-
-export interface CallOptions {
-  readonly key?: string;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it stands, whatever it is. */
-  readonly raw?: string | Buffer;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
-  readonly json: any;
 }
 
 export interface ServerOptions {
@@ -101,7 +86,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     paidRoutes: options.extraRoutes ?? [],
     account,
     billingRoutes: billing.routes,
-    operators: createOperatorServices(database, account.keys),
+    operators: createOperatorServices(database, { keys: account.keys, keysStore, keyCache }),
     meta: {
       readiness: async () => ({ database: true }),
       registry,
@@ -183,7 +168,12 @@ async function call(url: string, method: string, path: string, options: CallOpti
   if (body !== undefined && headers['content-type'] === undefined) {
     headers['content-type'] = 'application/json';
   }
-  const response = await fetch(url + path, { method, headers, ...(body !== undefined && { body }) });
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body !== undefined && { body }),
+  });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   return {

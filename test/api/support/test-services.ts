@@ -2,6 +2,7 @@ import type { AccountRoutesServices } from '../../../src/account-surface.ts';
 import { CatalogService } from '../../../src/catalog/catalog.service.ts';
 import type { Catalog } from '../../../src/catalog/catalog.types.ts';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
+import { composeOperatorServices } from '../../../src/compose/operators.ts';
 import { CreditsReadModel } from '../../../src/credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../../../src/generations/generations.read-model.ts';
 import { GenerationsService } from '../../../src/generations/generations.service.ts';
@@ -13,12 +14,10 @@ import { Movements } from '../../../src/ledger/movements.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createUrlSigner } from '../../../src/media/signed-url.ts';
 import type { Storage } from '../../../src/media/storage.types.ts';
-import { AccountsReadModel } from '../../../src/operators/accounts.read-model.ts';
-import { AccountsService } from '../../../src/operators/accounts.service.ts';
 import { AuditStore } from '../../../src/operators/audit.store.ts';
-import { CorrectionsService } from '../../../src/operators/corrections.service.ts';
 import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
 import type { Database } from '../../../src/store/database.ts';
+import { testLedger } from '../../factories/ledger.ts';
 
 const CATALOG = `
 providers: [{ id: builtin, protocol: builtin }]
@@ -78,15 +77,26 @@ export function createAccountServices(parts: {
   };
 }
 
-export function createOperatorServices(database: Database, keys: KeysService): OperatorServices {
-  const movements = new Movements(database.money);
-  const readModel = new AccountsReadModel(database.sequelize);
-  const audit = new AuditStore(database.sequelize);
-  return {
-    accounts: new AccountsService(readModel, movements, keys, audit),
-    corrections: new CorrectionsService(movements, readModel, audit),
-    verifier: new LedgerVerifier(database.money),
-  };
+/** The operator API without queues: those need Redis and are tested in test/operators. */
+export function createOperatorServices(
+  database: Database,
+  identity: { keys: KeysService; keysStore: KeysStore; keyCache: KeyCache },
+): OperatorServices {
+  return composeOperatorServices(
+    {
+      database,
+      movements: new Movements(database.money),
+      verifier: new LedgerVerifier(database.money),
+    },
+    { ...identity, ledger: testLedger(database) },
+    {
+      list: async () => [],
+      find: async () => undefined,
+      pause: async () => false,
+      resume: async () => false,
+    },
+    new AuditStore(database.sequelize),
+  );
 }
 
 const noStorage = { stat: async () => undefined } as unknown as Storage;

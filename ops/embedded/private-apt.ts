@@ -1,0 +1,79 @@
+import { accessSync, constants, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type CommandResult, runCommand } from './run-command.ts';
+
+const UPDATE_TIMEOUT_MS = 180_000;
+export const DOWNLOAD_TIMEOUT_MS = 120_000;
+
+/** Runs one of apt's programs on package lists of our own. */
+export type PrivateApt = (program: string, parameters: string[], timeoutMs: number) => Promise<CommandResult>;
+
+/** Lays out `work` so that apt runs in it without any right on the system. Packages are downloaded to `work/packages`. */
+export function openPrivateApt(work: string, environment: NodeJS.ProcessEnv): PrivateApt {
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'packages', 'root']) {
+    mkdirSync(join(work, folder), { recursive: true });
+  }
+  const options = [
+    `Dir::State::Lists=${join(work, 'lists')}`,
+    `Dir::State=${join(work, 'state')}`,
+    `Dir::State::status=/var/lib/dpkg/status`,
+    `Dir::Cache=${join(work, 'cache')}`,
+    // As root apt would switch to an account that cannot enter our folder.
+    'APT::Sandbox::User=root',
+    'Acquire::Retries=1',
+    'Acquire::Languages=none',
+    'Acquire::http::Timeout=20',
+    'Acquire::https::Timeout=20',
+    // Hooks of the system (caches of package tools) write outside our folder.
+    'APT::Update::Post-Invoke-Success::=',
+    'APT::Update::Post-Invoke::=',
+  ].flatMap((option) => ['-o', option]);
+  return (program, parameters, timeoutMs) =>
+    runCommand(program, ['-q', ...options, ...parameters], {
+      cwd: join(work, 'packages'),
+      env: { ...environment, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+      timeoutMs,
+    });
+}
+
+/** Downloads the package lists. Returns why that did not work; undefined when it did. */
+export async function updateLists(apt: PrivateApt): Promise<string | undefined> {
+  const update = await apt('apt-get', ['update'], UPDATE_TIMEOUT_MS);
+  // apt-get reports an unreachable server as a warning, with exit code 0.
+  return update.code !== 0 || /^[WE]: Failed to fetch/m.test(update.stderr)
+    ? `its package lists could not be downloaded (${firstProblem(update)})`
+    : undefined;
+}
+
+/** Unpacks every downloaded package into `work/root` and removes it. */
+export async function unpackAll(work: string): Promise<void> {
+  const folder = join(work, 'packages');
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+    await runCommand('dpkg', ['-x', join(folder, file), join(work, 'root')], { timeoutMs: 60_000 });
+    rmSync(join(folder, file));
+  }
+}
+
+/** The line of an output that says best what went wrong. */
+export function firstProblem(result: CommandResult): string {
+  const lines = `${result.stderr}\n${result.stdout}`.split('\n').map((line) => line.trim());
+  const line =
+    lines.find((candidate) => /^[EW]: /.test(candidate)) ?? lines.find((candidate) => candidate !== '');
+  return (line ?? `exit code ${result.code}`).replace(/^[EW]: /, '').slice(0, 160);
+}
+
+/** True when a folder of that path could be made. */
+export function canCreate(folder: string): boolean {
+  try {
+    mkdirSync(dirname(folder), { recursive: true });
+    accessSync(dirname(folder), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** True when the program is on PATH and runs. */
+export async function hasProgram(name: string): Promise<boolean> {
+  return (await runCommand(name, ['--version'], { timeoutMs: 10_000 })).code === 0;
+}

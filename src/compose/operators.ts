@@ -1,0 +1,121 @@
+import { createProducerConnection } from '../../queues/connection.ts';
+import { Producer } from '../../queues/producer.ts';
+import { QueueInspector } from '../../queues/queue-inspector.ts';
+import { queueName } from '../../queues/queue-name.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { KeyCache } from '../http/key-cache.ts';
+import type { KeysService } from '../keys/keys.service.ts';
+import type { KeysStore } from '../keys/keys.store.ts';
+import type { Ledger } from '../ledger/ledger.types.ts';
+import { AccountKeysService } from '../operators/account-keys.service.ts';
+import { AccountsReadModel } from '../operators/accounts.read-model.ts';
+import { AccountsService } from '../operators/accounts.service.ts';
+import { AuditReadModel } from '../operators/audit.read-model.ts';
+import { AuditStore } from '../operators/audit.store.ts';
+import { operatorPages } from '../operators/board/operator-pages.ts';
+import { OperatorSessions } from '../operators/board/operator-session.ts';
+import { CorrectionsService } from '../operators/corrections.service.ts';
+import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
+import { DeliveriesService } from '../operators/deliveries.service.ts';
+import { OperatorTasksReadModel } from '../operators/operator-tasks.read-model.ts';
+import { OperatorTasksService } from '../operators/operator-tasks.service.ts';
+import type { OperatorServices } from '../operators/operators.routes.ts';
+import { QueuesService } from '../operators/queues.service.ts';
+import { TaskRetryService } from '../operators/task-retry.service.ts';
+import { TaskRetryStore } from '../operators/task-retry.store.ts';
+import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
+import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import { TASK_DEADLINE_MS } from './tasks.ts';
+
+/** What the operators' part shares with the rest of the API. */
+export interface OperatorNeeds {
+  readonly keys: KeysService;
+  readonly keysStore: KeysStore;
+  readonly keyCache: KeyCache;
+  readonly authenticator: Authenticator;
+  readonly ledger: Pick<Ledger, 'reserve'>;
+}
+
+export type OperatorParts = ReturnType<typeof composeOperators>;
+
+/** The operator API and the pages at `/admin`. Their Redis connection is their own: a big listing delays nobody's call. */
+export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
+  const { config, log, clock, database, catalogSource } = foundation;
+  const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
+  const producer = new Producer(redis, { prefix: REDIS_PREFIX });
+  const queueNames = () => queuesOf(catalogSource.current.engines.map(({ id }) => id));
+  const audit = new AuditStore(database.sequelize);
+  const services = composeOperatorServices(
+    foundation,
+    needs,
+    new QueueInspector(producer, queueNames),
+    audit,
+  );
+  const base = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/admin`;
+  const sessions = new OperatorSessions({
+    installationSecret: config.secret,
+    adminToken: config.adminToken,
+    clock,
+  });
+  const pages = operatorPages({
+    login: {
+      authenticator: needs.authenticator,
+      sessions,
+      cookies: { path: base, secure: config.publicUrl.startsWith('https:') },
+      base,
+      audit,
+    },
+    tasks: services.tasks,
+    deliveries: services.deliveries,
+    producer,
+    queueNames,
+  });
+  return {
+    services,
+    pages,
+    close: async () => {
+      await producer.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** The queues of an installation with these engine pools. */
+function queuesOf(pools: readonly string[]): string[] {
+  const engines = pools.map((pool) => queueName('generate', pool));
+  return [...engines, queueName('postprocess'), queueName('webhooks'), queueName('maintenance')];
+}
+
+/** What the routes of the operator API call. */
+export function composeOperatorServices(
+  { database, movements, verifier }: Pick<Foundation, 'database' | 'movements' | 'verifier'>,
+  { keys, keysStore, keyCache, ledger }: Omit<OperatorNeeds, 'authenticator'>,
+  inspector: ConstructorParameters<typeof QueuesService>[0],
+  audit: AuditStore,
+): OperatorServices {
+  const { sequelize, money } = database;
+  const readModel = new AccountsReadModel(sequelize);
+  const accounts = new AccountsService(readModel, movements, keys, audit);
+  return {
+    accounts,
+    accountKeys: new AccountKeysService({
+      accounts,
+      keys,
+      store: keysStore,
+      movements,
+      cache: keyCache,
+      audit,
+    }),
+    corrections: new CorrectionsService(movements, readModel, audit),
+    verifier,
+    tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
+    retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, { deadlineMs: TASK_DEADLINE_MS }),
+    queues: new QueuesService(inspector, audit),
+    deliveries: new DeliveriesService(
+      new DeliveriesReadModel(sequelize),
+      new WebhookDeliveriesStore(money),
+      audit,
+    ),
+    audit: new AuditReadModel(sequelize),
+  };
+}

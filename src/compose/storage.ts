@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { type Config, ConfigError } from '../config/config.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createUploadSigner, type UploadSigner } from '../media/signed-upload.ts';
+import { createUrlSigner, type UrlSigner } from '../media/signed-url.ts';
+import type { GrantUpload, Storage } from '../media/storage.types.ts';
+import { StorageError } from '../media/storage-error.ts';
+import { createFileStorage } from '../media/storage-fs.ts';
+import { RemoteStorage } from '../media/storage-remote.ts';
+import { S3Storage } from '../media/storage-s3.ts';
+import { deriveStorageToken } from '../media/storage-token.ts';
+
+/** Where media is, and how it is handed out. */
+export interface StorageParts {
+  readonly storage: Storage;
+  readonly signer: UrlSigner;
+  /** Takes uploads that our own API was asked to sign. */
+  readonly uploads: UploadSigner;
+  /** Grants uploads to workers on other hosts; undefined where this process itself is such a worker. */
+  readonly grantUpload: GrantUpload | undefined;
+}
+
+/**
+ * The storage that the configuration names. Throws ConfigError for a bucket that is not there or refuses the credentials, and for
+ * an API without storage of its own.
+ */
+export async function composeStorage(
+  config: Config,
+  process: 'api' | 'worker',
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<StorageParts> {
+  const signer = createUrlSigner({ publicUrl: config.publicUrl, secret: config.secret, clock });
+  const uploads = createUploadSigner(config.secret, clock);
+  const choice = config.storage;
+  switch (choice.kind) {
+    case 'fs': {
+      const root = join(config.dataFolder, 'media');
+      const storage = await createFileStorage({ root, sign: signer.sign });
+      return { storage, signer, uploads, grantUpload: uploads.grantUpload };
+    }
+    case 's3': {
+      const storage = new S3Storage({ location: choice.s3, clock });
+      await storage.checkBucket().catch((error: unknown) => judgeBucket(error, choice.s3, log));
+      return { storage, signer, uploads, grantUpload: storage.grantUpload };
+    }
+    case 'remote': {
+      if (process === 'api') {
+        throw new ConfigError(
+          'STORAGE is remote, but the API is what remote storage asks: set fs or s3 here',
+        );
+      }
+      const storage = new RemoteStorage({ url: choice.url, token: storageToken(config) });
+      return { storage, signer, uploads, grantUpload: undefined };
+    }
+  }
+}
+
+/** What workers without storage of their own show to the API. */
+export function storageToken({ storageToken: configured, secret }: Config): string {
+  return configured ?? deriveStorageToken(secret);
+}
+
+/** A wrong setting stops the start; a store that is away does not: everything but media works without it. */
+function judgeBucket(
+  error: unknown,
+  { bucket, endpoint }: { bucket: string; endpoint: string },
+  log: Logger,
+): void {
+  const status = error instanceof StorageError ? error.status : undefined;
+  if (status === 404) {
+    throw new ConfigError(`S3_BUCKET: there is no bucket ${bucket} at ${endpoint}`);
+  }
+  if (status === 403) {
+    throw new ConfigError(`S3_ACCESS_KEY_ID: ${endpoint} refuses these credentials for the bucket ${bucket}`);
+  }
+  if (status !== undefined && status >= 300 && status < 500) {
+    throw new ConfigError(`S3_ENDPOINT or S3_REGION: ${endpoint} answers ${status} for the bucket ${bucket}`);
+  }
+  log.warn({ error, endpoint, bucket }, 'the S3 store cannot be reached');
+}

@@ -1,0 +1,127 @@
+import type { Request, RequestHandler } from 'express';
+import { Router } from 'express';
+import { z } from 'zod';
+import { withPatience } from '../http/patient-request.ts';
+import { parseJson, readBody, requireJson } from '../http/request-body.ts';
+import { sendJson } from '../http/send.ts';
+import { validate } from '../http/validate.ts';
+import { AppError } from '../lib/errors.ts';
+import { receiveUpload, type UploadDoor } from '../media/receive-upload.ts';
+import type { UploadSigner } from '../media/signed-upload.ts';
+import type { GrantUpload, Storage } from '../media/storage.types.ts';
+import { mediaTypeOfKey } from '../media/storage-key.ts';
+import { isUploadKey, uploadBytesMax } from '../media/upload-limits.ts';
+import type { WorkerDoor } from './worker-door.ts';
+
+export interface WorkerStorageOptions {
+  readonly storage: Storage;
+  readonly door: WorkerDoor;
+  readonly grantUpload: GrantUpload;
+  /** Base of the URLs that the storage signs, where those are our own: workers read over the address they know us by. */
+  readonly publicUrl: string;
+}
+
+const BODY_BYTES_MAX = 4_096;
+const TTL_SECONDS_DEFAULT = 900;
+
+const uploadBody = z.strictObject({
+  key: z.string().refine(isUploadKey, 'must be a storage key below raw/ or acct/'),
+  bytes: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex'),
+});
+const objectQuery = z.strictObject({
+  ttl_seconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(7 * 86_400)
+    .default(TTL_SECONDS_DEFAULT),
+  download_name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/, 'must be a plain name')
+    .optional(),
+});
+
+/**
+ * `/internal/v1`: the storage of this installation for workers on hosts that have neither its folder nor the bucket's
+ * credentials. Not part of the public API, hence not in its description.
+ */
+export function workerStoragePage(options: WorkerStorageOptions): RequestHandler {
+  const { storage, door } = options;
+  const router = Router({ caseSensitive: true, strict: true });
+  router.use((request, _response, next) => {
+    door.admit(request.headers, request.ip ?? '');
+    next();
+  });
+  router.post('/uploads', async (request, response) => {
+    requireJson(request.headers['content-type']);
+    const { key, bytes, sha256 } = validate(
+      uploadBody,
+      parseJson(await readBody(request, BODY_BYTES_MAX)),
+      'body',
+    );
+    const mediaType = mediaTypeOfKey(key) ?? '';
+    if (bytes > uploadBytesMax(mediaType)) {
+      throw new AppError(
+        'payload_too_large',
+        `a file of that type has at most ${uploadBytesMax(mediaType)} bytes`,
+      );
+    }
+    const grant = await options.grantUpload({ key, mediaType, bytes, sha256 });
+    sendJson(response, 201, {
+      data: {
+        method: 'PUT',
+        url: grant.url,
+        headers: grant.headers,
+        expires_at: new Date(grant.expiresAt).toISOString(),
+      },
+    });
+  });
+  router.get('/objects/*key', async (request, response) => {
+    const key = keyOf(request);
+    const query = validate(objectQuery, { ...request.query }, 'query');
+    const object = await storage.stat(key);
+    if (!object) {
+      throw new AppError('media_not_found', 'There is no such file.');
+    }
+    const url = await storage.signedUrl(key, {
+      ttlSeconds: query.ttl_seconds,
+      ...(query.download_name === undefined ? {} : { downloadName: query.download_name }),
+    });
+    const own = url.startsWith(`${options.publicUrl}/`);
+    const path = own ? url.slice(options.publicUrl.length) : null;
+    sendJson(response, 200, { data: { key, bytes: object.bytes, media_type: object.mediaType, url, path } });
+  });
+  router.delete('/objects/*key', async (request, response) => {
+    await storage.delete(keyOf(request));
+    sendJson(response, 200, { data: { deleted: true } });
+  });
+  return router;
+}
+
+/** `/media-upload/…`: takes the file that a signed URL was made for, once. */
+export function mediaUploadPage(signer: UploadSigner, door: UploadDoor): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.put('/*key', async (request, response) => {
+    const upload = signer.verify(joined(request.params.key), { ...request.query });
+    const announced = request.headers['content-length'];
+    if (announced !== undefined && Number(announced) !== upload.bytes) {
+      throw new AppError('invalid_request', 'the upload does not have the size that was signed');
+    }
+    const stored = await withPatience(request, () => receiveUpload(request, upload, door));
+    sendJson(response, 201, { data: { key: stored.key, bytes: stored.bytes } });
+  });
+  return router;
+}
+
+function keyOf(request: Request): string {
+  const key = joined(request.params.key);
+  if (!isUploadKey(key)) {
+    throw new AppError('media_not_found', 'There is no such file.');
+  }
+  return key;
+}
+
+function joined(segments: string | string[] | undefined): string {
+  return Array.isArray(segments) ? segments.join('/') : (segments ?? '');
+}

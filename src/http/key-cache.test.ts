@@ -1,0 +1,77 @@
+import { KeyCache, type KeyFacts } from './key-cache.ts';
+
+const facts = (disabled: boolean): KeyFacts => ({
+  principal: {
+    accountId: 'a',
+    accountName: 'a',
+    apiKeyId: 'k',
+    keyHash: 'h',
+    role: 'owner',
+    allowedModels: null,
+  },
+  disabled,
+  suspended: false,
+  expiresAtMs: null,
+});
+
+function setUp() {
+  let now = 0;
+  let stored: KeyFacts | undefined = facts(false);
+  let lookups = 0;
+  const cache = new KeyCache(
+    async () => {
+      lookups += 1;
+      return stored;
+    },
+    { now: () => now },
+  );
+  return {
+    cache,
+    at: (ms: number) => {
+      now = ms;
+    },
+    store: (value: KeyFacts | undefined) => {
+      stored = value;
+    },
+    lookups: () => lookups,
+  };
+}
+
+test('a change made elsewhere is seen within a second, and one made here at once', async () => {
+  const { cache, at, store, lookups } = setUp();
+  expect((await cache.find('h'))?.disabled).toBe(false);
+  store(facts(true));
+  at(500);
+  expect((await cache.find('h'))?.disabled).toBe(false);
+  at(1_000);
+  expect((await cache.find('h'))?.disabled).toBe(true);
+  store(undefined);
+  cache.forget('h');
+  expect(await cache.find('h')).toBeUndefined();
+  expect(lookups()).toBe(3);
+});
+
+test('many requests at the same time ask once; an unknown key is remembered too', async () => {
+  const { cache, store, lookups } = setUp();
+  store(undefined);
+  await Promise.all(Array.from({ length: 50 }, () => cache.find('h')));
+  await cache.find('h');
+  expect(lookups()).toBe(1);
+  expect(cache.wasKnown('h')).toBe(false);
+});
+
+test('a failed lookup is not remembered', async () => {
+  let fails = true;
+  const cache = new KeyCache(
+    async () => {
+      if (fails) {
+        throw new Error('away');
+      }
+      return facts(false);
+    },
+    { now: () => 0 },
+  );
+  await expect(cache.find('h')).rejects.toThrow('away');
+  fails = false;
+  expect(await cache.find('h')).toBeDefined();
+});

@@ -1,0 +1,185 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import type { UploadGrant } from './storage.types.ts';
+import { mediaNotFound, StorageError } from './storage-error.ts';
+
+export interface RemoteClocks {
+  /** Ms for TCP and TLS. */
+  readonly connectMs: number;
+  /** Ms from the end of a request to the head of its answer. */
+  readonly answerMs: number;
+  /** Ms between two pieces of an answer. */
+  readonly idleMs: number;
+  /** Ms for a whole call or upload. */
+  readonly totalMs: number;
+}
+
+export const REMOTE_CLOCKS: RemoteClocks = {
+  connectMs: 5_000,
+  answerMs: 60_000,
+  idleMs: 30_000,
+  totalMs: 1_800_000,
+};
+
+export interface RemoteCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** A path of the API, or the whole URL of another store. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Makes the body anew for each attempt. */
+  readonly body?: () => Dispatcher.DispatchOptions['body'];
+}
+
+/** What the API tells of an object. */
+export interface RemoteObject {
+  readonly bytes: number;
+  readonly mediaType: string;
+  /** For anyone. */
+  readonly url: string;
+  /** The same below the API's own address; null when it lies elsewhere. */
+  readonly path: string | null;
+}
+
+const ATTEMPTS_MAX = 3;
+const BACKOFF_MS = 250;
+const CONNECTIONS_MAX = 20;
+const ANSWER_BYTES_MAX = 65_536;
+
+const grantAnswer = z.object({
+  data: z.object({
+    url: z.string(),
+    headers: z.record(z.string(), z.string()),
+    expires_at: z.iso.datetime(),
+  }),
+});
+const objectAnswer = z.object({
+  data: z.object({
+    bytes: z.number(),
+    media_type: z.string(),
+    url: z.string(),
+    path: z.string().nullable(),
+  }),
+});
+
+/** HTTP to the API that keeps the storage. Owns its connections. */
+export class RemoteApi {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #clocks: RemoteClocks;
+  readonly #agent: Agent;
+
+  constructor(base: string, token: string, clocks: RemoteClocks) {
+    this.#base = base;
+    this.#token = token;
+    this.#clocks = clocks;
+    this.#agent = new Agent({
+      connections: CONNECTIONS_MAX,
+      connect: { timeout: clocks.connectMs },
+      headersTimeout: clocks.answerMs,
+      bodyTimeout: clocks.idleMs,
+    });
+  }
+
+  /** Leave to upload one file. Throws StorageError. */
+  async grantUpload(file: { key: string; bytes: number; sha256: string }): Promise<UploadGrant> {
+    const answer = await this.#json({
+      method: 'POST',
+      url: '/internal/v1/uploads',
+      headers: { 'content-type': 'application/json' },
+      body: () => JSON.stringify(file),
+    });
+    const { url, headers, expires_at } = parse(grantAnswer, answer).data;
+    return { url, headers, expiresAt: Date.parse(expires_at) };
+  }
+
+  /** Facts and URLs of an object. Throws AppError media_not_found, StorageError. */
+  async describe(key: string, query: Readonly<Record<string, string>> = {}): Promise<RemoteObject> {
+    const search = new URLSearchParams(query).toString();
+    const url = `/internal/v1/objects/${key}${search === '' ? '' : `?${search}`}`;
+    const {
+      bytes,
+      media_type,
+      url: shared,
+      path,
+    } = parse(objectAnswer, await this.#json({ method: 'GET', url })).data;
+    return { bytes, mediaType: media_type, url: shared, path };
+  }
+
+  /** Removes an object; a missing one is no error. Throws StorageError. */
+  async remove(key: string): Promise<void> {
+    await this.#json({ method: 'DELETE', url: `/internal/v1/objects/${key}` });
+  }
+
+  /** Sends a request with the signature in its URL or headers, once. The caller reads the body. Throws StorageError for other than 2xx. */
+  async send(call: RemoteCall): Promise<Dispatcher.ResponseData> {
+    const own = call.url.startsWith('/');
+    const url = new URL(own ? `${this.#base}${call.url}` : call.url);
+    const answer = await this.#agent
+      .request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method,
+        headers: { ...call.headers },
+        body: call.body?.() ?? null,
+        signal: AbortSignal.timeout(this.#clocks.totalMs),
+      })
+      .catch((error: NodeJS.ErrnoException) => {
+        throw new StorageError(`the storage did not answer (${error.code ?? error.name})`);
+      });
+    if (answer.statusCode >= 200 && answer.statusCode < 300) {
+      return answer;
+    }
+    await answer.body.dump({ limit: ANSWER_BYTES_MAX }).catch(() => undefined);
+    if (answer.statusCode === 404) {
+      throw mediaNotFound();
+    }
+    throw new StorageError(`the storage answered ${answer.statusCode}`, { status: answer.statusCode });
+  }
+
+  /** Destroys the connections; calls in flight fail. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #json(call: RemoteCall): Promise<unknown> {
+    const headers = { ...call.headers, authorization: `Bearer ${this.#token}` };
+    return await retrying(async () => {
+      const { body } = await this.send({ ...call, headers });
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES_MAX) {
+          throw new StorageError('the storage gave an answer that is too long');
+        }
+        chunks.push(chunk);
+      }
+      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    });
+  }
+}
+
+/** Up to three attempts with growing pauses, as long as trying again can help: no answer, 429, 5xx, and refusals named in `again`. */
+export async function retrying<T>(work: () => Promise<T>, again: readonly number[] = []): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const status = error instanceof StorageError ? error.status : 0;
+      const hopeful = status === undefined || status === 429 || status >= 500 || again.includes(status);
+      if (!hopeful || attempt >= ATTEMPTS_MAX) {
+        throw error;
+      }
+    }
+    await delay(BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()));
+  }
+}
+
+function parse<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const parsed = schema.safeParse(answer);
+  if (!parsed.success) {
+    throw new StorageError('the storage gave an answer that makes no sense');
+  }
+  return parsed.data;
+}

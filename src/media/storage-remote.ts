@@ -1,0 +1,116 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { invariant } from '../lib/invariant.ts';
+import { digestStream } from './digest-stream.ts';
+import { digestFile } from './file-digest.ts';
+import { REMOTE_CLOCKS, RemoteApi, type RemoteClocks, retrying } from './remote-api.ts';
+import { requireSignable } from './signed-url.ts';
+import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
+import { mediaNotFound, StorageError } from './storage-error.ts';
+import { mediaTypeOfKey } from './storage-key.ts';
+import { isUploadKey } from './upload-limits.ts';
+
+export interface RemoteStorageOptions {
+  /** Address of the API as this host reaches it, without a slash at the end. */
+  readonly url: string;
+  readonly token: string;
+  readonly clocks?: RemoteClocks;
+}
+
+/** Statuses of an upload after which another leave may work: expired, used by an attempt whose answer was lost, or cut off. */
+const ASK_AGAIN = [400, 403, 409, 410];
+
+/**
+ * Storage of a worker on a host without disk or credentials in common with the API: it asks the API for leave to upload and for
+ * signed URLs to read. Bytes go to the API or, where that keeps them in S3, straight to the bucket.
+ */
+export class RemoteStorage implements Storage {
+  readonly #api: RemoteApi;
+
+  constructor({ url, token, clocks = REMOTE_CLOCKS }: RemoteStorageOptions) {
+    this.#api = new RemoteApi(url, token, clocks);
+  }
+
+  async putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+    invariant(isUploadKey(key), 'remote storage keeps raw output and finished files');
+    invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
+    const { bytes, sha256 } = await digestFile(path);
+    await retrying(async () => {
+      const { url, headers } = await this.#api.grantUpload({ key, bytes, sha256 });
+      const { body } = await this.#api.send({
+        method: 'PUT',
+        url,
+        headers: { ...headers, 'content-length': String(bytes) },
+        body: () => createReadStream(path),
+      });
+      await body.dump();
+    }, ASK_AGAIN);
+    return { key, bytes, mediaType };
+  }
+
+  async stat(key: string): Promise<StoredObject | undefined> {
+    if (!isUploadKey(key)) {
+      return undefined;
+    }
+    try {
+      const { bytes, mediaType } = await this.#api.describe(key);
+      return { key, bytes, mediaType };
+    } catch (error) {
+      if (isNotFound(error)) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  async read(key: string, range?: ByteRange): Promise<Readable> {
+    return (await this.#open(key, range)).body;
+  }
+
+  async getFile(key: string, path: string): Promise<void> {
+    const { body, bytes } = await this.#open(key);
+    const { stream, digest } = digestStream(
+      bytes,
+      () => new StorageError('an object is longer than it says'),
+    );
+    await pipeline(body, stream, createWriteStream(path, { flags: 'wx' }));
+    if (digest().bytes !== bytes) {
+      throw new StorageError('an object arrived cut off');
+    }
+  }
+
+  async signedUrl(key: string, options: SignOptions): Promise<string> {
+    requireSignable(key, options);
+    const { ttlSeconds, downloadName } = options;
+    const query = { ttl_seconds: String(Math.floor(ttlSeconds)) };
+    const named = downloadName === undefined ? query : { ...query, download_name: downloadName };
+    return (await this.#api.describe(key, named)).url;
+  }
+
+  async delete(key: string): Promise<void> {
+    if (isUploadKey(key)) {
+      await this.#api.remove(key);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#api.close();
+  }
+
+  async #open(key: string, range?: ByteRange): Promise<{ body: Readable; bytes: number }> {
+    if (!isUploadKey(key)) {
+      throw mediaNotFound();
+    }
+    return await retrying(async () => {
+      const { url, path, bytes } = await this.#api.describe(key);
+      const headers: Record<string, string> = range ? { range: `bytes=${range.start}-${range.end}` } : {};
+      const { body } = await this.#api.send({ method: 'GET', url: path ?? url, headers });
+      return { body, bytes };
+    });
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'media_not_found';
+}

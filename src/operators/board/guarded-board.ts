@@ -1,0 +1,107 @@
+import type { RequestHandler } from 'express';
+import { Router } from 'express';
+import { boardQueues } from '../../../queues/board-queues.ts';
+import { type Producer, QueueUnavailableError } from '../../../queues/producer.ts';
+import { withinTime } from '../../../queues/within-time.ts';
+import { AppError } from '../../lib/errors.ts';
+import { publicId } from '../../lib/ids.ts';
+import type { AuditStore } from '../audit.store.ts';
+import { queuesAwayPage } from './login-page.ts';
+import type { OperatorSessions } from './operator-session.ts';
+import { sendPage } from './page-frame.ts';
+import { createQueueBoard, type QueueBoardOptions } from './queue-board.ts';
+
+export interface GuardedBoardParts {
+  readonly producer: Producer;
+  /** The queues there are, which changes with the catalog. */
+  readonly queueNames: () => readonly string[];
+  readonly audit: Pick<AuditStore, 'append'>;
+  readonly sessions: Pick<OperatorSessions, 'nonce'>;
+  /** Path of the operator pages as browsers see it. */
+  readonly base: string;
+  readonly readOnly: boolean;
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+const LOOK_AGAIN_SECONDS = 10;
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+/** A board for operators who have been let in. The API process needs no Redis to start: it is asked at each request. */
+export function guardedBoard(parts: GuardedBoardParts): Router {
+  const { base, readOnly } = parts;
+  const board = createQueueBoard(boardOptions(base, readOnly));
+  let shown: string | undefined;
+  const refresh = (): void => {
+    const names = parts.queueNames();
+    if (names.join() !== shown) {
+      const taskUrl = (id: string) => `${base}/tasks/${publicId('generation', id)}`;
+      board.show(boardQueues(parts.producer, names, { readOnly, taskUrl }));
+      shown = names.join();
+    }
+  };
+  const router = Router();
+  router.use(readOnly ? refuseWrites : recordWrites(parts.audit));
+  router.use((request, response, next) => {
+    if (request.path.startsWith('/static/')) {
+      next();
+      return;
+    }
+    const look = async (): Promise<void> => {
+      refresh();
+      await parts.producer.queue('maintenance').getJobCountByTypes('active');
+    };
+    withinTime(look, ANSWER_WITHIN_MS).then(
+      () => next(),
+      (error: unknown) => {
+        if (error instanceof QueueUnavailableError && request.accepts('html', 'json') === 'html') {
+          response.setHeader('Refresh', String(LOOK_AGAIN_SECONDS));
+          sendPage(response, parts.sessions.nonce(), queuesAwayPage(base));
+          return;
+        }
+        next(
+          new AppError('service_unavailable', 'The queues cannot be reached at the moment.', {
+            retryAfterSeconds: LOOK_AGAIN_SECONDS,
+            cause: error,
+          }),
+        );
+      },
+    );
+  });
+  router.use(board.handler);
+  return router;
+}
+
+const refuseWrites: RequestHandler = (request, response, next) => {
+  if (!SAFE_METHODS.includes(request.method)) {
+    response.setHeader('Allow', SAFE_METHODS.join(', '));
+    throw new AppError('method_not_allowed', 'this board is read-only');
+  }
+  next();
+};
+
+/** Written before the deed: what cannot be recorded is not done. */
+function recordWrites(audit: Pick<AuditStore, 'append'>): RequestHandler {
+  return async (request, response, next) => {
+    if (!SAFE_METHODS.includes(request.method)) {
+      await audit.append({
+        action: 'board.write',
+        object: request.path.slice(0, 500),
+        requestId: String(response.getHeader('x-request-id')),
+        detail: { method: request.method },
+      });
+    }
+    next();
+  };
+}
+
+function boardOptions(base: string, readOnly: boolean): QueueBoardOptions {
+  const other = readOnly
+    ? { text: 'Open the writable board', url: `${base}/queues-rw` }
+    : { text: 'Back to the read-only board', url: `${base}/queues` };
+  return {
+    path: `${base}/${readOnly ? 'queues' : 'queues-rw'}`,
+    title: 'Tollgate queues',
+    badge: readOnly ? { label: 'Read-only', color: '#0b6b53' } : { label: 'Writable', color: '#a3232b' },
+    links: [other, { text: 'Sign out', url: `${base}/logout` }],
+  };
+}

@@ -1,0 +1,71 @@
+import { escapeHtml } from '../../http/html.ts';
+import type { OperatorPage } from './page-frame.ts';
+import { navigationBar } from './page-frame.ts';
+
+export interface LoginForm {
+  /** Path of the operator pages. */
+  readonly base: string;
+  readonly proof: string;
+  /** Where to go afterwards, below `base`. */
+  readonly next: string;
+  /** Why the last try failed, in a sentence. */
+  readonly problem?: string;
+  readonly status?: number;
+}
+
+/** Asks for the operator's token. A plain form: works without script. */
+export function loginPage(form: LoginForm): OperatorPage {
+  const { base, proof, next, problem, status } = form;
+  const alert =
+    problem === undefined ? '' : `<p class="alert" role="alert" id="problem">${escapeHtml(problem)}</p>`;
+  const invalid = problem === undefined ? '' : ' aria-invalid="true"';
+  const describedBy = problem === undefined ? 'hint' : 'problem hint';
+  return {
+    title: 'Sign in',
+    shape: 'card',
+    ...(status !== undefined && { status }),
+    content: `<h1>Operators</h1><p>Queues and tasks of this installation.</p>${alert}
+<form method="post" action="${escapeHtml(`${base}/login`)}">
+<input type="hidden" name="proof" value="${escapeHtml(proof)}"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<label for="token">Operator token</label>
+<input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false"
+ aria-describedby="${describedBy}"${invalid}>
+<p class="hint" id="hint">It is what ADMIN_TOKEN says, or stands in the file <code>admin.token</code> of the data folder.</p>
+<button type="submit">Sign in</button></form>`,
+  };
+}
+
+/** Asks whether to leave. A form, because a link that signs people out could stand on any page. */
+export function logoutPage(base: string, proof: string): OperatorPage {
+  return {
+    title: 'Sign out',
+    shape: 'card',
+    navigation: navigationBar(base),
+    content: `<h1>Sign out</h1><p>You will need the operator token to come back.</p>
+<form method="post" action="${escapeHtml(`${base}/logout`)}"><input type="hidden" name="proof" value="${escapeHtml(proof)}">
+<button type="submit">Sign out</button></form>`,
+  };
+}
+
+/** What somebody sees while the queues cannot be read. */
+export function queuesAwayPage(base: string): OperatorPage {
+  return {
+    title: 'Queues away',
+    shape: 'card',
+    status: 503,
+    navigation: navigationBar(base),
+    content: `<h1>The queues are away</h1>
+<p class="alert" role="alert">Redis does not answer. Nothing is lost: tasks wait in the database and are sent again.</p>
+<p>This page tries again by itself every ten seconds.</p>`,
+  };
+}
+
+export function missingTaskPage(base: string): OperatorPage {
+  return {
+    title: 'No such task',
+    shape: 'card',
+    status: 404,
+    navigation: navigationBar(base),
+    content: '<h1>No such task</h1><p>It may have been deleted: rows are kept for 30 days after the end.</p>',
+  };
+}

@@ -1,0 +1,119 @@
+import type { Request, Response } from 'express';
+import { readBody } from '../../http/request-body.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { AuditStore } from '../audit.store.ts';
+import { type LoginForm, loginPage, logoutPage } from './login-page.ts';
+import { COOKIES, readCookie, writeCookie } from './operator-cookies.ts';
+import { type OperatorGateParts, requireProof } from './operator-gate.ts';
+import { SESSION_SECONDS } from './operator-session.ts';
+import { sendPage } from './page-frame.ts';
+
+export interface LoginParts extends OperatorGateParts {
+  readonly audit: Pick<AuditStore, 'append'>;
+}
+
+const FORM_BYTES_MAX = 4_096;
+/** Seconds a login page may stay open. */
+const FORM_SECONDS = 3_600;
+const START = '/queues';
+/** Pages a login may lead to, below the operator pages; anything else would be an open redirect. */
+const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$/;
+
+/** Shows the form, or the way on to somebody who has signed in. */
+export function showLogin(parts: LoginParts, request: Request, response: Response): void {
+  const next = nextOf(request.query.next);
+  if (parts.sessions.isValid(readCookie(request, COOKIES.session))) {
+    response.redirect(303, parts.base + next);
+    return;
+  }
+  sendForm(parts, response, { next });
+}
+
+/** Takes the form: a session for the right token. Wrong ones count against the address like wrong keys do. */
+export async function signIn(parts: LoginParts, request: Request, response: Response): Promise<void> {
+  const form = await readForm(request);
+  const next = nextOf(form.get('next'));
+  try {
+    requireProof(parts.sessions, readCookie(request, COOKIES.login), request, form.get('proof') ?? undefined);
+    parts.authenticator.operator({ authorization: `Bearer ${form.get('token') ?? ''}` }, request.ip ?? '');
+  } catch (error) {
+    if (!(error instanceof AppError)) {
+      throw error;
+    }
+    sendForm(parts, response, { next, problem: problemOf(error), status: error.status });
+    return;
+  }
+  await record(parts, 'operator.login', request, response);
+  const session = parts.sessions.issue();
+  setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
+  writeCookie(response, parts.cookies, { name: COOKIES.login, value: '', maxAgeSeconds: 0 });
+  response.redirect(303, parts.base + next);
+}
+
+/** Asks whether to leave. */
+export function showLogout(parts: LoginParts, request: Request, response: Response): void {
+  const session = readCookie(request, COOKIES.session) ?? '';
+  sendPage(response, parts.sessions.nonce(), logoutPage(parts.base, parts.sessions.proofFor(session)));
+}
+
+/** Ends the session of this browser. Throws AppError csrf_rejected. */
+export async function signOut(parts: LoginParts, request: Request, response: Response): Promise<void> {
+  const form = await readForm(request);
+  requireProof(parts.sessions, readCookie(request, COOKIES.session), request, form.get('proof') ?? undefined);
+  await record(parts, 'operator.logout', request, response);
+  setSession(parts, response, '', '', 0);
+  response.redirect(303, `${parts.base}/login`);
+}
+
+function sendForm(
+  parts: LoginParts,
+  response: Response,
+  form: Pick<LoginForm, 'next' | 'problem' | 'status'>,
+): void {
+  const { base, sessions, cookies } = parts;
+  const nonce = sessions.nonce();
+  writeCookie(response, cookies, { name: COOKIES.login, value: nonce, maxAgeSeconds: FORM_SECONDS });
+  sendPage(response, sessions.nonce(), loginPage({ ...form, base, proof: sessions.proofFor(nonce) }));
+}
+
+function setSession(
+  { cookies }: LoginParts,
+  response: Response,
+  session: string,
+  proof: string,
+  maxAgeSeconds: number,
+): void {
+  writeCookie(response, cookies, { name: COOKIES.session, value: session, maxAgeSeconds });
+  writeCookie(response, cookies, {
+    name: COOKIES.proof,
+    value: proof,
+    maxAgeSeconds,
+    readableByScript: true,
+  });
+}
+
+async function readForm(request: Request): Promise<URLSearchParams> {
+  return new URLSearchParams((await readBody(request, FORM_BYTES_MAX)).toString('utf8'));
+}
+
+function nextOf(value: unknown): string {
+  return typeof value === 'string' && NEXT_PATTERN.test(value) ? value : START;
+}
+
+function problemOf(error: AppError): string {
+  if (error.code === 'csrf_rejected') {
+    return 'The form had expired, or cookies are switched off. Try again.';
+  }
+  return error.status === 429
+    ? `Too many wrong tokens from here. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
+    : 'That is not the operator token.';
+}
+
+function record(parts: LoginParts, action: string, request: Request, response: Response): Promise<void> {
+  return parts.audit.append({
+    action,
+    object: 'operator pages',
+    requestId: String(response.getHeader('x-request-id')),
+    detail: { address: request.ip ?? '' },
+  });
+}

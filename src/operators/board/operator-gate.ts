@@ -1,0 +1,90 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { Authenticator } from '../../http/authenticator.ts';
+import { AppError } from '../../lib/errors.ts';
+import { COOKIES, type CookieSettings, readCookie, writeCookie } from './operator-cookies.ts';
+import { type OperatorSessions, SESSION_SECONDS } from './operator-session.ts';
+
+export interface OperatorGateParts {
+  readonly authenticator: Pick<Authenticator, 'operator'>;
+  readonly sessions: OperatorSessions;
+  readonly cookies: CookieSettings;
+  /** Path of the operator pages as browsers see it, e.g. `/admin`. */
+  readonly base: string;
+}
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+/**
+ * Lets operators in: the token as bearer, or the cookie of a session. A cookie is sent by the browser whoever asks, so what
+ * changes something must also carry the proof that only our own pages can read.
+ */
+export function operatorGate(parts: OperatorGateParts): RequestHandler {
+  return (request, response, next) => {
+    if (request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined) {
+      parts.authenticator.operator(request.headers, request.ip ?? '');
+      next();
+      return;
+    }
+    const session = readCookie(request, COOKIES.session);
+    if (!parts.sessions.isValid(session)) {
+      refuse(request, response, parts.base);
+      return;
+    }
+    if (SAFE_METHODS.includes(request.method)) {
+      offerProof(request, response, parts, session);
+    } else {
+      requireProof(parts.sessions, session, request, headerProof(request));
+    }
+    next();
+  };
+}
+
+/** Throws AppError csrf_rejected unless the request comes from our own pages and carries the proof of its cookie. */
+export function requireProof(
+  sessions: OperatorSessions,
+  cookie: string | undefined,
+  request: Request,
+  proof: string | undefined,
+): void {
+  const site = request.headers['sec-fetch-site'];
+  const isForeign = site !== undefined && site !== 'same-origin';
+  if (isForeign || cookie === undefined || !sessions.isProof(cookie, proof)) {
+    throw new AppError('csrf_rejected', 'the request does not come from a page of this service; reload it');
+  }
+}
+
+function headerProof(request: Request): string | undefined {
+  const proof = request.headers['x-xsrf-token'];
+  return typeof proof === 'string' ? proof : undefined;
+}
+
+function offerProof(
+  request: Request,
+  response: Response,
+  { sessions, cookies }: OperatorGateParts,
+  session: string,
+): void {
+  const proof = sessions.proofFor(session);
+  if (readCookie(request, COOKIES.proof) !== proof) {
+    writeCookie(response, cookies, {
+      name: COOKIES.proof,
+      value: proof,
+      maxAgeSeconds: SESSION_SECONDS,
+      readableByScript: true,
+    });
+  }
+}
+
+/** A person is shown the way in, a program is told. */
+function refuse(request: Request, response: Response, base: string): void {
+  const wantsPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
+  if (!wantsPage) {
+    throw new AppError(
+      'missing_api_key',
+      'sign in, or send the operator token as "Authorization: Bearer <token>"',
+    );
+  }
+  const next = encodeURIComponent((request.baseUrl + request.path).replace(/^\/admin/, ''));
+  response.setHeader('Cache-Control', 'no-store');
+  response.redirect(303, `${base}/login?next=${next}`);
+}

@@ -1,0 +1,78 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { Router } from 'express';
+import type { Producer } from '../../../queues/producer.ts';
+import { exchangeOf } from '../../http/exchange.ts';
+import { AppError } from '../../lib/errors.ts';
+import { presentDelivery } from '../deliveries.presenter.ts';
+import type { DeliveriesService } from '../deliveries.service.ts';
+import { presentOperatorTaskDetails } from '../operator-tasks.presenter.ts';
+import type { OperatorTasksService } from '../operator-tasks.service.ts';
+import { guardedBoard } from './guarded-board.ts';
+import { type LoginParts, showLogin, showLogout, signIn, signOut } from './login.ts';
+import { missingTaskPage } from './login-page.ts';
+import { operatorGate } from './operator-gate.ts';
+import { sendPage } from './page-frame.ts';
+import { taskPage } from './task-page.ts';
+
+export interface OperatorPagesParts {
+  readonly login: LoginParts;
+  readonly tasks: OperatorTasksService;
+  readonly deliveries: Pick<DeliveriesService, 'list'>;
+  readonly producer: Producer;
+  readonly queueNames: () => readonly string[];
+}
+
+const DELIVERIES_SHOWN = 20;
+
+/** Everything a browser sees below `/admin`; the operator API beside it has its own door. */
+export function operatorPages(parts: OperatorPagesParts): Router {
+  const { login } = parts;
+  const { base } = login;
+  const gate = operatorGate(login);
+  const router = Router({ strict: false, caseSensitive: true });
+  router.get('/', named('/admin'), (_request, response) => response.redirect(303, `${base}/queues`));
+  router.get('/login', named('/admin/login'), (request, response) => showLogin(login, request, response));
+  router.post('/login', named('/admin/login'), (request, response) => signIn(login, request, response));
+  router.get('/logout', named('/admin/logout'), gate, (request, response) =>
+    showLogout(login, request, response),
+  );
+  router.post('/logout', named('/admin/logout'), (request, response) => signOut(login, request, response));
+  router.get('/tasks/:id', named('/admin/tasks/{id}'), gate, (request, response) =>
+    showTask(parts, request, response),
+  );
+  for (const readOnly of [true, false]) {
+    const path = readOnly ? '/queues' : '/queues-rw';
+    const { audit, sessions } = login;
+    const { producer, queueNames } = parts;
+    const board = guardedBoard({ producer, queueNames, audit, sessions, base, readOnly });
+    router.use(path, named(`/admin${path}`), gate, board);
+  }
+  return router;
+}
+
+/** Gives the request its name for log and metrics: raw paths have no bound. */
+function named(route: string): RequestHandler {
+  return (request, _response, next) => {
+    const exchange = exchangeOf(request);
+    if (exchange) {
+      exchange.route = route;
+    }
+    next();
+  };
+}
+
+async function showTask(parts: OperatorPagesParts, request: Request, response: Response): Promise<void> {
+  const { base, sessions } = parts.login;
+  const id = String(request.params.id);
+  try {
+    const { row, history } = await parts.tasks.get(id);
+    const { rows } = await parts.deliveries.list({ task_id: id, limit: DELIVERIES_SHOWN });
+    const task = presentOperatorTaskDetails(row, history);
+    sendPage(response, sessions.nonce(), taskPage(base, task, rows.map(presentDelivery)));
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'task_not_found')) {
+      throw error;
+    }
+    sendPage(response, sessions.nonce(), missingTaskPage(base));
+  }
+}

@@ -1,0 +1,53 @@
+import type { LaneObserver } from '../ledger/commit-lane.ts';
+import { PostgresLedger } from '../ledger/ledger.engine.ts';
+import type { LedgerStore } from '../ledger/ledger.store.ts';
+import type { Hold, HoldRequest, Settlement, SettleResult } from '../ledger/ledger.types.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Tracing } from '../lib/tracing.ts';
+import type { ModelMemory } from './model-memory.ts';
+import type { SettlementObserver } from './settlement-metrics.ts';
+
+export interface LedgerObservation {
+  readonly settlements: SettlementObserver;
+  readonly models: ModelMemory;
+  readonly tracing: Tracing;
+}
+
+/** The ledger, watched: every settlement is counted once, and a traced request leaves its trace with the task it orders. */
+export class ObservedLedger extends PostgresLedger {
+  readonly #observation: LedgerObservation;
+
+  constructor(store: LedgerStore, log: Logger, lanes: LaneObserver, observation: LedgerObservation) {
+    super(store, log, lanes);
+    this.#observation = observation;
+  }
+
+  override reserve(request: HoldRequest, signal?: AbortSignal): Promise<Hold> {
+    const { models, tracing } = this.#observation;
+    models.remember(request.id, request.model);
+    if (!tracing.enabled) {
+      return super.reserve(request, signal);
+    }
+    const traced = withTrace(request, tracing.current());
+    return tracing.span('ledger reserve', {}, () => super.reserve(traced, signal));
+  }
+
+  override async settle(settlement: Settlement): Promise<SettleResult> {
+    const { models, settlements, tracing } = this.#observation;
+    const result = tracing.enabled
+      ? await tracing.span('ledger settle', {}, () => super.settle(settlement))
+      : await super.settle(settlement);
+    if (result.outcome === 'settled') {
+      settlements.settled(models.recall(settlement.holdId), settlement);
+    }
+    return result;
+  }
+}
+
+/** Ids and flags only, beside the engine's input; it goes when that goes. */
+function withTrace(request: HoldRequest, traceparent: string | undefined): HoldRequest {
+  const { task } = request;
+  return task && traceparent !== undefined
+    ? { ...request, task: { ...task, parameters: { ...task.parameters, traceparent } } }
+    : request;
+}

@@ -1,0 +1,106 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
+import { AppError } from '../lib/errors.ts';
+import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
+
+export interface OtelTracingOptions {
+  /** Base address of an OTLP/HTTP collector. */
+  readonly endpoint: string;
+  /** Name of this kind of process, e.g. `tollgate-api`. */
+  readonly service: string;
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const EXPORT_TIMEOUT_MS = 5_000;
+/** Spans kept while the collector is slow; more are dropped. */
+const SPANS_WAITING_MAX = 4_096;
+const CLOSE_WITHIN_MS = 5_000;
+
+/**
+ * Traces by OpenTelemetry, sent as OTLP over HTTP. Its packages are loaded here and nowhere else, so an installation without
+ * a collector pays neither memory nor time for them.
+ */
+export async function createOtelTracing({ endpoint, service }: OtelTracingOptions): Promise<Tracing> {
+  const [otel, sdk, resources, otlp] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+  ]);
+  const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = otel;
+  const exporter = new otlp.OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
+  const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
+  const provider = new sdk.TracerProvider({
+    resource: resources.resourceFromAttributes({ 'service.name': service }),
+    spanProcessors: [processor],
+  });
+  const tracer = provider.getTracer('tollgate');
+  const running = new AsyncLocalStorage<{ readonly context: Context; readonly span: OtelSpan }>();
+  const kinds = {
+    server: SpanKind.SERVER,
+    consumer: SpanKind.CONSUMER,
+    client: SpanKind.CLIENT,
+    internal: SpanKind.INTERNAL,
+  };
+
+  const parentOf = ({ parent }: SpanOptions): Context => {
+    const remote = parent === undefined ? undefined : parseTraceparent(parent);
+    return remote
+      ? trace.setSpanContext(ROOT_CONTEXT, remote)
+      : (running.getStore()?.context ?? ROOT_CONTEXT);
+  };
+
+  return {
+    enabled: true,
+    async span(name, options, work) {
+      const parent = parentOf(options);
+      const attributes: SpanFacts = options.facts ?? {};
+      const span = tracer.startSpan(name, { kind: kinds[options.kind ?? 'internal'], attributes }, parent);
+      const context = trace.setSpan(parent, span);
+      try {
+        return await running.run({ context, span }, () =>
+          work({ add: (facts) => void span.setAttributes(facts) }),
+        );
+      } catch (error) {
+        span.setAttribute('error.type', codeOf(error));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    current() {
+      const span = running.getStore()?.span;
+      return span && toTraceparent(span.spanContext());
+    },
+    async close() {
+      await Promise.race([
+        provider.shutdown().catch(() => undefined),
+        new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref()),
+      ]);
+    },
+  };
+}
+
+function parseTraceparent(text: string): SpanContext | undefined {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text) ?? [];
+  if (!traceId || !spanId || !flags || /^0+$/.test(traceId) || /^0+$/.test(spanId)) {
+    return undefined;
+  }
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
+}
+
+function toTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/** A name only: an error's text may quote what it failed on. */
+function codeOf(error: unknown): string {
+  if (error instanceof AppError) {
+    return error.code;
+  }
+  return error instanceof Error ? error.name : 'error';
+}

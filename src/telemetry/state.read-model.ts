@@ -1,0 +1,70 @@
+import type { Sequelize } from 'sequelize';
+import { readRows } from '../store/report.ts';
+import {
+  liveTasks,
+  openHolds,
+  pendingDeliveries,
+  pendingPaymentEvents,
+  taskTraceparent,
+  workerSlots,
+  writeOffTotals,
+} from '../store/sql/telemetry.ts';
+import type { Statement } from '../store/statement.ts';
+
+/** What the database says of the installation as a whole. Amounts are nano-USD as decimal text, ages in seconds. */
+export interface InstallationState {
+  readonly holds: readonly {
+    readonly kind: 'call' | 'task';
+    readonly holds: number;
+    readonly amount: string;
+    readonly oldest_seconds: number;
+  }[];
+  readonly writeOffs: readonly { readonly reason: string; readonly amount: string }[];
+  readonly tasks: readonly {
+    readonly pool: string;
+    readonly state: string;
+    readonly tasks: number;
+    readonly oldest_seconds: number;
+    readonly relay_seconds: number;
+  }[];
+  readonly deliveries: { readonly deliveries: number; readonly overdue_seconds: number };
+  readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
+  readonly slots: readonly { readonly queue: string; readonly slots: number }[];
+}
+
+const WORKER_SILENT_MS = 20_000;
+
+export class StateReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  async read(): Promise<InstallationState> {
+    const rows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
+      readRows<Row>(this.#sequelize, statement, values);
+    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents]] = await Promise.all([
+      rows<InstallationState['holds'][number]>(openHolds),
+      rows<InstallationState['writeOffs'][number]>(writeOffTotals),
+      rows<InstallationState['tasks'][number]>(liveTasks),
+      rows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
+      rows<InstallationState['deliveries']>(pendingDeliveries),
+      rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
+    ]);
+    return {
+      holds,
+      writeOffs,
+      tasks,
+      slots,
+      deliveries: deliveries ?? { deliveries: 0, overdue_seconds: 0 },
+      paymentEvents: paymentEvents ?? { events: 0, oldest_seconds: 0 },
+    };
+  }
+
+  /** The trace that a task belongs to; undefined when its request was not traced. */
+  async traceparentOf(taskId: string): Promise<string | undefined> {
+    const [row] = await readRows<{ traceparent: string | null }>(this.#sequelize, taskTraceparent, [taskId]);
+    return row?.traceparent ?? undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import type { ProviderSource } from '../invocation/route-runner.ts';
+import type { Tracing } from '../lib/tracing.ts';
+import type { Provider } from '../providers/provider.types.ts';
+
+/** The providers with a span around each call: until the whole answer, or the first event of a stream. */
+export function tracedProviders(source: ProviderSource, tracing: Tracing): ProviderSource {
+  if (!tracing.enabled) {
+    return source;
+  }
+  const traced = new WeakMap<Provider, Provider>();
+  return {
+    find(id) {
+      const provider = source.find(id);
+      if (!provider) {
+        return undefined;
+      }
+      const known = traced.get(provider) ?? tracedProvider(provider, tracing);
+      traced.set(provider, known);
+      return known;
+    },
+  };
+}
+
+function tracedProvider(provider: Provider, tracing: Tracing): Provider {
+  const options = (model: string) =>
+    ({
+      kind: 'client',
+      facts: { 'tollgate.provider': provider.id, 'tollgate.upstream_model': model },
+    }) as const;
+  return {
+    id: provider.id,
+    dialect: provider.dialect,
+    onDisconnect: provider.onDisconnect,
+    complete: (request, signal) =>
+      tracing.span('provider complete', options(request.model), () => provider.complete(request, signal)),
+    stream: (request, signal) =>
+      tracing.span('provider stream', options(request.model), () => provider.stream(request, signal)),
+    close: () => provider.close(),
+  };
+}

@@ -1,0 +1,74 @@
+import type { Engine } from '../engines/engine.types.ts';
+import { publicId } from '../lib/ids.ts';
+import type { Tracing } from '../lib/tracing.ts';
+import type { AttemptOutcome, EnginePools } from '../tasks/generate.service.ts';
+
+interface TaskRunner {
+  run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome>;
+}
+
+/**
+ * A step of a task with a span that belongs to the request that submitted the task: the request left its `traceparent` in
+ * the task's row, where `parentOf` finds it.
+ */
+export function tracedTaskRuns<Runner extends TaskRunner>(
+  name: string,
+  runner: Runner,
+  parentOf: (taskId: string) => Promise<string | undefined>,
+  tracing: Tracing,
+): TaskRunner {
+  if (!tracing.enabled) {
+    return runner;
+  }
+  return {
+    async run(taskId, signal) {
+      const parent = await parentOf(taskId).catch(() => undefined);
+      const facts = { 'tollgate.task_id': publicId('generation', taskId) };
+      return await tracing.span(name, { kind: 'consumer', parent, facts }, async (span) => {
+        const outcome = await runner.run(taskId, signal);
+        span.add({ 'tollgate.outcome': outcome.result });
+        return outcome;
+      });
+    },
+  };
+}
+
+/** The engines with a span around what begins and what ends a run; polls are not worth one each. */
+export function tracedEngines(pools: EnginePools, tracing: Tracing): EnginePools {
+  if (!tracing.enabled) {
+    return pools;
+  }
+  const traced = new WeakMap<Engine, Engine>();
+  return {
+    find(pool) {
+      const engine = pools.find(pool);
+      if (!engine) {
+        return undefined;
+      }
+      const known = traced.get(engine) ?? tracedEngine(engine, tracing);
+      traced.set(engine, known);
+      return known;
+    },
+  };
+}
+
+function tracedEngine(engine: Engine, tracing: Tracing): Engine {
+  const options = (model: string) =>
+    ({ kind: 'client', facts: { 'tollgate.engine': engine.id, 'tollgate.upstream_model': model } }) as const;
+  return {
+    id: engine.id,
+    kind: engine.kind,
+    capabilities: engine.capabilities,
+    pollIntervalMs: engine.pollIntervalMs,
+    submit: (request, context) =>
+      tracing.span('engine submit', options(request.model), () => engine.submit(request, context)),
+    recover: (request, context) => engine.recover(request, context),
+    poll: (reference, request, context) => engine.poll(reference, request, context),
+    collect: (reference, request, context) =>
+      tracing.span('engine collect', options(request.model), () =>
+        engine.collect(reference, request, context),
+      ),
+    cancel: (reference, request) => engine.cancel(reference, request),
+    close: () => engine.close(),
+  };
+}

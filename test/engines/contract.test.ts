@@ -1,0 +1,423 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import { type Engine, EngineError, type EngineRequest } from '../../src/engines/engine.types.ts';
+import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import type { EngineKind } from '../../src/engines/registry.ts';
+import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { identifyFile } from '../../src/media/file-signature.ts';
+import { RunFailureError } from '../../src/tasks/engine-run.ts';
+import { type AttemptMemory, attempt, engineRequest, freshMemory } from '../factories/engine-attempt.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { FalServer } from '../factories/engine-fal.ts';
+import { NovitaServer } from '../factories/engine-novita.ts';
+import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { SdServer } from '../factories/engine-sdcpp.ts';
+import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factories/engine-server.ts';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const WORKFLOW = {
+  file: 'workflows/tiny.json',
+  parameters: { prompt: '6.inputs.text', seed: '3.inputs.seed', width: '5.inputs.width', height: '5.inputs.height' },
+};
+const TIMEOUTS = { connect_ms: 2_000, first_byte_ms: 10_000, idle_ms: 10_000, total_ms: 20_000 };
+const IMPATIENT = { ...TIMEOUTS, first_byte_ms: 150 };
+
+interface Subject {
+  readonly name: string;
+  readonly kind: EngineKind;
+  readonly server: EngineServer;
+  readonly request: Partial<EngineRequest>;
+  readonly settings: (url: string) => Record<string, unknown>;
+  /** Whether the upstream bills every accepted submit. */
+  readonly paid: boolean;
+  /** How it deals with a run that it began without hearing the answer. */
+  readonly recovery: 'finds' | 'asks again' | 'never again';
+  /** Whether its files come in the JSON of the answer. */
+  readonly inline?: boolean;
+  /** The submit's answer is the output: there is nothing to poll. */
+  readonly synchronous?: boolean;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'openai videos',
+    kind: openAiKind,
+    server: new OpenAiImageServer(),
+    request: { kind: 'video' },
+    settings: (url) => ({ base_url: `${url}/v1` }),
+    paid: false,
+    recovery: 'asks again',
+  },
+  {
+    name: 'openai videos, paid',
+    kind: openAiKind,
+    server: new OpenAiImageServer(),
+    request: { kind: 'video' },
+    settings: (url) => ({ base_url: `${url}/v1`, paid: true }),
+    paid: true,
+    recovery: 'never again',
+  },
+  {
+    name: 'openai images',
+    kind: openAiKind,
+    server: new OpenAiImageServer(),
+    request: {},
+    settings: (url) => ({ base_url: `${url}/v1` }),
+    paid: false,
+    recovery: 'asks again',
+    inline: true,
+    synchronous: true,
+  },
+  {
+    name: 'openai images, paid',
+    kind: openAiKind,
+    server: new OpenAiImageServer(),
+    request: {},
+    settings: (url) => ({ base_url: `${url}/v1`, paid: true }),
+    paid: true,
+    recovery: 'never again',
+    inline: true,
+    synchronous: true,
+  },
+  {
+    name: 'comfyui',
+    kind: comfyUiKind(FOLDER),
+    server: new ComfyUiServer(),
+    request: {},
+    settings: (url) => ({ base_url: url, workflows: { tiny: { kind: 'image', ...WORKFLOW } } }),
+    paid: false,
+    recovery: 'finds',
+  },
+  {
+    name: 'sdcpp images',
+    kind: sdCppKind,
+    server: new SdServer(),
+    request: {},
+    settings: (url) => ({ base_url: url }),
+    paid: false,
+    recovery: 'asks again',
+    inline: true,
+  },
+  {
+    name: 'novita',
+    kind: novitaKind,
+    server: new NovitaServer(),
+    request: {},
+    settings: (url) => ({ base_url: url, api_key: 'sk-novita' }),
+    paid: true,
+    recovery: 'never again',
+  },
+  {
+    name: 'novita, another Tollgate',
+    kind: novitaKind,
+    server: Object.assign(new NovitaServer(), { tollgate: true }),
+    request: {},
+    settings: (url) => ({ base_url: url, api_key: 'sk-tollgate', dialect: 'tollgate' }),
+    paid: true,
+    recovery: 'finds',
+  },
+  {
+    name: 'fal',
+    kind: falKind,
+    server: new FalServer(),
+    request: { model: 'fal-ai/tiny/dev' },
+    settings: (url) => ({ base_url: url, api_key: 'sk-fal' }),
+    paid: true,
+    recovery: 'never again',
+  },
+];
+
+describe.each(SUBJECTS)('$name', (subject) => {
+  const { server, kind, paid, recovery } = subject;
+  let engine: Engine;
+
+  beforeAll(async () => {
+    await server.start();
+    engine = create();
+  });
+
+  afterAll(async () => {
+    await engine.close();
+    await server.close();
+  });
+
+  function create(timeouts = TIMEOUTS): Engine {
+    const settings = { id: 'gpu', kind: engineKindName(subject), poll_interval_ms: 10, timeouts };
+    const patience = subject.synchronous ? { image_timeout_ms: timeouts.first_byte_ms } : {};
+    return kind.create({ ...settings, ...patience, ...subject.settings(server.url) });
+  }
+
+  function order(): EngineRequest {
+    return engineRequest(subject.request);
+  }
+
+  async function failureOf(run: Promise<unknown>) {
+    const error: unknown = await run.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof RunFailureError || error instanceof EngineError)) {
+      throw new Error('the run did not fail as runs do', { cause: error });
+    }
+    expect(error.failure.message).not.toContain(UPSTREAM_SECRET);
+    return error.failure;
+  }
+
+  async function fails(fault: EngineFault, request = order(), memory: AttemptMemory = freshMemory()) {
+    server.reset(fault);
+    return await failureOf(attempt(engine, request, { memory }));
+  }
+
+  /** What the next attempt finds after the first one died or failed unheard. */
+  async function secondAttempt(request: EngineRequest, memory: AttemptMemory) {
+    server.fault = undefined;
+    const next = { ...memory, attempt: 2 };
+    return await attempt(engine, request, { memory: next });
+  }
+
+  test('makes a file and says what it is', async () => {
+    server.reset();
+    const { outputs, status } = await attempt(engine, order());
+    expect(status).toMatchObject({ state: 'succeeded', progress: 1 });
+    expect(outputs.map((output) => output.index)).toEqual([0]);
+    expect(readFileSync(outputs[0]!.path).equals(server.media)).toBe(true);
+    expect(server.accepted).toBe(1);
+    expect(engine.capabilities.paid).toBe(paid);
+  });
+
+  test('is fast enough to be asked three at a time', async () => {
+    server.reset();
+    const runs = await Promise.all([1, 2, 3].map(() => attempt(engine, order())));
+    expect(runs.map((run) => run.outputs.length)).toEqual([1, 1, 1]);
+    expect(server.accepted).toBe(3);
+  });
+
+  test('a 429 is an answer: nothing runs, and the pool waits as long as it was told', async () => {
+    expect(await fails('rate_limit')).toMatchObject({
+      code: 'upstream_rate_limited',
+      retryable: true,
+      retryAfterMs: 1_000,
+    });
+    expect(await fails('busy')).toMatchObject({ code: 'upstream_busy', retryable: true, retryAfterMs: 2_000 });
+    expect(server.accepted).toBe(0);
+  });
+
+  test('a key that is refused is nothing another attempt could mend', async () => {
+    expect(await fails('refuses_key')).toMatchObject({ code: 'upstream_misconfigured', retryable: false });
+  });
+
+  test('refused content fails for good, without a word of the upstream', async () => {
+    const failure = await fails('refuses_content');
+    const code = /^(comfyui|sdcpp)/.test(subject.name) ? 'upstream_rejected' : 'content_refused';
+    expect(failure).toMatchObject({ code, retryable: false });
+  });
+
+  test.each(['error_after_accepting', 'reset_after_accepting', 'silent_after_accepting'] as const)(
+    'a submit in doubt (%s) is never paid twice',
+    async (fault) => {
+      const request = order();
+      const memory = freshMemory();
+      server.reset(fault);
+      const first = create(fault === 'silent_after_accepting' ? IMPATIENT : TIMEOUTS);
+      const failure = await failureOf(attempt(first, request, { memory }));
+      await first.close();
+      expect(server.accepted).toBe(1);
+      if (recovery === 'never again') {
+        expect(failure).toMatchObject({ code: 'submit_unconfirmed', retryable: false });
+        const later = await failureOf(secondAttempt(request, memory));
+        expect(later.retryable).toBe(false);
+        expect(server.accepted).toBe(1);
+        return;
+      }
+      expect(failure.retryable).toBe(true);
+      // The task path forgets a run that is over.
+      const over = failure.code !== 'submit_unconfirmed';
+      const { outputs } = await secondAttempt(request, over ? freshMemory() : memory);
+      expect(outputs).toHaveLength(1);
+      expect(server.accepted).toBe(recovery === 'finds' ? 1 : 2);
+    },
+  );
+
+  test('a process that died before it stored the reference does not pay twice', async () => {
+    server.reset();
+    const request = order();
+    const dead = create();
+    await dead.submit(request, contextOf());
+    await untilAccepted(server);
+    const closing = dead.close();
+    const memory = { engineReference: null, engineSubmittedAt: paid ? new Date() : null, attempt: 2 };
+    const second = attempt(engine, request, { memory });
+    if (recovery === 'never again') {
+      expect(await failureOf(second)).toMatchObject({ code: 'submit_unconfirmed', retryable: false });
+    } else {
+      expect((await second).outputs).toHaveLength(1);
+    }
+    await closing;
+    expect(server.accepted).toBe(recovery === 'asks again' ? 2 : 1);
+  });
+
+  test('an upstream that cannot be reached has certainly not begun', async () => {
+    const nowhere = kind.create({
+      id: 'gone',
+      kind: engineKindName(subject),
+      ...subject.settings('http://127.0.0.1:1'),
+    });
+    const failure = await failureOf(attempt(nowhere, order()));
+    expect(failure).toMatchObject({ code: 'upstream_unreachable', retryable: true });
+    await nowhere.close();
+  });
+
+  test('a run that never ends is left as soon as the task is', async () => {
+    server.reset('never_finishes');
+    const abort = new AbortController();
+    const reason = new Error('canceled');
+    const running = attempt(engine, order(), { signal: abort.signal });
+    await untilAccepted(server);
+    abort.abort(reason);
+    await expect(running).rejects.toMatchObject(
+      subject.synchronous ? { message: expect.stringMatching(/cancel|abort/i) } : { name: expect.any(String) },
+    );
+  });
+
+  test('an output that is no such thing is delivered as it is and refused by its first bytes', async () => {
+    server.reset('output_is_html');
+    const { outputs } = await attempt(engine, order());
+    await expect(identifyFile(outputs[0]!.path, 'image', 1_000_000)).rejects.toThrow(/no image/);
+  });
+
+  test('an output larger than we take is not taken', async () => {
+    expect(await fails('output_too_large')).toMatchObject({ code: 'output_too_large', retryable: false });
+  });
+
+  test('an output that breaks off leaves no file, and the next attempt fetches it without a new run', async () => {
+    // A poll of an inline result meets the fault as well, and is simply repeated.
+    server.reset('output_cut', subject.inline && !subject.synchronous ? 6 : 1);
+    const request = order();
+    const memory = freshMemory();
+    const failure = await failureOf(attempt(engine, request, { memory }));
+    if (subject.synchronous) {
+      expect(failure).toMatchObject({ code: paid ? 'submit_unconfirmed' : 'upstream_interrupted' });
+      return;
+    }
+    expect(failure.retryable).toBe(true);
+    const { outputs } = await secondAttempt(request, memory);
+    expect(readFileSync(outputs[0]!.path).equals(server.media)).toBe(true);
+    expect(server.accepted).toBe(1);
+  });
+
+  if (!subject.inline) {
+    test('an output that is gone is asked for again, not made again', async () => {
+      server.reset('output_missing', 1);
+      const request = order();
+      const memory = freshMemory();
+      const failure = await failureOf(attempt(engine, request, { memory }));
+      expect(failure).toMatchObject({ code: 'output_unavailable', retryable: true });
+      expect((await secondAttempt(request, memory)).outputs).toHaveLength(1);
+      expect(server.accepted).toBe(1);
+    });
+  }
+
+  if (subject.name !== 'openai videos' && subject.name !== 'openai videos, paid') {
+    test('a success without an output is a failure', async () => {
+      expect(await fails('no_output')).toMatchObject({ code: 'no_output', retryable: false });
+    });
+  }
+
+  if (!subject.synchronous) {
+    test('progress that runs backwards harms nobody', async () => {
+      server.reset('runs_backwards');
+      const { outputs, progress } = await attempt(engine, order());
+      expect(outputs).toHaveLength(1);
+      expect(progress.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
+    });
+
+    test.each(['polls_break', 'garbage_polls'] as const)('a few bad answers (%s) do not end a run', async (fault) => {
+      server.reset('never_finishes');
+      const memory = freshMemory();
+      const running = attempt(engine, order(), { memory });
+      await untilStored(memory);
+      server.fault = fault;
+      server.faultCalls = 3;
+      expect((await running).outputs).toHaveLength(1);
+      expect(server.faultCalls).toBe(0);
+      expect(server.accepted).toBe(1);
+    });
+
+    test('a run that fails there fails here, and another may be tried', async () => {
+      const failure = await fails('fails');
+      expect(failure.code).toMatch(/^(upstream_error|out_of_memory|upstream_misconfigured)$/);
+      expect(failure.retryable).toBe(subject.name !== 'novita, another Tollgate');
+    });
+
+    test('a run the server has forgotten is lost', async () => {
+      const memory = freshMemory();
+      server.reset('never_finishes');
+      const abort = new AbortController();
+      const request = order();
+      const running = attempt(engine, request, { memory, signal: abort.signal });
+      await untilStored(memory);
+      abort.abort();
+      await running.catch(() => undefined);
+      server.fault = 'forgets';
+      const status = await engine
+        .poll(memory.engineReference ?? '', request, contextOf())
+        .catch((error: unknown) => ({ state: 'failed', failure: (error as EngineError).failure }));
+      const code = subject.name === 'novita' ? 'run_not_found' : 'run_lost';
+      expect(status).toMatchObject({ state: 'failed', failure: { code } });
+    });
+  }
+
+  test('cancel says no more than the upstream does', async () => {
+    server.reset('never_finishes');
+    const abort = new AbortController();
+    const memory = freshMemory();
+    const request = order();
+    const running = attempt(engine, request, { memory, signal: abort.signal });
+    await untilStored(memory);
+    await untilAccepted(server);
+    const answer = await engine.cancel(memory.engineReference ?? '', request);
+    abort.abort();
+    await running.catch(() => undefined);
+    expect(CANCELS[subject.name]).toContain(answer);
+  });
+
+});
+
+/** What each may answer about a run that is queued or has begun. */
+const CANCELS: Readonly<Record<string, readonly string[]>> = {
+  'openai videos': ['requested'],
+  'openai videos, paid': ['requested'],
+  'openai images': ['requested'],
+  'openai images, paid': ['requested'],
+  comfyui: ['stopped'],
+  'sdcpp images': ['stopped', 'unsupported'],
+  novita: ['unsupported'],
+  'novita, another Tollgate': ['stopped', 'requested'],
+  fal: ['stopped', 'requested', 'unsupported'],
+};
+
+function engineKindName({ name }: Subject): string {
+  return name.split(/[ ,]/)[0] ?? '';
+}
+
+function contextOf() {
+  return { folder: mkdtempSync(join(tmpdir(), 'tollgate-engine-')), signal: new AbortController().signal, onProgress: () => undefined };
+}
+
+async function untilAccepted(server: EngineServer): Promise<void> {
+  while (server.accepted === 0) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function untilStored(memory: AttemptMemory): Promise<void> {
+  while (memory.engineReference === null) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,104 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import { type EngineKind, EngineSettingsError } from '../../src/engines/registry.ts';
+import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+
+const comfyui = comfyUiKind(fileURLToPath(new URL('.', import.meta.url)));
+const WORKFLOW = { kind: 'image', file: 'workflows/tiny.json', parameters: { prompt: '6.inputs.text' } };
+const BASE = { base_url: 'http://gpu.internal:8000' };
+
+function messageOf(kind: EngineKind, settings: Record<string, unknown>): string {
+  try {
+    kind.create({ id: 'gpu', kind: 'some', ...settings });
+  } catch (error) {
+    expect(error).toBeInstanceOf(EngineSettingsError);
+    return (error as Error).message;
+  }
+  throw new Error('these settings were accepted');
+}
+
+const KINDS: readonly [string, EngineKind, Record<string, unknown>][] = [
+  ['openai', openAiKind, BASE],
+  ['sdcpp', sdCppKind, BASE],
+  ['comfyui', comfyui, { ...BASE, workflows: { tiny: WORKFLOW } }],
+  ['novita', novitaKind, BASE],
+  ['fal', falKind, { ...BASE, api_key: 'key' }],
+];
+
+describe.each(KINDS)('%s', (_name, kind, settings) => {
+  test('takes the smallest entry, slots of any shape, and closes what it opened', async () => {
+    const engine = kind.create({ id: 'gpu', kind: 'some', slots: 'auto', ...settings });
+    expect(engine.id).toBe('gpu');
+    expect(kind.slotsDefault).toBeGreaterThan(0);
+    await engine.close();
+  });
+
+  test.each([
+    [{ base_url: 'gpu:8000' }, 'engines.gpu.base_url: must be an http(s) URL'],
+    [{ base_url: 'ftp://gpu' }, 'engines.gpu.base_url: must be an http(s) URL'],
+    [{ bas_url: 'x' }, 'engines.gpu.bas_url: is no setting of kind some'],
+    [{ timeouts: { total: 1 } }, 'engines.gpu.timeouts.total: is no setting of kind some'],
+    [{ poll_interval_ms: 0 }, 'engines.gpu.poll_interval_ms: '],
+    [{ headers: { 'bad header': 'x' } }, 'engines.gpu.headers'],
+    [{ size_multiple: 0 }, 'engines.gpu.size_multiple: '],
+  ])('says in one line what is wrong: %j', (changes, expected) => {
+    const message = messageOf(kind, { ...settings, ...changes });
+    expect(message).toContain(expected);
+    expect(message).not.toContain('\n');
+  });
+});
+
+test('a hosted service is known to cost money; a server of one’s own only if the entry says so', () => {
+  const create = (kind: EngineKind, settings: Record<string, unknown>) =>
+    kind.create({ id: 'gpu', kind: 'some', ...settings }).capabilities;
+  expect(create(novitaKind, {})).toMatchObject({ paid: true, cancelRunning: false, sizeMultiple: 1 });
+  expect(create(novitaKind, { dialect: 'tollgate' })).toMatchObject({ paid: true, cancelRunning: true });
+  expect(create(falKind, { api_key: 'k' })).toMatchObject({ paid: true, cancelQueued: true });
+  expect(create(openAiKind, BASE)).toMatchObject({ paid: false, cancelRunning: true });
+  expect(create(openAiKind, { ...BASE, cancel_method: 'none' })).toMatchObject({ cancelRunning: false });
+  expect(create(openAiKind, { ...BASE, kinds: ['image'], paid: true })).toMatchObject({
+    kinds: ['image'],
+    paid: true,
+    cancelRunning: false,
+  });
+  expect(create(sdCppKind, BASE)).toMatchObject({ paid: false, cancelQueued: true, cancelRunning: false });
+  expect(create(comfyui, { ...BASE, workflows: { tiny: WORKFLOW } })).toMatchObject({
+    kinds: ['image'],
+    paid: false,
+    cancelRunning: true,
+  });
+});
+
+test('fal without a key is no engine', () => {
+  expect(messageOf(falKind, { ...BASE, api_key: '' })).toBe('engines.gpu.api_key: must not be empty');
+});
+
+describe('workflows', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-workflows-'));
+  writeFileSync(join(folder, 'broken.json'), '{"3": ');
+  writeFileSync(join(folder, 'canvas.json'), '{"nodes": [], "links": []}');
+
+  test.each([
+    [{ ...WORKFLOW, file: 'nowhere.json' }, /workflows\.tiny\.file: .*nowhere\.json cannot be read as JSON$/],
+    [{ ...WORKFLOW, file: join(folder, 'broken.json') }, /broken\.json cannot be read as JSON$/],
+    [{ ...WORKFLOW, file: join(folder, 'canvas.json') }, /is no workflow in API format/],
+    [{ ...WORKFLOW, parameters: { prompt: '7.inputs.text' } }, /parameters\.prompt: the workflow has no 7\.inputs\.text$/],
+    [{ ...WORKFLOW, parameters: { prompt: '6.inputs.txt' } }, /parameters\.prompt: the workflow has no 6\.inputs\.txt$/],
+    [{ ...WORKFLOW, parameters: { prompt: '6.__proto__.text' } }, /parameters\.prompt: must be like/],
+    [{ ...WORKFLOW, parameters: { seed: '3.inputs.seed' } }, /parameters\.prompt: /],
+    [{ ...WORKFLOW, output_node: '99' }, /output_node: the workflow has no node 99$/],
+  ])('that cannot be used are refused at the start: %#', (workflow, expected) => {
+    expect(messageOf(comfyui, { ...BASE, workflows: { tiny: workflow } })).toMatch(expected);
+  });
+
+  test('there must be one', () => {
+    expect(messageOf(comfyui, { ...BASE, workflows: {} })).toBe('engines.gpu.workflows: is empty');
+  });
+});

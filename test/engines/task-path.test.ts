@@ -1,0 +1,176 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import sharp from 'sharp';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import type { Engine, EngineRequest } from '../../src/engines/engine.types.ts';
+import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import type { EngineKind } from '../../src/engines/registry.ts';
+import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { createFfmpeg } from '../../src/media/ffmpeg.ts';
+import { postprocess } from '../../src/media/postprocess.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { FalServer } from '../factories/engine-fal.ts';
+import { NovitaServer } from '../factories/engine-novita.ts';
+import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { SdServer } from '../factories/engine-sdcpp.ts';
+import type { EngineServer } from '../factories/engine-server.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const WORKFLOW = { kind: 'image', file: 'workflows/tiny.json', parameters: { prompt: '6.inputs.text' } };
+const CHARGE = '-5000000';
+
+interface Subject {
+  readonly name: string;
+  readonly kind: EngineKind;
+  readonly server: EngineServer;
+  readonly settings: Record<string, unknown>;
+  /** Submits the upstream has accepted after a crash between accepting and storing, and how the task ends. */
+  readonly crash: { readonly accepted: number; readonly state: 'succeeded' | 'failed' };
+  /** Whether its outputs can turn out not to be there: those in the answer itself can't. */
+  readonly refusal: string;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'openai',
+    kind: openAiKind,
+    server: new OpenAiImageServer(),
+    settings: { paid: true },
+    crash: { accepted: 1, state: 'failed' },
+    refusal: 'content_refused',
+  },
+  {
+    name: 'comfyui',
+    kind: comfyUiKind(FOLDER),
+    server: new ComfyUiServer(),
+    settings: { workflows: { 'z-image-turbo': WORKFLOW } },
+    crash: { accepted: 1, state: 'succeeded' },
+    refusal: 'upstream_rejected',
+  },
+  {
+    name: 'sdcpp',
+    kind: sdCppKind,
+    server: new SdServer(),
+    settings: {},
+    crash: { accepted: 2, state: 'succeeded' },
+    refusal: 'upstream_rejected',
+  },
+  {
+    name: 'novita',
+    kind: novitaKind,
+    server: new NovitaServer(),
+    settings: {},
+    crash: { accepted: 1, state: 'failed' },
+    refusal: 'content_refused',
+  },
+  {
+    name: 'novita as another Tollgate',
+    kind: novitaKind,
+    server: Object.assign(new NovitaServer(), { tollgate: true }),
+    settings: { dialect: 'tollgate' },
+    crash: { accepted: 1, state: 'succeeded' },
+    refusal: 'content_refused',
+  },
+  {
+    name: 'fal',
+    kind: falKind,
+    server: new FalServer(),
+    settings: { api_key: 'fal-key' },
+    crash: { accepted: 1, state: 'failed' },
+    refusal: 'content_refused',
+  },
+];
+
+describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, crash, refusal }) => {
+  let it: TaskTest;
+  let engine: Engine;
+
+  beforeAll(async () => {
+    await server.start();
+    const background = { r: 40, g: 90, b: 140 };
+    server.media = await sharp({ create: { width: 528, height: 512, channels: 3, background } })
+      .png()
+      .toBuffer();
+    const base_url = name === 'openai' ? `${server.url}/v1` : server.url;
+    engine = kind.create({ id: 'gpu', kind: name, poll_interval_ms: 10, base_url, ...settings });
+    const ffmpeg = createFfmpeg({ ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' });
+    it = await TaskTest.open({ engine, postprocess: (job) => postprocess(job, ffmpeg) });
+  });
+
+  afterAll(async () => {
+    await it.close();
+    await server.close();
+  });
+
+  test('succeeds with the exact size, charged once; failures are free; 429 only costs time', async () => {
+    const worker = it.stack.start();
+    server.reset('rate_limit', 1);
+    const made = await submitImage(it.stack, it.who, 'a lighthouse', { seed: 7 });
+    const { task, media } = await it.ended(made);
+    expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
+    expect(await it.events(made)).toContain('queued upstream_rate_limited');
+    expect(media).toHaveLength(1);
+    expect(await it.charges(made)).toEqual([CHARGE]);
+    expect(server.accepted).toBe(1);
+
+    server.reset('refuses_content');
+    const refused = await submitImage(it.stack, it.who, 'something else');
+    expect((await it.ended(refused)).task).toMatchObject({ state: 'failed', errorCode: refusal });
+    server.reset('output_is_html');
+    const spoiled = await submitImage(it.stack, it.who, 'a third thing');
+    expect((await it.ended(spoiled)).task).toMatchObject({ state: 'failed', errorCode: 'media_type_refused' });
+    expect([await it.charges(refused), await it.charges(spoiled)]).toEqual([[], []]);
+    expect(await it.openHolds()).toBe(0);
+    await worker.close();
+  });
+
+  test('whose process died between "accepted" and the stored reference is never paid twice', async () => {
+    server.reset();
+    const id = await submitImage(it.stack, it.who, 'a lighthouse', { seed: 7 });
+    await it.stack.claims.claim(id, 'generating', 'dead', 60_000);
+    if (engine.capabilities.paid) {
+      await it.stack.claims.markSubmitting(id, 1, 'gpu');
+    }
+    await engine.submit(orderOf(id), {
+      folder: mkdtempSync(join(tmpdir(), 'tollgate-dead-')),
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    });
+    while (server.accepted === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await it.pool.query('UPDATE tasks SET lease_until = clock_timestamp() WHERE id = $1', [id]);
+    await it.stack.services.sweeps.sweep();
+    const worker = it.stack.start();
+    const { task } = await it.ended(id);
+    await worker.close();
+    expect(task.state).toBe(crash.state);
+    expect(server.accepted).toBe(crash.accepted);
+    expect(await it.charges(id)).toEqual(crash.state === 'succeeded' ? [CHARGE] : []);
+    if (crash.state === 'failed') {
+      expect(task.errorCode).toBe('submit_unconfirmed');
+    }
+    expect(await it.openHolds()).toBe(0);
+  });
+});
+
+function orderOf(taskId: string): EngineRequest {
+  return {
+    taskId,
+    attempt: 1,
+    kind: 'image',
+    model: 'z-image-turbo',
+    prompt: 'a lighthouse',
+    seed: 7n,
+    width: 512,
+    height: 512,
+    steps: undefined,
+  };
+}

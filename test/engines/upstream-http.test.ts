@@ -1,0 +1,258 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { divertBase64 } from '../../src/engines/divert-base64.ts';
+import { downloadOutput } from '../../src/engines/download-output.ts';
+import { failureOfStatus, leavesOpen, parseRetryAfter, SUBMIT_UNCONFIRMED } from '../../src/engines/engine-failures.ts';
+import { isPublicAddress, namesPrivateAddress } from '../../src/engines/output-address.ts';
+import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
+import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let base: string;
+let handler: Handler;
+let http: UpstreamHttp;
+let folder: string;
+const seen: { url: string; authorization: string | undefined; connection: string | undefined }[] = [];
+const { signal } = new AbortController();
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const { authorization, connection } = request.headers;
+    seen.push({ url: request.url ?? '', authorization, connection });
+    handler(request, response);
+  });
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  http = client();
+});
+
+beforeEach(() => {
+  seen.length = 0;
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-http-'));
+});
+
+afterAll(async () => {
+  await http.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function client(changes: { firstByteMs?: number; idleMs?: number; privateDownloads?: boolean } = {}): UpstreamHttp {
+  return new UpstreamHttp({
+    baseUrl: `${base}/api/`,
+    headers: { authorization: 'Bearer sk-engine' },
+    connectMs: 500,
+    firstByteMs: 2_000,
+    idleMs: 2_000,
+    totalMs: 5_000,
+    privateDownloads: false,
+    ...changes,
+  });
+}
+
+async function download(from: string, options: { otherHosts?: boolean; through?: UpstreamHttp } = {}): Promise<Buffer> {
+  const path = join(folder, 'output-0.bin');
+  const { otherHosts = true, through = http } = options;
+  await downloadOutput(through, { from, path, kind: 'image', signal, otherHosts });
+  return readFileSync(path);
+}
+
+test('calls go below the base URL with our headers; submits on connections of their own', async () => {
+  handler = (_request, response) => response.end('{"ok":true}');
+  expect(await http.expect({ method: 'GET', path: '/things?a=1', signal })).toEqual({ ok: true });
+  await http.submit({ method: 'POST', path: '/things', json: {}, signal }, undefined);
+  expect(seen).toEqual([
+    { url: '/api/things?a=1', authorization: 'Bearer sk-engine', connection: 'keep-alive' },
+    { url: '/api/things', authorization: 'Bearer sk-engine', connection: 'close' },
+  ]);
+});
+
+test('a redirect of a call is followed nowhere', async () => {
+  handler = (_request, response) => response.writeHead(302, { location: '/elsewhere' }).end();
+  await expect(http.expect({ method: 'GET', path: '/x', signal })).rejects.toMatchObject({
+    failure: { code: 'upstream_error' },
+  });
+  await expect(
+    http.submit({ method: 'POST', path: '/x', json: {}, signal }, SUBMIT_UNCONFIRMED),
+  ).rejects.toMatchObject({ failure: { code: 'submit_unconfirmed' } });
+  expect(seen.map(({ url }) => url)).toEqual(['/api/x', '/api/x']);
+});
+
+test('each phase has its clock', async () => {
+  handler = () => undefined;
+  const impatient = client({ firstByteMs: 60, idleMs: 60 });
+  const timeout = { failure: { code: 'upstream_timeout', retryable: true } };
+  await expect(impatient.expect({ method: 'GET', path: '/silent', signal })).rejects.toMatchObject(timeout);
+  handler = (_request, response) => {
+    response.writeHead(200);
+    response.write('{"half":');
+  };
+  await expect(impatient.expect({ method: 'GET', path: '/stalls', signal })).rejects.toMatchObject(timeout);
+  await impatient.close();
+});
+
+test('an answer that is too long is not read to its end', async () => {
+  handler = (_request, response) => response.end(Buffer.alloc(5 * 1024 * 1024, 0x20));
+  await expect(http.expect({ method: 'GET', path: '/long', signal })).rejects.toMatchObject({
+    failure: { code: 'upstream_malformed' },
+  });
+});
+
+test('a submit that is under way when the task is left still gets to say its reference', async () => {
+  const abort = new AbortController();
+  handler = (_request, response) => {
+    abort.abort(new Error('shutdown'));
+    setTimeout(() => response.end('{"id":"run-1"}'), 30);
+  };
+  const call = { method: 'POST' as const, path: '/x', json: {}, signal: abort.signal };
+  expect((await http.submit(call, SUBMIT_UNCONFIRMED)).json).toEqual({ id: 'run-1' });
+  await expect(http.submit(call, SUBMIT_UNCONFIRMED)).rejects.toThrow('shutdown');
+  expect(seen).toHaveLength(1);
+});
+
+test('other calls end with the signal and its reason', async () => {
+  const abort = new AbortController();
+  handler = () => abort.abort(new Error('canceled'));
+  await expect(http.call({ method: 'GET', path: '/x', signal: abort.signal })).rejects.toThrow('canceled');
+});
+
+test('an output may lie behind redirects on the same host; a loop ends', async () => {
+  handler = ({ url }, response) =>
+    url === '/api/out' ? response.writeHead(307, { location: '/final' }).end() : response.end('file');
+  expect((await download('/out')).toString()).toBe('file');
+  handler = (_request, response) => response.writeHead(302, { location: '/again' }).end();
+  await expect(download('/loop')).rejects.toMatchObject({ failure: { code: 'output_refused', retryable: false } });
+});
+
+test('other hosts are asked only where the engine allows it, and never see our key', async () => {
+  handler = (_request, response) => response.end('file');
+  const elsewhere = base.replace('127.0.0.1', '127.0.0.2');
+  const refused = { failure: { code: 'output_refused' } };
+  await expect(download(`${elsewhere}/out`, { otherHosts: false })).rejects.toMatchObject(refused);
+  await expect(download(`${elsewhere}/out`)).rejects.toMatchObject(refused);
+  for (const odd of ['ftp://example.com/out', '@example.com/out', 'file:///etc/passwd', '']) {
+    await expect(download(odd)).rejects.toMatchObject(refused);
+  }
+  expect(seen).toEqual([]);
+  const open = client({ privateDownloads: true });
+  expect((await download(`${elsewhere}/out`, { through: open })).toString()).toBe('file');
+  expect(seen).toMatchObject([{ authorization: undefined }]);
+  await open.close();
+});
+
+test('a name that leads into a private network is not connected to, nor is a redirect there', async () => {
+  handler = (_request, response) => response.end('file');
+  const named = base.replace('127.0.0.1', 'localhost');
+  await expect(download(`${named}/out`)).rejects.toMatchObject({ failure: { code: 'upstream_unreachable' } });
+  expect(seen).toEqual([]);
+  handler = (_request, response) =>
+    response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end();
+  await expect(download('/out')).rejects.toMatchObject({ failure: { code: 'output_refused' } });
+});
+
+test('an output over the limit is dropped as soon as that shows, and no file stays', async () => {
+  handler = (_request, response) => {
+    response.writeHead(200);
+    const more = () => {
+      while (response.write(Buffer.alloc(1024 * 1024))) {}
+      response.once('drain', more);
+    };
+    more();
+  };
+  await expect(download('/endless')).rejects.toMatchObject({
+    failure: { code: 'output_too_large', retryable: false },
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an empty output is none', async () => {
+  handler = (_request, response) => response.end();
+  await expect(download('/empty')).rejects.toMatchObject({ failure: { code: 'output_unavailable' } });
+});
+
+test('Retry-After is seconds or a date, bounded both ways', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  expect(parseRetryAfter('7', now)).toBe(7_000);
+  expect(parseRetryAfter('0', now)).toBe(500);
+  expect(parseRetryAfter('Thu, 01 Jan 2026 00:00:09 GMT', now)).toBe(9_000);
+  expect(parseRetryAfter('999999', now)).toBe(3_600_000);
+  expect(parseRetryAfter('soon', now)).toBeUndefined();
+  expect(parseRetryAfter(undefined, now)).toBeUndefined();
+  expect(failureOfStatus(429, undefined, now)).toMatchObject({ code: 'upstream_rate_limited', retryAfterMs: 5_000 });
+  expect(failureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
+});
+
+test('which answers leave open whether a run began', () => {
+  expect([500, 502, 504, 302].every((status) => leavesOpen(status, undefined))).toBe(true);
+  expect(leavesOpen(503, undefined)).toBe(true);
+  expect([400, 401, 404, 422, 429].some((status) => leavesOpen(status, undefined))).toBe(false);
+  expect(leavesOpen(503, '3')).toBe(false);
+});
+
+test('public addresses are told from all others, in every spelling', () => {
+  expect(['8.8.8.8', '2606:4700::1111'].every(isPublicAddress)).toBe(true);
+  const others = ['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'];
+  expect(others.some(isPublicAddress)).toBe(false);
+  expect(namesPrivateAddress(new URL('http://2130706433/'))).toBe(true);
+  expect(namesPrivateAddress(new URL('http://[::1]:8080/'))).toBe(true);
+  expect(namesPrivateAddress(new URL('https://cdn.example.com/'))).toBe(false);
+});
+
+test('seeds and sizes fit the engine, the same way each time', () => {
+  expect(fitSeed(42n, 4_294_967_295)).toBe(42);
+  expect(fitSeed(9_999_999_999n, 4_294_967_295)).toBe(1_410_065_407);
+  expect(fitSeed(4_294_967_296n, 4_294_967_295)).toBe(0);
+  expect(fitSeed(9_999_999_999n, Number.MAX_SAFE_INTEGER)).toBe(9_999_999_999);
+  expect(fitSize({ width: 500, height: 512 }, 16)).toEqual({ width: 512, height: 512 });
+  expect(fitSize({ width: 257, height: 1 }, 1)).toEqual({ width: 257, height: 1 });
+});
+
+async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) {
+    yield bytes.subarray(at, at + size);
+  }
+}
+
+function into(name: string) {
+  return { member: 'b64_json', fileFor: (index: number) => join(folder, `${name}-${index}`), fileBytesMax: 1_000 };
+}
+
+test.each([1, 2, 3, 7, 64, 10_000])('base64 in JSON becomes files whatever the pieces are (%i bytes)', async (size) => {
+  const files = [Buffer.from('first \u00ff file'), Buffer.alloc(700, 7), Buffer.from('z')];
+  const json = {
+    note: 'b64_json is "quoted" \\ and: {"b64_json":"bm8="}',
+    error: null,
+    result: { images: files.map((file, index) => ({ b64_json: file.toString('base64'), index })) },
+    b64_json_not: 'kept',
+    status: 'completed',
+  };
+  const text = JSON.stringify(json, null, size % 2 === 0 ? 2 : undefined).replaceAll('/', '\\/');
+  const diverted = await divertBase64(pieces(text, size), into(`s${size}`));
+  expect(diverted.files.map((path) => readFileSync(path))).toEqual(files);
+  const images = files.map((_, index) => ({ b64_json: `#${index}`, index }));
+  expect(diverted.json).toEqual({ ...json, result: { images } });
+});
+
+test('base64 that is too long or breaks off leaves no file', async () => {
+  const long = JSON.stringify({ b64_json: Buffer.alloc(1_001).toString('base64') });
+  await expect(divertBase64(pieces(long, 100), into('long'))).rejects.toMatchObject({
+    failure: { code: 'output_too_large' },
+  });
+  await expect(divertBase64(pieces(long.slice(0, 500), 100), into('cut'))).rejects.toMatchObject({
+    failure: { code: 'upstream_malformed' },
+  });
+  const rest = JSON.stringify({ noise: 'x'.repeat(1_100_000) });
+  await expect(divertBase64(pieces(rest, 65_536), into('rest'))).rejects.toMatchObject({
+    failure: { code: 'upstream_malformed' },
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});

@@ -1,0 +1,365 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import { fractionOf } from '../../src/engines/comfyui/progress-socket.ts';
+import { promptIdOf } from '../../src/engines/comfyui/run-ids.ts';
+import type { Engine } from '../../src/engines/engine.types.ts';
+import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import { scrubPrompt } from '../../src/engines/openai/scrub-prompt.ts';
+import type { EngineKind } from '../../src/engines/registry.ts';
+import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { attempt, engineRequest, freshMemory } from '../factories/engine-attempt.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { FalServer } from '../factories/engine-fal.ts';
+import { NovitaServer } from '../factories/engine-novita.ts';
+import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { SdServer } from '../factories/engine-sdcpp.ts';
+import { eventually } from '../factories/eventually.ts';
+
+const openai = new OpenAiImageServer();
+const comfyui = new ComfyUiServer();
+const sdcpp = new SdServer();
+const novita = new NovitaServer();
+const fal = new FalServer();
+const servers = [openai, comfyui, sdcpp, novita, fal];
+const engines: Engine[] = [];
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const BIG_SEED = 9_999_999_999n;
+const { signal } = new AbortController();
+
+beforeAll(() => Promise.all(servers.map((server) => server.start())));
+beforeEach(() => {
+  for (const server of servers) {
+    server.reset();
+  }
+});
+afterAll(async () => {
+  await Promise.all(engines.map((engine) => engine.close()));
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
+  const created = kind.create({ id: 'gpu', kind: 'some', poll_interval_ms: 10, ...settings });
+  engines.push(created);
+  return created;
+}
+
+function context(onProgress: (fraction: number) => void = () => undefined) {
+  return { folder: mkdtempSync(join(tmpdir(), 'tollgate-wire-')), signal, onProgress };
+}
+
+describe('openai', () => {
+  const video = { kind: 'video', model: 'wan-2.2', width: 1280, height: 720, steps: 20, seed: BIG_SEED } as const;
+
+  test('a video as JSON, in SGLang’s words', async () => {
+    const sglang = engine(openAiKind, { base_url: `${openai.url}/v1`, extra: { seconds: 5, fps: 16 } });
+    await attempt(sglang, engineRequest(video));
+    expect(openai.submitted).toEqual({
+      seconds: 5,
+      fps: 16,
+      model: 'wan-2.2',
+      prompt: 'a lighthouse at dusk',
+      size: '1280x720',
+      seed: Number(BIG_SEED % 2_147_483_648n),
+      num_inference_steps: 20,
+    });
+  });
+
+  test('a video as a form, in vLLM-Omni’s words', async () => {
+    const settings = { body_encoding: 'multipart', size_field: 'width_height', api_key: 'sk-own' };
+    const omni = engine(openAiKind, { base_url: `${openai.url}/v1`, ...settings, extra: { num_frames: 81 } });
+    await attempt(omni, engineRequest({ ...video, model: 'default', width: 1270 }));
+    const [{ headers, text }] = openai.requests as [(typeof openai.requests)[0]];
+    expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(headers.authorization).toBe('Bearer sk-own');
+    const parts = Object.fromEntries([...text.matchAll(/name="(\w+)"\r\n\r\n(.*)\r\n/g)].map((part) => part.slice(1, 3)));
+    expect(parts).toEqual({
+      num_frames: '81',
+      prompt: 'a lighthouse at dusk',
+      width: '1280',
+      height: '720',
+      seed: '1410065407',
+      num_inference_steps: '20',
+    });
+  });
+
+  test('an image by URL, of a service with fixed sizes and no seeds', async () => {
+    const hosted = engine(openAiKind, {
+      base_url: `${openai.url}/v1`,
+      paid: true,
+      sizes: ['1536x1024', '1024x1024'],
+      seed_field: 'none',
+      steps_field: 'none',
+      image_response: 'url',
+    });
+    openai.imageAs = 'url';
+    const { outputs } = await attempt(hosted, engineRequest({ model: 'gpt-image-1', steps: 8 }));
+    openai.imageAs = 'b64';
+    expect(readFileSync(outputs[0]!.path).equals(openai.media)).toBe(true);
+    expect(openai.submitted).toEqual({
+      model: 'gpt-image-1',
+      prompt: 'a lighthouse at dusk',
+      n: 1,
+      response_format: 'url',
+      size: '1024x1024',
+    });
+    await expect(attempt(hosted, engineRequest({ width: 1500, height: 1500 }))).rejects.toMatchObject({
+      failure: { code: 'unsupported_size', retryable: false },
+    });
+  });
+
+  test('an image that was paid for is not paid for again because its download stumbles', async () => {
+    const hosted = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });
+    openai.imageAs = 'url';
+    openai.reset('output_missing', 1);
+    expect((await attempt(hosted, engineRequest())).outputs).toHaveLength(1);
+    expect(openai.accepted).toBe(1);
+    openai.reset('output_missing');
+    await expect(attempt(hosted, engineRequest())).rejects.toMatchObject({
+      failure: { code: 'output_unavailable', retryable: false },
+    });
+    openai.imageAs = 'b64';
+    expect(openai.accepted).toBe(1);
+  });
+
+  test('parameters cannot be smuggled in by the prompt', () => {
+    const tag = '<sd_cpp_extra_args>{"batch_count":64}</sd_cpp_extra_args>';
+    expect(scrubPrompt(`a cat ${tag}`)).toBe('a cat {"batch_count":64}');
+    expect(scrubPrompt('a <sd_cpp_<sd_cpp_extra_args>extra_args>{}</ SD_CPP_EXTRA_ARGS >')).toBe('a {}');
+    expect(scrubPrompt('a < b and c > d')).toBe('a < b and c > d');
+  });
+});
+
+describe('comfyui', () => {
+  const settings = () => ({
+    base_url: comfyui.url,
+    workflows: {
+      tiny: {
+        kind: 'image',
+        file: 'workflows/tiny.json',
+        parameters: {
+          prompt: '6.inputs.text',
+          seed: ['3.inputs.seed'],
+          width: '5.inputs.width',
+          height: '5.inputs.height',
+          steps: '3.inputs.steps',
+        },
+        output_node: '9',
+      },
+    },
+  });
+  const create = () => engine(comfyUiKind(FOLDER), settings());
+
+  test('the parameters stand where the map says, and nothing else of the workflow changes', async () => {
+    const prompt = '"}, "9": {"class_type": "Evil"';
+    const request = engineRequest({ prompt, seed: BIG_SEED, steps: 8 });
+    const { outputs } = await attempt(create(), request);
+    const workflow = JSON.parse(readFileSync(join(FOLDER, 'workflows/tiny.json'), 'utf8'));
+    workflow['6'].inputs.text = prompt;
+    Object.assign(workflow['3'].inputs, { seed: Number(BIG_SEED), steps: 8 });
+    Object.assign(workflow['5'].inputs, { width: 512, height: 304 });
+    expect(comfyui.submitted).toMatchObject({ prompt: workflow, prompt_id: request.taskId, client_id: request.taskId });
+    expect(outputs).toHaveLength(1);
+    const view = comfyui.requests.find((seen) => seen.path === '/view');
+    expect(Object.fromEntries(view!.query)).toEqual({
+      filename: 'ComfyUI_00001_.png',
+      subfolder: 'day one',
+      type: 'output',
+    });
+  });
+
+  test('a failed run is made again under another id, the same one from any host', async () => {
+    comfyui.reset('fails', 1);
+    const request = engineRequest();
+    await expect(attempt(create(), request)).rejects.toMatchObject({ failure: { code: 'out_of_memory' } });
+    const again = attempt(create(), request, { memory: { ...freshMemory(), attempt: 2 } });
+    expect((await again).outputs).toHaveLength(1);
+    expect([...comfyui.runs.keys()]).toEqual([request.taskId, promptIdOf(request.taskId, 1)]);
+    expect(promptIdOf(request.taskId, 1)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test('the websocket’s progress is passed on while the run lasts, and the socket goes with it', async () => {
+    comfyui.reset('never_finishes');
+    const one = create();
+    const request = engineRequest();
+    const heard: number[] = [];
+    const own = context((fraction) => void heard.push(fraction));
+    const reference = await one.submit(request, own);
+    await one.poll(reference, request, own);
+    await eventually(async () => comfyui.listeners === 1);
+    comfyui.tell(reference, 'progress', { value: 5, max: 20, node: '3' });
+    comfyui.tell(reference, 'progress', { prompt_id: 'somebody-else', value: 20, max: 20, node: '3' });
+    comfyui.tell(reference, 'progress_state', { nodes: { 3: { value: 10, max: 20 }, 5: { value: 1, max: 1 } } });
+    await eventually(async () => heard.length === 2);
+    expect(heard).toEqual([0.25 * 0.95, (11 / 23) * 0.95]);
+    comfyui.fault = undefined;
+    await eventually(async () => (await one.poll(reference, request, own)).state === 'succeeded');
+    await eventually(async () => comfyui.listeners === 0);
+  });
+
+  test('what is no progress of ours says nothing', () => {
+    const ours = { promptId: 'p', nodes: 2 };
+    const message = (type: string, data: object) => JSON.stringify({ type, data });
+    expect(fractionOf('not json', ours)).toBeUndefined();
+    expect(fractionOf(message('progress', { prompt_id: 'p', value: 1, max: 1 }), ours)).toBeUndefined();
+    expect(fractionOf(message('status', { status: {} }), ours)).toBeUndefined();
+    expect(fractionOf(message('progress', { prompt_id: 'p', value: 'x', max: 9 }), ours)).toBeUndefined();
+  });
+
+  test('a queued run is taken out; a running one is interrupted by its id', async () => {
+    comfyui.reset('never_finishes');
+    const one = create();
+    const [first, second] = [engineRequest(), engineRequest()];
+    const running = await one.submit(first, context());
+    const queued = await one.submit(second, context());
+    expect(await one.poll(queued, second, context())).toEqual({ state: 'queued', queuePosition: 1 });
+    expect(await one.cancel(queued, second)).toBe('stopped');
+    expect(comfyui.interrupted).toEqual([]);
+    expect(await one.cancel(running, first)).toBe('stopped');
+    expect(comfyui.interrupted).toEqual([running]);
+    expect(await one.poll(running, first, context())).toEqual({ state: 'canceled' });
+  });
+
+  test('a server that interrupts whatever runs is asked to only while nobody else waits', async () => {
+    comfyui.reset('never_finishes');
+    comfyui.old = true;
+    const one = create();
+    const [first, second] = [engineRequest(), engineRequest()];
+    const running = await one.submit(first, context());
+    const queued = await one.submit(second, context());
+    expect(await one.cancel(running, first)).toBe('unsupported');
+    expect(await one.cancel(queued, second)).toBe('stopped');
+    expect(await one.cancel(running, first)).toBe('stopped');
+    comfyui.old = false;
+  });
+
+  test('a model without a workflow is no business of the server', async () => {
+    await expect(attempt(create(), engineRequest({ model: 'other' }))).rejects.toMatchObject({
+      failure: { code: 'unknown_workflow', retryable: false },
+    });
+    expect(comfyui.accepted).toBe(0);
+  });
+});
+
+describe('sdcpp', () => {
+  test('an image and a video in the server’s own words', async () => {
+    const server = engine(sdCppKind, { base_url: sdcpp.url, sample_params: { sample_method: 'euler' } });
+    await attempt(server, engineRequest({ seed: BIG_SEED, steps: 8 }));
+    expect(sdcpp.submitted).toEqual({
+      prompt: 'a lighthouse at dusk',
+      negative_prompt: '',
+      width: 512,
+      height: 304,
+      seed: Number(BIG_SEED),
+      sample_params: { sample_method: 'euler', sample_steps: 8 },
+      batch_count: 1,
+      output_format: 'png',
+      embed_image_metadata: false,
+    });
+    const { outputs } = await attempt(server, engineRequest({ kind: 'video', width: 1280, height: 720 }));
+    expect(sdcpp.submitted).toMatchObject({ video_frames: 81, fps: 16, output_format: 'webm' });
+    expect(readFileSync(outputs[0]!.path).equals(sdcpp.media)).toBe(true);
+  });
+
+  test('a queued job can be canceled, a running one cannot', async () => {
+    const server = engine(sdCppKind, { base_url: sdcpp.url });
+    sdcpp.reset('never_finishes');
+    const request = engineRequest();
+    const queued = await server.submit(request, context());
+    expect(await server.poll(queued, request, context())).toEqual({ state: 'queued', queuePosition: 1 });
+    expect(await server.cancel(queued, request)).toBe('stopped');
+    const running = await server.submit(request, context());
+    await server.poll(running, request, context());
+    await server.poll(running, request, context());
+    expect(await server.cancel(running, request)).toBe('unsupported');
+  });
+});
+
+describe('novita', () => {
+  test('parameters pass as they are', async () => {
+    const hosted = engine(novitaKind, { base_url: novita.url, api_key: 'sk-novita' });
+    await attempt(hosted, engineRequest({ model: 'z-image-turbo', width: 257, height: 1536, seed: 7n }));
+    expect(novita.requests[0]).toMatchObject({
+      path: '/v3/async/z-image-turbo',
+      json: { prompt: 'a lighthouse at dusk', seed: 7, size: '257*1536' },
+      headers: { authorization: 'Bearer sk-novita' },
+    });
+    expect(novita.requests[0]?.headers['idempotency-key']).toBeUndefined();
+    const video = { kind: 'video', model: 'hunyuan-video-fast', width: 1280, height: 720, steps: 30 } as const;
+    const { status } = await attempt(hosted, engineRequest({ ...video, seed: BIG_SEED }));
+    expect(novita.submitted).toEqual({
+      model_name: 'hunyuan-video-fast',
+      prompt: 'a lighthouse at dusk',
+      width: 1280,
+      height: 720,
+      seed: Number(BIG_SEED),
+      steps: 30,
+    });
+    expect(status.costNanoUsd).toBeUndefined();
+  });
+
+  test('another Tollgate says what it charged, and is cancelled there', async () => {
+    novita.tollgate = true;
+    const upstream = engine(novitaKind, { base_url: novita.url, dialect: 'tollgate' });
+    const request = engineRequest({ model: 'image-turbo' });
+    expect((await attempt(upstream, request)).status.costNanoUsd).toBe(5_000_000n);
+    expect(novita.requests[0]?.headers['idempotency-key']).toBe(request.taskId);
+    novita.reset('never_finishes');
+    const later = engineRequest({ model: 'image-turbo' });
+    const reference = await upstream.submit(later, context());
+    expect(await upstream.cancel(reference, later)).toBe('stopped');
+    novita.fault = undefined;
+    expect(await upstream.poll(reference, later, context())).toEqual({ state: 'canceled' });
+    novita.tollgate = false;
+  });
+
+  test('a model name is no way to another path', async () => {
+    const hosted = engine(novitaKind, { base_url: novita.url });
+    await expect(attempt(hosted, engineRequest({ model: '../account' }))).rejects.toMatchObject({
+      failure: { code: 'upstream_misconfigured' },
+    });
+    expect(novita.requests).toEqual([]);
+  });
+});
+
+describe('fal', () => {
+  test('the URLs it returns are the ones that are used', async () => {
+    const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key', extra: { sync_mode: false } });
+    await attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev', steps: 8, seed: BIG_SEED }));
+    expect(fal.submitted).toEqual({
+      sync_mode: false,
+      prompt: 'a lighthouse at dusk',
+      image_size: { width: 512, height: 304 },
+      seed: 1_410_065_407,
+      num_inference_steps: 8,
+    });
+    expect([...new Set(fal.requests.map((seen) => `${seen.method} ${seen.path}`))]).toEqual([
+      'POST /fal-ai/flux/dev',
+      'GET /queue/requests/run-1/status',
+      'GET /queue/requests/run-1/response',
+      'GET /files/output',
+    ]);
+    expect(fal.requests.every((seen) => seen.headers.authorization === 'Key fal-key')).toBe(true);
+  });
+
+  test('each outcome of a cancel is told apart', async () => {
+    const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key' });
+    const request = engineRequest({ model: 'fal-ai/flux/dev' });
+    for (const [polls, answer] of [
+      [0, 'stopped'],
+      [2, 'requested'],
+      [3, 'unsupported'],
+    ] as const) {
+      const reference = await hosted.submit(request, context());
+      for (let poll = 0; poll < polls; poll += 1) {
+        await hosted.poll(reference, request, context());
+      }
+      expect(await hosted.cancel(reference, request)).toBe(answer);
+    }
+  });
+});

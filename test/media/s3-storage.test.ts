@@ -1,0 +1,339 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { ListMultipartUploadsCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { S3Location } from '../../src/media/s3-client.ts';
+import { S3Storage } from '../../src/media/storage-s3.ts';
+import { S3_SERVER_TIMEOUT_MS, type S3Server, startS3Server } from '../setup/s3-server.ts';
+import { testFolder } from './media-tools.ts';
+
+const MIB = 1024 * 1024;
+
+let server: S3Server;
+let folder: Awaited<ReturnType<typeof testFolder>>;
+let source: string;
+const opened: S3Storage[] = [];
+let keys = 0;
+
+function open(
+  changes: Partial<S3Location> = {},
+  options: { nowMs?: number; partBytes?: number } = {},
+): S3Storage {
+  const { nowMs, partBytes } = options;
+  const clock = nowMs === undefined ? systemClock : { now: () => nowMs };
+  const storage = new S3Storage({
+    location: { ...server.location, ...changes },
+    clock,
+    ...(partBytes === undefined ? {} : { partBytes }),
+  });
+  opened.push(storage);
+  return storage;
+}
+
+function newKey(extension = 'png'): string {
+  keys += 1;
+  return `acct/acc_1/2026-01/task-${keys}/0-original-0123456789abcdef.${extension}`;
+}
+
+beforeAll(async () => {
+  server = await startS3Server();
+  folder = await testFolder();
+  source = join(folder.path, 'source.png');
+  await writeFile(source, '0123456789');
+}, S3_SERVER_TIMEOUT_MS);
+
+afterAll(async () => {
+  await Promise.all(opened.map((storage) => storage.close()));
+  await server?.close();
+  await folder?.remove();
+});
+
+test('stores, tells, streams, copies and deletes', async () => {
+  const storage = open();
+  const key = newKey();
+  const stored = { key, bytes: 10, mediaType: 'image/png' };
+  expect(await storage.putFile(key, source, 'image/png')).toEqual(stored);
+  expect(await storage.stat(key)).toEqual(stored);
+  expect(await text(await storage.read(key))).toBe('0123456789');
+  expect(await text(await storage.read(key, { start: 3, end: 5 }))).toBe('345');
+  const copy = join(folder.path, 'copy');
+  await storage.getFile(key, copy);
+  expect(await readFile(copy, 'utf8')).toBe('0123456789');
+  await storage.delete(key);
+  await storage.delete(key);
+  expect(await storage.stat(key)).toBeUndefined();
+  await expect(storage.read(key)).rejects.toMatchObject({ code: 'media_not_found', status: 404 });
+  await expect(storage.getFile(key, join(folder.path, 'none'))).rejects.toMatchObject({
+    code: 'media_not_found',
+  });
+});
+
+test.each(['../outside.png', '/etc/passwd.png', 'acct//x.png', 'acct/x.html'])(
+  'refuses the key %p',
+  async (key) => {
+    const storage = open();
+    await expect(storage.putFile(key, source, 'image/png')).rejects.toThrow(/storage key|of its key/);
+    expect(await storage.stat(key)).toBeUndefined();
+    await expect(storage.read(key)).rejects.toMatchObject({ code: 'media_not_found' });
+    await storage.delete(key);
+  },
+  10_000,
+);
+
+test('a large file goes in parts and comes back byte for byte', async () => {
+  const storage = open({}, { partBytes: 5 * MIB });
+  const key = newKey('mp4');
+  const bytes = randomBytes(12 * MIB + 7);
+  const path = join(folder.path, 'large.mp4');
+  await writeFile(path, bytes);
+  expect(await storage.putFile(key, path, 'video/mp4')).toEqual({
+    key,
+    bytes: bytes.length,
+    mediaType: 'video/mp4',
+  });
+  expect((await storage.stat(key))?.bytes).toBe(bytes.length);
+  const start = 5 * MIB - 3;
+  expect(await buffer(await storage.read(key, { start, end: start + 9 }))).toEqual(
+    bytes.subarray(start, start + 10),
+  );
+  const copy = join(folder.path, 'large-copy');
+  await storage.getFile(key, copy);
+  expect(
+    createHash('sha256')
+      .update(await readFile(copy))
+      .digest('hex'),
+  ).toBe(createHash('sha256').update(bytes).digest('hex'));
+});
+
+test('a file that shrinks while it is stored leaves no object and no parts behind', async () => {
+  const path = join(folder.path, 'shrinking.mp4');
+  await writeFile(path, Buffer.alloc(11 * MIB));
+  const key = newKey('mp4');
+  const forward = await startForwarder(server.port, (method) => {
+    if (method === 'PUT') {
+      return truncate(path, 6 * MIB);
+    }
+    return Promise.resolve();
+  });
+  const storage = open({ endpoint: forward.url }, { partBytes: 5 * MIB });
+  await expect(storage.putFile(key, path, 'video/mp4')).rejects.toThrow('shorter');
+  forward.close();
+  expect(await storage.stat(key).catch(() => undefined)).toBeUndefined();
+  expect(await open().stat(key)).toBeUndefined();
+  const client = sdk();
+  const { Uploads = [] } = await client.send(
+    new ListMultipartUploadsCommand({ Bucket: server.location.bucket }),
+  );
+  client.destroy();
+  expect(Uploads).toEqual([]);
+});
+
+test('bytes that changed in the store are not taken for the file', async () => {
+  const storage = open();
+  const key = newKey();
+  const client = sdk();
+  const Metadata = { sha256: createHash('sha256').update('0123456789').digest('hex') };
+  await client.send(new PutObjectCommand({ Bucket: 'media', Key: key, Body: '012345678X', Metadata }));
+  client.destroy();
+  await expect(storage.getFile(key, join(folder.path, 'changed'))).rejects.toThrow('other bytes');
+});
+
+test('keys lie below the prefix', async () => {
+  const key = newKey();
+  const prefixed = open({ prefix: 'tollgate/media/' });
+  await prefixed.putFile(key, source, 'image/png');
+  expect(await open().stat(key)).toBeUndefined();
+  expect(await open().stat(`tollgate/media/${key}`)).toMatchObject({ bytes: 10 });
+  expect((await fetch(await prefixed.signedUrl(key, { ttlSeconds: 60 }))).status).toBe(200);
+});
+
+describe('a signed URL', () => {
+  test('is good for anyone, with type, name and ranges', async () => {
+    const storage = open();
+    const key = newKey();
+    await storage.putFile(key, source, 'image/png');
+    const url = await storage.signedUrl(key, { ttlSeconds: 60, downloadName: 'my picture.png' });
+    const answer = await fetch(url, { headers: { range: 'bytes=2-4' } });
+    expect(answer.status).toBe(206);
+    expect(await answer.text()).toBe('234');
+    expect(answer.headers.get('content-type')).toBe('image/png');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="my picture.png"');
+    expect(url).not.toContain('testing');
+  });
+
+  test('is refused without its signature, with another, for another key or method', async () => {
+    const storage = open();
+    const [key, other] = [newKey(), newKey()];
+    await storage.putFile(key, source, 'image/png');
+    await storage.putFile(other, source, 'image/png');
+    const url = await storage.signedUrl(key, { ttlSeconds: 60 });
+    const flipped = url.replace(
+      /X-Amz-Signature=(.)/,
+      (_, digit) => `X-Amz-Signature=${digit === '0' ? '1' : '0'}`,
+    );
+    const longer = url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600');
+    expect(longer).not.toBe(url);
+    expect((await fetch(flipped)).status).toBe(403);
+    expect((await fetch(longer)).status).toBe(403);
+    expect((await fetch(url.replace(key, other))).status).toBe(403);
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(403);
+    expect((await fetch(url.split('?')[0]!)).ok).toBe(false);
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  test('expires', async () => {
+    const key = newKey();
+    const storage = open({}, { nowMs: Date.now() - 61_000 });
+    await open().putFile(key, source, 'image/png');
+    expect((await fetch(await storage.signedUrl(key, { ttlSeconds: 120 }))).status).toBe(200);
+    expect((await fetch(await storage.signedUrl(key, { ttlSeconds: 60 }))).status).toBe(403);
+  });
+
+  test('names the bucket in the host unless path style is asked for', async () => {
+    const key = newKey();
+    await open().putFile(key, source, 'image/png');
+    const storage = open({ forcePathStyle: false, endpoint: `http://${server.domain}:${server.port}` });
+    const url = new URL(await storage.signedUrl(key, { ttlSeconds: 60 }));
+    expect(url.hostname).toBe(`media.${server.domain}`);
+    expect(await statusWithHost(server.port, url)).toBe(200);
+    url.searchParams.set('X-Amz-Expires', '61');
+    expect(await statusWithHost(server.port, url)).toBe(403);
+  });
+
+  test.each([
+    ['acct/../x.png', { ttlSeconds: 60 }],
+    ['acct/x.png', { ttlSeconds: 0 }],
+    ['acct/x.png', { ttlSeconds: 8 * 86_400 }],
+    ['acct/x.png', { ttlSeconds: 60, downloadName: 'a"b' }],
+  ])('is not made for %p %p', async (key, options) => {
+    await expect(open().signedUrl(key, options)).rejects.toThrow();
+  });
+});
+
+describe('a granted upload', () => {
+  const sha256 = createHash('sha256').update('0123456789').digest('hex');
+
+  async function put(
+    grant: { url: string; headers: Readonly<Record<string, string>> },
+    body: string,
+  ): Promise<number> {
+    return (await fetch(grant.url, { method: 'PUT', headers: grant.headers, body })).status;
+  }
+
+  test('stores the file it was made for, and only that', async () => {
+    const storage = open();
+    const key = newKey();
+    const grant = await storage.grantUpload({ key, mediaType: 'image/png', bytes: 10, sha256 });
+    expect(JSON.stringify(grant)).not.toContain('testing');
+    expect(await put(grant, '012345678X')).toBe(400);
+    expect(await put(grant, '01234567890')).toBe(403);
+    expect(await storage.stat(key)).toBeUndefined();
+    const wrong = { ...grant, headers: { ...grant.headers, 'x-amz-content-sha256': '0'.repeat(64) } };
+    expect(await put(wrong, '0123456789')).toBe(403);
+    expect(await put({ ...grant, url: grant.url.replace(key, newKey()) }, '0123456789')).toBe(403);
+    expect(await put(grant, '0123456789')).toBe(200);
+    expect(await storage.stat(key)).toEqual({ key, bytes: 10, mediaType: 'image/png' });
+    await storage.getFile(key, join(folder.path, 'granted'));
+  });
+
+  test('expires', async () => {
+    const storage = open();
+    const request = { key: newKey(), mediaType: 'image/png', bytes: 10, sha256 };
+    const now = Date.now();
+    const past = jest.spyOn(Date, 'now').mockReturnValue(now - 16 * 60_000);
+    const grant = await storage.grantUpload(request);
+    past.mockRestore();
+    expect(grant.expiresAt).toBeLessThan(now);
+    expect(await put(grant, '0123456789')).toBe(403);
+    expect(await put(await storage.grantUpload(request), '0123456789')).toBe(200);
+  });
+});
+
+describe('a store that does not do', () => {
+  test('a wrong bucket, key or address is told apart', async () => {
+    await open().checkBucket();
+    await expect(open({ bucket: 'absent' }).checkBucket()).rejects.toMatchObject({ status: 404 });
+    await expect(open({ secretAccessKey: 'wrong' }).checkBucket()).rejects.toMatchObject({ status: 403 });
+    await expect(open({ endpoint: 'http://127.0.0.1:1' }).checkBucket()).rejects.toMatchObject({
+      status: undefined,
+    });
+  });
+
+  test('an error names neither the key nor a credential', async () => {
+    const error = await open({ secretAccessKey: 'wrong-secret' })
+      .putFile(newKey(), source, 'image/png')
+      .then(String, (thrown: Error) => `${thrown.stack} ${JSON.stringify(thrown)} ${thrown.cause}`);
+    expect(error).toContain('403');
+    expect(error).not.toMatch(/wrong-secret|test:tester|acc_1|Signature=/);
+  });
+
+  test('one that says 503 is asked three times, one that says nothing is given up', async () => {
+    let calls = 0;
+    const failing = createServer((request, response) => {
+      calls += 1;
+      request.resume().once('end', () => response.writeHead(503).end());
+    });
+    await expect(
+      open({ endpoint: await listening(failing) }).putFile(newKey(), source, 'image/png'),
+    ).rejects.toMatchObject({
+      status: 503,
+    });
+    expect(calls).toBe(3);
+    failing.close();
+    const silent = createServer(() => undefined);
+    const storage = new S3Storage({
+      location: { ...server.location, endpoint: await listening(silent) },
+      clock: systemClock,
+      clocks: { connectMs: 500, answerMs: 100, idleMs: 500 },
+    });
+    await expect(storage.stat(newKey())).rejects.toThrow('a look');
+    await storage.close();
+    silent.closeAllConnections();
+    silent.close();
+  });
+});
+
+function sdk(): S3Client {
+  const { endpoint, region, forcePathStyle, accessKeyId, secretAccessKey } = server.location;
+  return new S3Client({ endpoint, region, forcePathStyle, credentials: { accessKeyId, secretAccessKey } });
+}
+
+function statusWithHost(port: number, url: URL): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      { host: '127.0.0.1', port, path: url.pathname + url.search, headers: { host: url.host } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      },
+    );
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+async function listening(http: Server): Promise<string> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+/** Passes requests on as they are, and does something before each. */
+async function startForwarder(port: number, before: (method: string) => Promise<void>) {
+  const proxy = createServer((request, response) => {
+    const { method = 'GET', url, headers } = request;
+    void before(method).then(() => {
+      const onward = httpRequest({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    });
+  });
+  const url = await listening(proxy);
+  return { url, close: () => proxy.close() };
+}
