@@ -3,12 +3,15 @@ import { deliverWebhook } from './jobs/deliver-webhook.job.ts';
 import { generateTask } from './jobs/generate-task.job.ts';
 import {
   closeMonths,
+  expireIdempotencyKeys,
   expireMedia,
   expireTasks,
+  followPayments,
   makePartitions,
   reapHolds,
   sweepTasks,
   verifyLedger,
+  verifyNewEntries,
 } from './jobs/maintenance.job.ts';
 import { postprocessTask } from './jobs/postprocess-task.job.ts';
 
@@ -23,6 +26,9 @@ export const JOBS = {
   'maintenance.expire-tasks': expireTasks,
   'maintenance.make-partitions': makePartitions,
   'maintenance.close-months': closeMonths,
+  'maintenance.verify-new-entries': verifyNewEntries,
+  'maintenance.follow-payments': followPayments,
+  'maintenance.expire-idempotency-keys': expireIdempotencyKeys,
   'maintenance.verify-ledger': verifyLedger,
 } as const;
 

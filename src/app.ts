@@ -12,10 +12,12 @@ export interface AppOptions {
   /** Chat, messages, tasks: what a client pays for. First, because most requests are theirs. */
   readonly paidRoutes: readonly Route[];
   readonly account: AccountRoutesServices;
-  /** Reports, billing, checkout: see billing-surface.ts. */
-  readonly billingRoutes?: readonly Route[];
+  /** Reports, billing, checkout: see compose/billing.ts. */
+  readonly billingRoutes: readonly Route[];
   readonly operators: OperatorServices;
   readonly meta: MetaOptions;
+  /** Put around every route, e.g. to trace it. */
+  readonly watchRoute?: (route: Route) => Route;
   readonly surroundings: {
     readonly aliases: Aliases;
     /** Number of proxies in front of us. */
@@ -31,7 +33,7 @@ export function allRoutes(
   const routes = [
     ...options.paidRoutes,
     ...accountSurfaceRoutes(options.account),
-    ...(options.billingRoutes ?? []),
+    ...options.billingRoutes,
     ...operatorRoutes(options.operators),
   ];
   return [...routes, ...metaRoutes(options.meta, routes)];
@@ -39,5 +41,6 @@ export function allRoutes(
 
 /** The whole HTTP surface on one Express application. No I/O of its own. */
 export function createApp(options: AppOptions): Express {
-  return createHttpApp({ kernel: options.kernel, routes: allRoutes(options), ...options.surroundings });
+  const routes = allRoutes(options).map((route) => options.watchRoute?.(route) ?? route);
+  return createHttpApp({ kernel: options.kernel, routes, ...options.surroundings });
 }

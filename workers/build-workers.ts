@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../src/lib/logger.ts';
 import type { Complaints } from './complaints.ts';
 import type { Processors } from './job-context.ts';
+import type { JobObserver } from './job-metrics.ts';
 import { runJob } from './run-job.ts';
 
 export interface WorkerSettings {
@@ -25,11 +26,15 @@ export function buildWorkers(
   processors: Processors,
   connection: Redis,
   settings: WorkerSettings,
-  output: { readonly log: Logger; readonly complaints: Complaints },
+  output: {
+    readonly log: Logger;
+    readonly complaints: Complaints;
+    readonly observer?: JobObserver | undefined;
+  },
 ): Worker[] {
-  const { log, complaints } = output;
+  const { log, complaints, observer } = output;
   return [...slots].map(([queue, concurrency]) => {
-    const worker = new Worker(queue, (job) => runJob(job, processors, log), {
+    const worker = new Worker(queue, (job) => runJob(job, processors, log, observer), {
       connection,
       prefix: settings.prefix,
       name: settings.workerName,

@@ -3,7 +3,9 @@ import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
+import { createJobMetrics } from './job-metrics.ts';
 import { QueueSelectionError } from './queue-selection.ts';
+import { startWorkerPage } from './worker-page.ts';
 import { runWorkerProcess } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
@@ -11,8 +13,12 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'worker');
   const worker = await composeWorker(foundation);
+  const { registry, log } = foundation;
+  const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
+  const parts = { ...worker.parts, observer: createJobMetrics(registry) };
   const settings = { redisUrl: config.redisUrl, prefix: REDIS_PREFIX, drainMs: config.drainMs };
-  runWorkerProcess(worker.parts, settings, args, async () => {
+  runWorkerProcess(parts, settings, args, async () => {
+    page.close();
     await worker.close();
     await foundation.close();
   });

@@ -1,17 +1,24 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import { isJobName, JOBS, type JobName, type PayloadOf } from '../queues/catalog.ts';
 import type { JobContract } from '../queues/define-job.ts';
+import { publicId } from '../src/lib/ids.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { JobContext, Processors } from './job-context.ts';
+import { type JobObserver, SILENT_OBSERVER } from './job-metrics.ts';
 
 /** Ms a processor has to stop after its signal aborted; then its slot is taken from it. */
 const STOP_MS = 30_000;
 
 /**
- * Runs a job's processor under its time limit. What it throws is logged here and reaches Redis as a name only: an error's text
+ * Runs a job's processor under its time limit, and writes the one line that says how it went. What it throws is logged here and reaches Redis as a name only: an error's text
  * may quote what it failed on.
  */
-export async function runJob(job: Job, processors: Processors, logger: Logger): Promise<unknown> {
+export async function runJob(
+  job: Job,
+  processors: Processors,
+  logger: Logger,
+  observer: JobObserver = SILENT_OBSERVER,
+): Promise<unknown> {
   const { name, id: jobId, queueName: queue } = job;
   if (!isJobName(name)) {
     throw new UnrecoverableError(`unknown job ${name}: sent by another version`);
@@ -21,15 +28,36 @@ export async function runJob(job: Job, processors: Processors, logger: Logger): 
   if (!payload.success) {
     throw new UnrecoverableError(`payload of ${name} is not of this version`);
   }
-  const log = logger.child({ job: name, jobId });
+  const log = logger.child({ job: name, jobId, ...idsOf(payload.data) });
+  const startedAt = performance.now();
+  const waitedMs = Math.max(0, (job.processedOn ?? Date.now()) - job.timestamp - job.delay);
+  const end = (outcome: string): void => {
+    const durationMs = Math.round(performance.now() - startedAt);
+    observer.ended({ job: name, queue, outcome, waitedMs, durationMs });
+    const level = contract.family === 'maintenance' && outcome !== 'error' ? 'debug' : 'info';
+    log[level]({ queue, outcome, waitedMs, durationMs }, 'job');
+  };
+  observer.started(queue);
   try {
-    return await withTimeLimit(contract.timeoutMs, (signal) =>
+    const result = await withTimeLimit(contract.timeoutMs, (signal) =>
       process(processors, name, payload.data as PayloadOf<typeof name>, { queue, signal, log }),
     );
+    end(typeof result === 'string' ? result : 'done');
+    return result;
   } catch (error) {
+    end('error');
     log.error({ error }, 'a job failed');
     throw isFinal(error) ? new UnrecoverableError(nameOf(error)) : new Error(nameOf(error));
   }
+}
+
+/** The ids of a payload, as they stand in every other line and answer. */
+function idsOf(payload: unknown): Readonly<Record<string, string>> {
+  const { taskId, deliveryId } = payload as { taskId?: unknown; deliveryId?: unknown };
+  return {
+    ...(typeof taskId === 'string' && { taskId: publicId('generation', taskId) }),
+    ...(typeof deliveryId === 'string' && { deliveryId: publicId('webhookDelivery', deliveryId) }),
+  };
 }
 
 function process<Name extends JobName>(

@@ -17,6 +17,9 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.expire-tasks': HOUR_MS,
   'maintenance.make-partitions': 6 * HOUR_MS,
   'maintenance.close-months': HOUR_MS,
+  'maintenance.verify-new-entries': MINUTE_MS,
+  'maintenance.follow-payments': MINUTE_MS,
+  'maintenance.expire-idempotency-keys': HOUR_MS,
   'maintenance.verify-ledger': 24 * HOUR_MS,
 };
 /** Ms between looks whether the schedule is still there: Redis may have forgotten it. */

@@ -62,7 +62,11 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   };
   const producer = new Producer(connections.producer, options);
   const processors = createProcessors(parts.services, producer);
-  const workers = buildWorkers(slots, processors, connections.worker, options, { log, complaints });
+  const workers = buildWorkers(slots, processors, connections.worker, options, {
+    log,
+    complaints,
+    observer: parts.observer,
+  });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
   const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
   const registration = new SlotRegistration(parts.dispatch, options.workerName, slots, (error) =>

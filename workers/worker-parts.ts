@@ -4,6 +4,7 @@ import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
 import type { TaskSignal } from '../src/tasks/task-signals.store.ts';
 import type { WebhookDeliveriesStore } from '../src/webhooks/webhook-deliveries.store.ts';
+import type { JobObserver } from './job-metrics.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** What a worker process is made of before it is told which queues to serve. */
@@ -16,4 +17,6 @@ export interface WorkerParts {
   /** Hears that tasks wait or ended, until closed. */
   readonly listenSignals: (onSignal: (signal: TaskSignal) => void) => { close(): Promise<void> };
   readonly log: Logger;
+  /** Hears of every run of a job. */
+  readonly observer?: JobObserver;
 }

@@ -1,3 +1,5 @@
+import type { BillingSurface } from '../src/compose/billing.ts';
+import type { IdempotencyStore } from '../src/http/idempotency.store.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
@@ -16,5 +18,7 @@ export interface WorkerServices {
   readonly retention: Pick<RetentionService, 'expireMedia' | 'expireTasks'>;
   readonly reaper: Pick<HoldReaper, 'reap'>;
   readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;
-  readonly verifier: Pick<LedgerVerifier, 'verify'>;
+  readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
+  readonly payments: Pick<BillingSurface, 'sweep'>;
+  readonly idempotencyKeys: Pick<IdempotencyStore, 'expire'>;
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { createBillingSurface } from '../../src/billing-surface.ts';
+import { createBillingSurface } from '../../src/compose/billing.ts';
 import { CreditsReadModel } from '../../src/credits/credits.read-model.ts';
 import { creditRoutes } from '../../src/credits/credits.routes.ts';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';

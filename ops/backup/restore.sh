@@ -25,7 +25,7 @@ if [[ $tables != 0 && $wipe == no ]]; then
   exit 1
 fi
 others=$(query --command="SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-  AND backend_type = 'client backend'")
+  AND usename IS NOT NULL")
 if [[ $others != 0 ]]; then
   echo "restore refused: $others other connections are open; stop the API and the workers first" >&2
   exit 1

@@ -28,5 +28,11 @@ export const expireTasks = defineChore('maintenance.expire-tasks', 10 * 60_000);
 export const makePartitions = defineChore('maintenance.make-partitions', 60_000);
 /** Statements of the months that are over. */
 export const closeMonths = defineChore('maintenance.close-months', 10 * 60_000);
+/** What was booked since each account was last proven. */
+export const verifyNewEntries = defineChore('maintenance.verify-new-entries', 5 * 60_000);
+/** Payment events that wait, checkout sessions without news. */
+export const followPayments = defineChore('maintenance.follow-payments', 5 * 60_000);
+/** Idempotency keys older than a day. */
+export const expireIdempotencyKeys = defineChore('maintenance.expire-idempotency-keys', 60_000);
 /** Every invariant of the ledger. */
 export const verifyLedger = defineChore('maintenance.verify-ledger', 30 * 60_000);

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
+import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
@@ -27,12 +28,18 @@ import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
+import { createRateMetrics } from '../telemetry/process-gauges.ts';
+import { StateReadModel } from '../telemetry/state.read-model.ts';
+import { registerStateGauges } from '../telemetry/state-gauges.ts';
+import { tracedRoute } from '../telemetry/traced-routes.ts';
+import { composeBilling } from './billing.ts';
 import { composeEngines } from './engines.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeTasks, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
+import { composeWorkerStorage } from './worker-storage.ts';
 
 export interface Api {
   readonly app: ReturnType<typeof createApp>;
@@ -54,7 +61,12 @@ interface Identity {
 export async function composeApi(foundation: Foundation): Promise<Api> {
   const { config, log, clock } = foundation;
   const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
-  const rates = new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(clock), clock);
+  const rates = new FallbackRateStore(
+    new RedisRateStore(redis),
+    new MemoryRateStore(clock),
+    clock,
+    createRateMetrics(foundation.registry),
+  );
   const identity = composeIdentity(foundation);
   const kernel = composeKernel(
     foundation,
@@ -70,26 +82,24 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     authenticator: kernel.authenticator,
     ledger: foundation.ledger,
   });
+  registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const app = createApp({
+    watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
     kernel,
     paidRoutes: [...invocation.routes, ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable)],
     account: composeAccount(foundation, identity),
+    billingRoutes: composeBilling(foundation, identity.keysStore).routes,
     operators: operators.services,
     meta: {
       readiness: readiness.check,
       registry: foundation.registry,
       authenticator: kernel.authenticator,
-      about: {
-        title: 'Tollgate',
-        version: '0.1.0',
-        description: 'Prepaid model gateway: hosted models sold against credits that cannot be overspent.',
-        contactUrl: config.publicUrl,
-      },
+      about: API_DESCRIPTION,
     },
     surroundings: {
       aliases: foundation.catalogSource.current.aliases,
       trustedProxies: 0,
-      pages: [{ path: '/admin', handler: operators.pages }],
+      pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
   });
   return {

@@ -3,14 +3,20 @@ import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource } from '../catalog/catalog-source.ts';
 import type { Config } from '../config/config.ts';
-import { PostgresLedger } from '../ledger/ledger.engine.ts';
+import type { PostgresLedger } from '../ledger/ledger.engine.ts';
 import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
 import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
 import { Movements } from '../ledger/movements.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
+import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
 import { createDatabase, type Database } from '../store/database.ts';
+import { ModelMemory } from '../telemetry/model-memory.ts';
+import { ObservedLedger } from '../telemetry/observed-ledger.ts';
+import { createOtelTracing } from '../telemetry/otel-tracing.ts';
+import { registerPoolGauges } from '../telemetry/process-gauges.ts';
+import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
 /** Namespace of every key in Redis, in braces so that a cluster keeps it in one slot. */
@@ -22,6 +28,9 @@ export interface Foundation extends StorageParts {
   readonly log: Logger;
   readonly clock: Clock;
   readonly registry: Registry;
+  readonly tracing: Tracing;
+  /** Which model a hold is for, for the metrics of its settlement. */
+  readonly models: ModelMemory;
   readonly database: Database;
   readonly catalogSource: CatalogSource;
   readonly catalog: CatalogService;
@@ -61,7 +70,14 @@ export async function composeFoundation(config: Config, process: 'api' | 'worker
     throw error;
   });
   const ledgerStore = new LedgerStore(database.money);
-  const ledger = new PostgresLedger(ledgerStore, log, createLaneObserver(registry, log));
+  const tracing = await composeTracing(config, process);
+  const models = new ModelMemory();
+  const ledger = new ObservedLedger(ledgerStore, log, createLaneObserver(registry, log), {
+    settlements: createSettlementMetrics(registry),
+    models,
+    tracing,
+  });
+  registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, database.money);
   return {
@@ -69,6 +85,8 @@ export async function composeFoundation(config: Config, process: 'api' | 'worker
     log,
     clock,
     registry,
+    tracing,
+    models,
     database,
     catalogSource,
     catalog: new CatalogService(() => catalogSource.current),
@@ -82,6 +100,14 @@ export async function composeFoundation(config: Config, process: 'api' | 'worker
       await ledger.close();
       await storage.storage.close();
       await database.close();
+      await tracing.close();
     },
   };
+}
+
+/** Traces where a collector is named. */
+async function composeTracing({ otlpEndpoint }: Config, process: 'api' | 'worker'): Promise<Tracing> {
+  return otlpEndpoint === null
+    ? NO_TRACING
+    : await createOtelTracing({ endpoint: otlpEndpoint, service: `tollgate-${process}` });
 }

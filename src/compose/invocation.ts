@@ -8,6 +8,7 @@ import { messagesRoutes } from '../invocation/messages.routes.ts';
 import { RouteRunner } from '../invocation/route-runner.ts';
 import { ProviderHealth } from '../providers/provider-health.ts';
 import { ProviderRegistry } from '../providers/provider-registry.ts';
+import { tracedProviders } from '../telemetry/traced-providers.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Base64 images make chat bodies large. */
@@ -26,9 +27,11 @@ export function composeInvocation({
   catalogSource,
   clock,
   log,
+  tracing,
 }: Foundation): InvocationParts {
-  const providers = new ProviderRegistry(catalogSource.current.providers);
-  catalogSource.onChange((current) => providers.update(current.providers));
+  const registry = new ProviderRegistry(catalogSource.current.providers);
+  catalogSource.onChange((current) => registry.update(current.providers));
+  const providers = tracedProviders(registry, tracing);
   const settings = DEFAULT_INVOCATION_SETTINGS;
   const admission = new Admission({ ledger, models: catalog, providers, clock, log, settings });
   const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
@@ -37,6 +40,6 @@ export function composeInvocation({
   return {
     routes: [...chatRoutes(routes), ...messagesRoutes(routes)],
     service,
-    close: () => providers.close(),
+    close: () => registry.close(),
   };
 }

@@ -1,6 +1,5 @@
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { QueueEstimates } from '../tasks/queue-estimates.ts';
-import { TaskClaimsStore } from '../tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../tasks/task-endings.ts';
 import { TaskReadsStore } from '../tasks/task-reads.store.ts';
@@ -8,6 +7,7 @@ import { TaskResultsService } from '../tasks/task-results.service.ts';
 import { TaskRetentionStore } from '../tasks/task-retention.store.ts';
 import { TaskSweepStore } from '../tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../tasks/task-waiter.ts';
+import { createQueueWaitHistogram, ObservedTaskClaims } from '../telemetry/observed-task-claims.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.ts';
 import { WebhookSecretsStore } from '../webhooks/webhook-secrets.store.ts';
@@ -22,7 +22,7 @@ const ACCOUNT_IN_FLIGHT_MAX = 100;
 /** The parts of the asynchronous path that the API and the workers both use. */
 export type TaskParts = ReturnType<typeof composeTasks>;
 
-export function composeTasks({ database, ledger, storage, config }: Foundation) {
+export function composeTasks({ database, ledger, storage, config, registry, models }: Foundation) {
   const pool = database.money;
   const reads = new TaskReadsStore(pool);
   const dispatch = new TaskDispatchStore(pool, ACCOUNT_IN_FLIGHT_MAX);
@@ -33,11 +33,11 @@ export function composeTasks({ database, ledger, storage, config }: Foundation) 
     dispatch,
     estimates,
     waiter,
-    claims: new TaskClaimsStore(pool),
+    claims: new ObservedTaskClaims(pool, createQueueWaitHistogram(registry), models),
     sweeps: new TaskSweepStore(pool),
     retention: new TaskRetentionStore(pool),
     deliveries: new WebhookDeliveriesStore(pool),
-    endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: false }),
+    endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }),
     results: new TaskResultsService(reads, storage, estimates, waiter),
     secrets: new WebhookSecretsService(new WebhookSecretsStore(pool), createAnswerCipher(config.secret)),
   };

@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { discoverGpus } from '../engines/gpu-slots.ts';
 import type { EngineRegistry } from '../engines/registry.ts';
+import { IdempotencyStore } from '../http/idempotency.store.ts';
+import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { postprocess } from '../media/postprocess.ts';
@@ -13,8 +15,11 @@ import { SweepService } from '../tasks/sweep.service.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { StateReadModel } from '../telemetry/state.read-model.ts';
+import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
+import { composeBilling } from './billing.ts';
 import { composeEngines, composeFfmpeg } from './engines.ts';
 import type { Foundation } from './foundation.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
@@ -66,34 +71,38 @@ export async function composeWorker(foundation: Foundation) {
 }
 
 function composeRunners(
-  { config, log, storage }: Foundation,
+  { config, log, storage, database, tracing }: Foundation,
   { claims, reads, endings }: TaskParts,
   own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string },
 ) {
   const ffmpeg = composeFfmpeg(config);
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
+  const generate = new GenerateService(
+    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, log },
+    { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
+  );
+  const finish = new PostprocessService(
+    { claims, reads, leases, endings, storage, postprocess: (job) => postprocess(job, ffmpeg) },
+    { worker, workFolder, log },
+  );
+  const state = new StateReadModel(database.sequelize);
+  const parentOf = (taskId: string) => state.traceparentOf(taskId);
   return {
-    generate: new GenerateService(
-      { claims, leases, endings, engines, storage, log },
-      { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
-    ),
-    postprocess: new PostprocessService(
-      { claims, reads, leases, endings, storage, postprocess: (job) => postprocess(job, ffmpeg) },
-      { worker, workFolder, log },
-    ),
+    generate: tracedTaskRuns('tasks.generate', generate, parentOf, tracing),
+    postprocess: tracedTaskRuns('tasks.postprocess', finish, parentOf, tracing),
   };
 }
 
-function composeChores(
-  { database, ledger, ledgerStore, verifier, storage, log }: Foundation,
-  tasks: TaskParts,
-) {
+function composeChores(foundation: Foundation, tasks: TaskParts) {
+  const { database, ledger, ledgerStore, verifier, storage, log } = foundation;
   return {
     sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
     months: new MonthClose(database.money, verifier, log),
     verifier,
+    payments: composeBilling(foundation, new KeysStore(database.sequelize, database.money)),
+    idempotencyKeys: new IdempotencyStore(database.money),
   };
 }

@@ -35,6 +35,8 @@ const SETTINGS = z.object({
   FFMPEG_PATH: z.string().min(1).default('ffmpeg'),
   FFPROBE_PATH: z.string().min(1).default('ffprobe'),
   WORKER_PORT: integer(0, 65_535).default(0),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
+  KEEP_PROMPTS: z.enum(['no', 'yes'], 'must be no or yes').default('no'),
   WEBHOOK_PRIVATE_TARGETS: z.enum(['allow', 'refuse']).default('refuse'),
   STRIPE_SECRET_KEY: z.string().min(16).optional(),
   STRIPE_WEBHOOK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -64,6 +66,10 @@ export interface Config {
   readonly ffprobePath: string;
   /** Port of a worker's health and metrics page; 0: any free one. */
   readonly workerPort: number;
+  /** Collector of traces; null: none are made. */
+  readonly otlpEndpoint: string | null;
+  /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
+  readonly keepPrompts: boolean;
   /** Webhooks to private addresses: only for development, never for a service others can reach. */
   readonly webhookPrivateTargets: boolean;
   readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
@@ -105,6 +111,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ffmpegPath: settings.FFMPEG_PATH,
     ffprobePath: settings.FFPROBE_PATH,
     workerPort: settings.WORKER_PORT,
+    otlpEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
+    keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
     stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),
     storage: storageChoice(settings),

@@ -103,6 +103,8 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
 export function mediaUploadPage(signer: UploadSigner, door: UploadDoor): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   router.put('/*key', async (request, response) => {
+    // What a refused client goes on to send must not keep the connection open.
+    response.setHeader('Connection', 'close');
     const upload = signer.verify(joined(request.params.key), { ...request.query });
     const announced = request.headers['content-length'];
     if (announced !== undefined && Number(announced) !== upload.bytes) {

@@ -16,6 +16,8 @@ export interface Exchange {
   envelope: Envelope;
   accountId: string | undefined;
   apiKeyId: string | undefined;
+  /** Public id of the generation (for a task also its id) that a paid call makes. */
+  generationId: string | undefined;
 }
 
 const exchanges = new WeakMap<Request, Exchange>();
@@ -37,6 +39,7 @@ export function openExchange(
     envelope: envelopeOfPath(request.path),
     accountId: undefined,
     apiKeyId: undefined,
+    generationId: undefined,
   };
   exchanges.set(request, exchange);
   response.setHeader('x-request-id', requestId);
@@ -65,5 +68,6 @@ function summary(exchange: Exchange, durationMs: number): object {
     complete: exchange.response.writableFinished,
     accountId: exchange.accountId,
     apiKeyId: exchange.apiKeyId,
+    generationId: exchange.generationId,
   };
 }

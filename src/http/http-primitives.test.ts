@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { LruMap } from './lru-map.ts';
-import { isPrivateAddress } from './private-address.ts';
+import { isPrivateAddress } from '../lib/private-address.ts';
 import { bucketRange } from './time-range.ts';
 
 describe('LruMap', () => {

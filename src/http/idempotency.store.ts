@@ -71,6 +71,12 @@ const RELEASE = `
   DELETE FROM idempotency_keys
   WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`;
 
+const EXPIRE = `
+  DELETE FROM idempotency_keys WHERE (account_id, key) IN (
+    SELECT account_id, key FROM idempotency_keys WHERE created_at < clock_timestamp() - interval '24 hours' LIMIT $1)`;
+
+const EXPIRED_PER_STATEMENT = 5_000;
+
 /** The uses of Idempotency-Keys, in Postgres: they outlive a process and are seen by every replica. */
 export class IdempotencyStore {
   readonly #pool: Pool;
@@ -129,5 +135,18 @@ export class IdempotencyStore {
   async release(claim: IdempotencyClaim): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId];
     await this.#pool.query({ name: 'idempotency_release', text: RELEASE, values });
+  }
+
+  /** Deletes keys older than a day, in bounded statements. Returns how many. */
+  async expire(): Promise<number> {
+    let expired = 0;
+    for (;;) {
+      const values = [EXPIRED_PER_STATEMENT];
+      const { rowCount } = await this.#pool.query({ name: 'idempotency_expire', text: EXPIRE, values });
+      expired += rowCount ?? 0;
+      if ((rowCount ?? 0) < EXPIRED_PER_STATEMENT) {
+        return expired;
+      }
+    }
   }
 }

@@ -1,11 +1,11 @@
 import type { Response } from 'express';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
+import { isPrivateAddress } from '../lib/private-address.ts';
 import type { Authenticator } from './authenticator.ts';
 import { docsPage } from './docs-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
 import type { JsonSchema } from './openapi-schemas.ts';
-import { isPrivateAddress } from './private-address.ts';
 import type { Route } from './route.ts';
 import { defineRoute } from './route.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import { newUuid } from '../lib/ids.ts';
+import { newUuid, publicId } from '../lib/ids.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
@@ -34,12 +34,11 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
       replay(exchange, begun);
       return;
     }
-    await answer(
-      route,
-      exchange,
-      contextOf(exchange, admission, input, begun?.generationId ?? newUuid()),
-      begun,
-    );
+    const generationId = begun?.generationId ?? newUuid();
+    if (route.access === 'inference' && route.method === 'post') {
+      exchange.generationId = publicId('generation', generationId);
+    }
+    await answer(route, exchange, contextOf(exchange, admission, input, generationId), begun);
   } catch (error) {
     sendError(exchange, error);
   }

@@ -23,7 +23,12 @@ import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factori
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const WORKFLOW = {
   file: 'workflows/tiny.json',
-  parameters: { prompt: '6.inputs.text', seed: '3.inputs.seed', width: '5.inputs.width', height: '5.inputs.height' },
+  parameters: {
+    prompt: '6.inputs.text',
+    seed: '3.inputs.seed',
+    width: '5.inputs.width',
+    height: '5.inputs.height',
+  },
 };
 const TIMEOUTS = { connect_ms: 2_000, first_byte_ms: 10_000, idle_ms: 10_000, total_ms: 20_000 };
 const IMPATIENT = { ...TIMEOUTS, first_byte_ms: 150 };
@@ -204,7 +209,11 @@ describe.each(SUBJECTS)('$name', (subject) => {
       retryable: true,
       retryAfterMs: 1_000,
     });
-    expect(await fails('busy')).toMatchObject({ code: 'upstream_busy', retryable: true, retryAfterMs: 2_000 });
+    expect(await fails('busy')).toMatchObject({
+      code: 'upstream_busy',
+      retryable: true,
+      retryAfterMs: 2_000,
+    });
     expect(server.accepted).toBe(0);
   });
 
@@ -281,7 +290,9 @@ describe.each(SUBJECTS)('$name', (subject) => {
     await untilAccepted(server);
     abort.abort(reason);
     await expect(running).rejects.toMatchObject(
-      subject.synchronous ? { message: expect.stringMatching(/cancel|abort/i) } : { name: expect.any(String) },
+      subject.synchronous
+        ? { message: expect.stringMatching(/cancel|abort/i) }
+        : { name: expect.any(String) },
     );
   });
 
@@ -337,17 +348,20 @@ describe.each(SUBJECTS)('$name', (subject) => {
       expect(progress.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     });
 
-    test.each(['polls_break', 'garbage_polls'] as const)('a few bad answers (%s) do not end a run', async (fault) => {
-      server.reset('never_finishes');
-      const memory = freshMemory();
-      const running = attempt(engine, order(), { memory });
-      await untilStored(memory);
-      server.fault = fault;
-      server.faultCalls = 3;
-      expect((await running).outputs).toHaveLength(1);
-      expect(server.faultCalls).toBe(0);
-      expect(server.accepted).toBe(1);
-    });
+    test.each(['polls_break', 'garbage_polls'] as const)(
+      'a few bad answers (%s) do not end a run',
+      async (fault) => {
+        server.reset('never_finishes');
+        const memory = freshMemory();
+        const running = attempt(engine, order(), { memory });
+        await untilStored(memory);
+        server.fault = fault;
+        server.faultCalls = 3;
+        expect((await running).outputs).toHaveLength(1);
+        expect(server.faultCalls).toBe(0);
+        expect(server.accepted).toBe(1);
+      },
+    );
 
     test('a run that fails there fails here, and another may be tried', async () => {
       const failure = await fails('fails');
@@ -386,7 +400,6 @@ describe.each(SUBJECTS)('$name', (subject) => {
     await running.catch(() => undefined);
     expect(CANCELS[subject.name]).toContain(answer);
   });
-
 });
 
 /** What each may answer about a run that is queued or has begun. */
@@ -407,7 +420,11 @@ function engineKindName({ name }: Subject): string {
 }
 
 function contextOf() {
-  return { folder: mkdtempSync(join(tmpdir(), 'tollgate-engine-')), signal: new AbortController().signal, onProgress: () => undefined };
+  return {
+    folder: mkdtempSync(join(tmpdir(), 'tollgate-engine-')),
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  };
 }
 
 async function untilAccepted(server: EngineServer): Promise<void> {

@@ -89,8 +89,14 @@ describe('workflows', () => {
     [{ ...WORKFLOW, file: 'nowhere.json' }, /workflows\.tiny\.file: .*nowhere\.json cannot be read as JSON$/],
     [{ ...WORKFLOW, file: join(folder, 'broken.json') }, /broken\.json cannot be read as JSON$/],
     [{ ...WORKFLOW, file: join(folder, 'canvas.json') }, /is no workflow in API format/],
-    [{ ...WORKFLOW, parameters: { prompt: '7.inputs.text' } }, /parameters\.prompt: the workflow has no 7\.inputs\.text$/],
-    [{ ...WORKFLOW, parameters: { prompt: '6.inputs.txt' } }, /parameters\.prompt: the workflow has no 6\.inputs\.txt$/],
+    [
+      { ...WORKFLOW, parameters: { prompt: '7.inputs.text' } },
+      /parameters\.prompt: the workflow has no 7\.inputs\.text$/,
+    ],
+    [
+      { ...WORKFLOW, parameters: { prompt: '6.inputs.txt' } },
+      /parameters\.prompt: the workflow has no 6\.inputs\.txt$/,
+    ],
     [{ ...WORKFLOW, parameters: { prompt: '6.__proto__.text' } }, /parameters\.prompt: must be like/],
     [{ ...WORKFLOW, parameters: { seed: '3.inputs.seed' } }, /parameters\.prompt: /],
     [{ ...WORKFLOW, output_node: '99' }, /output_node: the workflow has no node 99$/],

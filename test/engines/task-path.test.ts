@@ -125,7 +125,10 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
     expect((await it.ended(refused)).task).toMatchObject({ state: 'failed', errorCode: refusal });
     server.reset('output_is_html');
     const spoiled = await submitImage(it.stack, it.who, 'a third thing');
-    expect((await it.ended(spoiled)).task).toMatchObject({ state: 'failed', errorCode: 'media_type_refused' });
+    expect((await it.ended(spoiled)).task).toMatchObject({
+      state: 'failed',
+      errorCode: 'media_type_refused',
+    });
     expect([await it.charges(refused), await it.charges(spoiled)]).toEqual([[], []]);
     expect(await it.openHolds()).toBe(0);
     await worker.close();

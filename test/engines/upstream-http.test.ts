@@ -1,5 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
-import { failureOfStatus, leavesOpen, parseRetryAfter, SUBMIT_UNCONFIRMED } from '../../src/engines/engine-failures.ts';
+import {
+  failureOfStatus,
+  leavesOpen,
+  parseRetryAfter,
+  SUBMIT_UNCONFIRMED,
+} from '../../src/engines/engine-failures.ts';
 import { isPublicAddress, namesPrivateAddress } from '../../src/engines/output-address.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
@@ -45,7 +50,9 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-function client(changes: { firstByteMs?: number; idleMs?: number; privateDownloads?: boolean } = {}): UpstreamHttp {
+function client(
+  changes: { firstByteMs?: number; idleMs?: number; privateDownloads?: boolean } = {},
+): UpstreamHttp {
   return new UpstreamHttp({
     baseUrl: `${base}/api/`,
     headers: { authorization: 'Bearer sk-engine' },
@@ -58,7 +65,10 @@ function client(changes: { firstByteMs?: number; idleMs?: number; privateDownloa
   });
 }
 
-async function download(from: string, options: { otherHosts?: boolean; through?: UpstreamHttp } = {}): Promise<Buffer> {
+async function download(
+  from: string,
+  options: { otherHosts?: boolean; through?: UpstreamHttp } = {},
+): Promise<Buffer> {
   const path = join(folder, 'output-0.bin');
   const { otherHosts = true, through = http } = options;
   await downloadOutput(through, { from, path, kind: 'image', signal, otherHosts });
@@ -129,7 +139,9 @@ test('an output may lie behind redirects on the same host; a loop ends', async (
     url === '/api/out' ? response.writeHead(307, { location: '/final' }).end() : response.end('file');
   expect((await download('/out')).toString()).toBe('file');
   handler = (_request, response) => response.writeHead(302, { location: '/again' }).end();
-  await expect(download('/loop')).rejects.toMatchObject({ failure: { code: 'output_refused', retryable: false } });
+  await expect(download('/loop')).rejects.toMatchObject({
+    failure: { code: 'output_refused', retryable: false },
+  });
 });
 
 test('other hosts are asked only where the engine allows it, and never see our key', async () => {
@@ -186,7 +198,10 @@ test('Retry-After is seconds or a date, bounded both ways', () => {
   expect(parseRetryAfter('999999', now)).toBe(3_600_000);
   expect(parseRetryAfter('soon', now)).toBeUndefined();
   expect(parseRetryAfter(undefined, now)).toBeUndefined();
-  expect(failureOfStatus(429, undefined, now)).toMatchObject({ code: 'upstream_rate_limited', retryAfterMs: 5_000 });
+  expect(failureOfStatus(429, undefined, now)).toMatchObject({
+    code: 'upstream_rate_limited',
+    retryAfterMs: 5_000,
+  });
   expect(failureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
 });
 
@@ -223,24 +238,31 @@ async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
 }
 
 function into(name: string) {
-  return { member: 'b64_json', fileFor: (index: number) => join(folder, `${name}-${index}`), fileBytesMax: 1_000 };
+  return {
+    member: 'b64_json',
+    fileFor: (index: number) => join(folder, `${name}-${index}`),
+    fileBytesMax: 1_000,
+  };
 }
 
-test.each([1, 2, 3, 7, 64, 10_000])('base64 in JSON becomes files whatever the pieces are (%i bytes)', async (size) => {
-  const files = [Buffer.from('first \u00ff file'), Buffer.alloc(700, 7), Buffer.from('z')];
-  const json = {
-    note: 'b64_json is "quoted" \\ and: {"b64_json":"bm8="}',
-    error: null,
-    result: { images: files.map((file, index) => ({ b64_json: file.toString('base64'), index })) },
-    b64_json_not: 'kept',
-    status: 'completed',
-  };
-  const text = JSON.stringify(json, null, size % 2 === 0 ? 2 : undefined).replaceAll('/', '\\/');
-  const diverted = await divertBase64(pieces(text, size), into(`s${size}`));
-  expect(diverted.files.map((path) => readFileSync(path))).toEqual(files);
-  const images = files.map((_, index) => ({ b64_json: `#${index}`, index }));
-  expect(diverted.json).toEqual({ ...json, result: { images } });
-});
+test.each([1, 2, 3, 7, 64, 10_000])(
+  'base64 in JSON becomes files whatever the pieces are (%i bytes)',
+  async (size) => {
+    const files = [Buffer.from('first \u00ff file'), Buffer.alloc(700, 7), Buffer.from('z')];
+    const json = {
+      note: 'b64_json is "quoted" \\ and: {"b64_json":"bm8="}',
+      error: null,
+      result: { images: files.map((file, index) => ({ b64_json: file.toString('base64'), index })) },
+      b64_json_not: 'kept',
+      status: 'completed',
+    };
+    const text = JSON.stringify(json, null, size % 2 === 0 ? 2 : undefined).replaceAll('/', '\\/');
+    const diverted = await divertBase64(pieces(text, size), into(`s${size}`));
+    expect(diverted.files.map((path) => readFileSync(path))).toEqual(files);
+    const images = files.map((_, index) => ({ b64_json: `#${index}`, index }));
+    expect(diverted.json).toEqual({ ...json, result: { images } });
+  },
+);
 
 test('base64 that is too long or breaks off leaves no file', async () => {
   const long = JSON.stringify({ b64_json: Buffer.alloc(1_001).toString('base64') });

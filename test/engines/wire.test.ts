@@ -54,7 +54,14 @@ function context(onProgress: (fraction: number) => void = () => undefined) {
 }
 
 describe('openai', () => {
-  const video = { kind: 'video', model: 'wan-2.2', width: 1280, height: 720, steps: 20, seed: BIG_SEED } as const;
+  const video = {
+    kind: 'video',
+    model: 'wan-2.2',
+    width: 1280,
+    height: 720,
+    steps: 20,
+    seed: BIG_SEED,
+  } as const;
 
   test('a video as JSON, in SGLang’s words', async () => {
     const sglang = engine(openAiKind, { base_url: `${openai.url}/v1`, extra: { seconds: 5, fps: 16 } });
@@ -77,7 +84,9 @@ describe('openai', () => {
     const [{ headers, text }] = openai.requests as [(typeof openai.requests)[0]];
     expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
     expect(headers.authorization).toBe('Bearer sk-own');
-    const parts = Object.fromEntries([...text.matchAll(/name="(\w+)"\r\n\r\n(.*)\r\n/g)].map((part) => part.slice(1, 3)));
+    const parts = Object.fromEntries(
+      [...text.matchAll(/name="(\w+)"\r\n\r\n(.*)\r\n/g)].map((part) => part.slice(1, 3)),
+    );
     expect(parts).toEqual({
       num_frames: '81',
       prompt: 'a lighthouse at dusk',
@@ -163,7 +172,11 @@ describe('comfyui', () => {
     workflow['6'].inputs.text = prompt;
     Object.assign(workflow['3'].inputs, { seed: Number(BIG_SEED), steps: 8 });
     Object.assign(workflow['5'].inputs, { width: 512, height: 304 });
-    expect(comfyui.submitted).toMatchObject({ prompt: workflow, prompt_id: request.taskId, client_id: request.taskId });
+    expect(comfyui.submitted).toMatchObject({
+      prompt: workflow,
+      prompt_id: request.taskId,
+      client_id: request.taskId,
+    });
     expect(outputs).toHaveLength(1);
     const view = comfyui.requests.find((seen) => seen.path === '/view');
     expect(Object.fromEntries(view!.query)).toEqual({
@@ -180,7 +193,9 @@ describe('comfyui', () => {
     const again = attempt(create(), request, { memory: { ...freshMemory(), attempt: 2 } });
     expect((await again).outputs).toHaveLength(1);
     expect([...comfyui.runs.keys()]).toEqual([request.taskId, promptIdOf(request.taskId, 1)]);
-    expect(promptIdOf(request.taskId, 1)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(promptIdOf(request.taskId, 1)).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
   });
 
   test('the websocket’s progress is passed on while the run lasts, and the socket goes with it', async () => {
@@ -194,7 +209,9 @@ describe('comfyui', () => {
     await eventually(async () => comfyui.listeners === 1);
     comfyui.tell(reference, 'progress', { value: 5, max: 20, node: '3' });
     comfyui.tell(reference, 'progress', { prompt_id: 'somebody-else', value: 20, max: 20, node: '3' });
-    comfyui.tell(reference, 'progress_state', { nodes: { 3: { value: 10, max: 20 }, 5: { value: 1, max: 1 } } });
+    comfyui.tell(reference, 'progress_state', {
+      nodes: { 3: { value: 10, max: 20 }, 5: { value: 1, max: 1 } },
+    });
     await eventually(async () => heard.length === 2);
     expect(heard).toEqual([0.25 * 0.95, (11 / 23) * 0.95]);
     comfyui.fault = undefined;
@@ -290,7 +307,13 @@ describe('novita', () => {
       headers: { authorization: 'Bearer sk-novita' },
     });
     expect(novita.requests[0]?.headers['idempotency-key']).toBeUndefined();
-    const video = { kind: 'video', model: 'hunyuan-video-fast', width: 1280, height: 720, steps: 30 } as const;
+    const video = {
+      kind: 'video',
+      model: 'hunyuan-video-fast',
+      width: 1280,
+      height: 720,
+      steps: 30,
+    } as const;
     const { status } = await attempt(hosted, engineRequest({ ...video, seed: BIG_SEED }));
     expect(novita.submitted).toEqual({
       model_name: 'hunyuan-video-fast',

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type EngineReply, EngineServer, type SeenRequest, type ServerRun, UPSTREAM_SECRET } from './engine-server.ts';
+import {
+  type EngineReply,
+  EngineServer,
+  type SeenRequest,
+  type ServerRun,
+  UPSTREAM_SECRET,
+} from './engine-server.ts';
 
 /** ComfyUI's routes and its websocket. One graph runs at a time; each look at the history is a step. */
 export class ComfyUiServer extends EngineServer {
@@ -43,7 +49,11 @@ export class ComfyUiServer extends EngineServer {
     const [, past] = /^\/history\/([^/]+)$/.exec(path) ?? [];
     const [, job] = /^\/api\/jobs\/([^/]+)$/.exec(path) ?? [];
     if (method === 'POST' && path === '/prompt') {
-      return this.accept(seen, (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: {} } }), json.prompt_id);
+      return this.accept(
+        seen,
+        (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: {} } }),
+        json.prompt_id,
+      );
     }
     if (past !== undefined) {
       return this.#history(past);
@@ -64,7 +74,10 @@ export class ComfyUiServer extends EngineServer {
   }
 
   protected override refusalBody(): unknown {
-    return { error: { type: 'prompt_outputs_failed_validation', message: UPSTREAM_SECRET }, node_errors: { 6: {} } };
+    return {
+      error: { type: 'prompt_outputs_failed_validation', message: UPSTREAM_SECRET },
+      node_errors: { 6: {} },
+    };
   }
 
   #live(): ServerRun[] {
@@ -82,7 +95,10 @@ export class ComfyUiServer extends EngineServer {
       return { json: {} };
     }
     if (run.canceled) {
-      const messages = [['execution_start', {}], ['execution_interrupted', { prompt_id: id }]];
+      const messages = [
+        ['execution_start', {}],
+        ['execution_interrupted', { prompt_id: id }],
+      ];
       return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };
     }
     const { done } = this.step(run);
@@ -96,7 +112,11 @@ export class ComfyUiServer extends EngineServer {
       const messages = [['execution_error', error]];
       return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };
     }
-    return { json: { [id]: { outputs: this.#outputs(), status: { status_str: 'success', completed: true, messages: [] } } } };
+    return {
+      json: {
+        [id]: { outputs: this.#outputs(), status: { status_str: 'success', completed: true, messages: [] } },
+      },
+    };
   }
 
   #outputs(): unknown {

@@ -1,4 +1,10 @@
-import { type EngineReply, EngineServer, type SeenRequest, type ServerRun, UPSTREAM_SECRET } from './engine-server.ts';
+import {
+  type EngineReply,
+  EngineServer,
+  type SeenRequest,
+  type ServerRun,
+  UPSTREAM_SECRET,
+} from './engine-server.ts';
 
 /** fal's queue. The URLs it returns do not follow from the model's name. */
 export class FalServer extends EngineServer {
@@ -61,7 +67,10 @@ export class FalServer extends EngineServer {
 
   #response(): EngineReply {
     if (this.meets('fails')) {
-      return { status: 500, json: { detail: [{ loc: ['body'], msg: UPSTREAM_SECRET, type: 'internal_server_error' }] } };
+      return {
+        status: 500,
+        json: { detail: [{ loc: ['body'], msg: UPSTREAM_SECRET, type: 'internal_server_error' }] },
+      };
     }
     const url = `${this.url}/files/output`;
     return { json: this.meets('no_output') ? {} : { images: [{ url }], video: { url }, seed: 42 } };

@@ -1,4 +1,10 @@
-import { type EngineReply, EngineServer, type SeenRequest, type ServerRun, UPSTREAM_SECRET } from './engine-server.ts';
+import {
+  type EngineReply,
+  EngineServer,
+  type SeenRequest,
+  type ServerRun,
+  UPSTREAM_SECRET,
+} from './engine-server.ts';
 
 /** Novita's asynchronous API. With `tollgate` it also honours Idempotency-Key, cancels and tells charges, as another Tollgate does. */
 export class NovitaServer extends EngineServer {
@@ -58,11 +64,15 @@ export class NovitaServer extends EngineServer {
     const body = { extra: { seed: '42' }, images, videos, audios: [] };
     if (this.meets('fails')) {
       const reason = `TASK_FAILED: ${UPSTREAM_SECRET}`;
-      return { json: { ...body, task: { ...task, status: 'TASK_STATUS_FAILED', reason, progress_percent: 0 } } };
+      return {
+        json: { ...body, task: { ...task, status: 'TASK_STATUS_FAILED', reason, progress_percent: 0 } },
+      };
     }
     if (run.canceled) {
       const reason = 'CANCELED: canceled by client';
-      return { json: { ...body, task: { ...task, status: 'TASK_STATUS_FAILED', reason, progress_percent: 0 } } };
+      return {
+        json: { ...body, task: { ...task, status: 'TASK_STATUS_FAILED', reason, progress_percent: 0 } },
+      };
     }
     if (!done) {
       const percent = Math.round(fraction * 100);
@@ -75,7 +85,9 @@ export class NovitaServer extends EngineServer {
       videos.push({ video_url: url, video_url_ttl: '3600', video_type: 'mp4' });
     }
     const extra = { ...body.extra, ...(this.tollgate ? { charged_amount: '0.005', currency: 'USD' } : {}) };
-    return { json: { ...body, extra, task: { ...task, status: 'TASK_STATUS_SUCCEED', progress_percent: 100 } } };
+    return {
+      json: { ...body, extra, task: { ...task, status: 'TASK_STATUS_SUCCEED', progress_percent: 100 } },
+    };
   }
 
   #cancel(id: string): EngineReply {

@@ -29,7 +29,8 @@ export class OpenAiImageServer extends EngineServer {
       if (this.meets('no_output')) {
         return { json: { created: 1, data: [] } };
       }
-      const data = this.imageAs === 'b64' ? { b64_json: this.base64() } : { url: `${this.url}/files/image.png` };
+      const data =
+        this.imageAs === 'b64' ? { b64_json: this.base64() } : { url: `${this.url}/files/image.png` };
       const cut = this.imageAs === 'b64' && this.meets('output_cut');
       return { json: { created: 1, data: [data] }, cut };
     });

@@ -1,4 +1,10 @@
-import { type EngineReply, EngineServer, type SeenRequest, type ServerRun, UPSTREAM_SECRET } from './engine-server.ts';
+import {
+  type EngineReply,
+  EngineServer,
+  type SeenRequest,
+  type ServerRun,
+  UPSTREAM_SECRET,
+} from './engine-server.ts';
 
 /** sd-server of stable-diffusion.cpp by its native routes. Members stand in alphabetical order, as its JSON library writes them. */
 export class SdServer extends EngineServer {

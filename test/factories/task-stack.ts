@@ -7,6 +7,7 @@ import type { RelaySettings } from '../../queues/relay.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import { EngineRegistry } from '../../src/engines/registry.ts';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
+import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
 import type { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
@@ -152,6 +153,8 @@ export async function createTaskStack(options: TaskStackOptions) {
     reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
     months: new MonthClose(pool, new LedgerVerifier(pool), log),
     verifier: new LedgerVerifier(pool),
+    payments: { sweep: async () => 0 },
+    idempotencyKeys: new IdempotencyStore(pool),
   };
   const parts: WorkerParts = {
     services,

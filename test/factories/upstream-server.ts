@@ -42,6 +42,8 @@ export interface Script {
   refusal: boolean;
   cacheRead: number;
   cacheWrite: number;
+  /** Waits until a frame may be sent. */
+  gate: (request: UpstreamRequest, frame: string) => Promise<void>;
 }
 
 export interface UpstreamRequest {
@@ -66,6 +68,7 @@ export const ORDINARY: Script = {
   refusal: false,
   cacheRead: 0,
   cacheWrite: 0,
+  gate: async () => undefined,
 };
 
 /** One protocol's way of saying what the script wants said. */
@@ -221,6 +224,7 @@ export class UpstreamServer {
         this.#break(fault, response);
         return;
       }
+      await script.gate(request, frame);
       if (response.destroyed) {
         return;
       }

@@ -39,6 +39,8 @@ afterAll(async () => {
   await anthropic.close();
 });
 
+const WORD = / (?:alpha|river|stone|cloud)"/g;
+
 interface Reading {
   readonly generationId: string;
   readonly text: string;
@@ -79,36 +81,124 @@ function settlementsSince(count: number) {
   return gateway.ledger.settlements.slice(count);
 }
 
-// One process plays client, gateway and provider: tokens are far enough apart for its event loop to lag behind a little.
+/** Lets the provider write a word only after the client has read the one before: no clock decides what was delivered. */
+class Lockstep {
+  #written = 0;
+  #read = 0;
+  #wake: () => void = () => undefined;
+
+  async mayWrite(): Promise<void> {
+    while (this.#written > this.#read) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#written += 1;
+  }
+
+  read(words: number): void {
+    this.#read = words;
+    this.#wake();
+  }
+}
+
+interface Leaving {
+  readonly user: string;
+  readonly modelId: string;
+  readonly path: 'chat' | 'messages';
+  /** Hangs up after so many words … */
+  readonly words: number;
+  /** … and so many ms, reading on or not. */
+  readonly afterMs: number;
+  readonly readsOn: boolean;
+}
+
+/** Reads some words of a stream and hangs up; how many had arrived, and when it left. */
+async function leave(
+  leaving: Leaving,
+  lockstep: Lockstep,
+): Promise<{ hold: string; words: number; leftAt: number }> {
+  const controller = new AbortController();
+  const url = leaving.path === 'chat' ? '/api/v1/chat/completions' : '/vendorx/v1/messages';
+  const named = leaving.path === 'chat' ? { user: leaving.user } : { metadata: { user_id: leaving.user } };
+  const response = await fetch(gateway.url + url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...named,
+      model: leaving.modelId,
+      stream: true,
+      max_tokens: 500,
+      messages: [{ content: 'x' }],
+    }),
+    signal: controller.signal,
+  });
+  let raw = '';
+  let words = 0;
+  let leftAt = 0;
+  try {
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      raw += chunk;
+      words = raw.match(WORD)?.length ?? 0;
+      if (words >= leaving.words && leftAt === 0) {
+        leftAt = Date.now() + leaving.afterMs;
+        setTimeout(() => controller.abort(), leaving.afterMs);
+      }
+      if (words < leaving.words || leaving.readsOn) {
+        lockstep.read(words);
+      }
+    }
+  } catch {
+    // hung up
+  }
+  return { hold: parsePublicId('generation', response.headers.get('x-generation-id')!)!, words, leftAt };
+}
+
 test('500 streams closed at a random moment: every charge is what was delivered, upstream stops at once', async () => {
-  openai.reset({ words: WORDS, tokenDelayMs: 400 });
-  anthropic.reset({ words: WORDS, tokenDelayMs: 400 });
   const before = gateway.ledger.settlements.length;
-  const cases = Array.from({ length: 500 }, (_, index) => ({
-    path: index % 2 === 0 ? ('chat' as const) : ('messages' as const),
-    modelId: index % 4 < 2 ? 'to/openai' : 'to/anthropic',
-    ms: Math.random() * 8_000,
-  }));
-  const readings = await Promise.all(cases.map(({ ms, modelId, path }) => readFor(ms, modelId, path)));
+  const cases = Array.from(
+    { length: 500 },
+    (_, index): Leaving => ({
+      user: `user-${index}`,
+      path: index % 2 === 0 ? 'chat' : 'messages',
+      modelId: index % 4 < 2 ? 'to/openai' : 'to/anthropic',
+      words: 1 + Math.floor(Math.random() * 50),
+      afterMs: Math.random() * 20,
+      readsOn: index % 8 === 0,
+    }),
+  );
+  const locksteps = new Map(cases.map((one) => [one.user, new Lockstep()]));
+  for (const upstream of [openai, anthropic]) {
+    upstream.reset({
+      words: Array.from({ length: 2_000 }, (_, index) => WORDS[index % WORDS.length]!),
+      gate: async ({ body }, frame) => {
+        if (WORD.test(frame)) {
+          await locksteps.get(body.user ?? body.metadata.user_id)!.mayWrite();
+        }
+        WORD.lastIndex = 0;
+      },
+    });
+  }
+  const readings = await Promise.all(cases.map((one) => leave(one, locksteps.get(one.user)!)));
   await until(() => settlementsSince(before).length === 500, 5_000);
   expect(gateway.ledger.held).toBe(0n);
   expect(gateway.ledger.metered.size).toBe(0);
 
   const charged = new Map(settlementsSince(before).map((one) => [one.holdId, one.usage.outputTokens]));
-  const differences = readings.map((reading) => {
-    const hold = parsePublicId('generation', reading.generationId)!;
-    return charged.get(hold)! - countTokens(reading.text);
-  });
-  expect(differences.filter((difference) => !(Math.abs(difference) <= 1))).toEqual([]);
-  for (const settlement of settlementsSince(before)) {
-    const { usage, charge, status } = settlement;
+  const differences = readings.map(({ hold, words }) => charged.get(hold)! - words);
+  const wrong = differences.filter((by) => !(Math.abs(by) <= 1));
+  expect(wrong).toEqual([]);
+  for (const { usage, charge, status } of settlementsSince(before)) {
     expect(status).toBe('cancelled');
     expect(charge.amount).toBe(BigInt(usage.inputTokens) * 1_000n + BigInt(usage.outputTokens) * 2_000n);
   }
-  const lastLeft = Math.max(...readings.map((reading) => reading.leftAt));
   const requests = [...openai.requests, ...anthropic.requests];
-  await until(() => requests.every((request) => request.abortedAt !== undefined), 1_000);
-  expect(Math.max(...requests.map((request) => request.abortedAt ?? 0)) - lastLeft).toBeLessThan(1_000);
+  await until(() => requests.every((request) => request.abortedAt !== undefined), 5_000);
+  const leftAt = new Map(cases.map((one, index) => [one.user, readings[index]!.leftAt]));
+  const delays = requests.map(
+    ({ body, abortedAt }) => abortedAt! - leftAt.get(body.user ?? body.metadata.user_id)!,
+  );
+  expect(Math.max(...delays)).toBeLessThan(1_000);
 }, 60_000);
 
 test('a drained provider is read to its own usage report', async () => {

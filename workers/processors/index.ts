@@ -1,6 +1,7 @@
 import type { Producer } from '../../queues/producer.ts';
 import type { Processors } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
+import { expireIdempotencyKeysProcessor, followPaymentsProcessor } from './account-maintenance.processor.ts';
 import { deliverWebhookProcessor } from './deliver-webhook.processor.ts';
 import { generateTaskProcessor } from './generate-task.processor.ts';
 import {
@@ -8,6 +9,7 @@ import {
   makePartitionsProcessor,
   reapHoldsProcessor,
   verifyLedgerProcessor,
+  verifyNewEntriesProcessor,
 } from './ledger-maintenance.processor.ts';
 import { postprocessTaskProcessor } from './postprocess-task.processor.ts';
 import {
@@ -28,6 +30,9 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'maintenance.expire-tasks': expireTasksProcessor(services),
     'maintenance.make-partitions': makePartitionsProcessor(services),
     'maintenance.close-months': closeMonthsProcessor(services),
+    'maintenance.verify-new-entries': verifyNewEntriesProcessor(services),
+    'maintenance.follow-payments': followPaymentsProcessor(services),
+    'maintenance.expire-idempotency-keys': expireIdempotencyKeysProcessor(services),
     'maintenance.verify-ledger': verifyLedgerProcessor(services),
   };
 }

@@ -1,3 +1,5 @@
+import type { Violation } from '../../src/ledger/ledger-verifier.ts';
+import type { Logger } from '../../src/lib/logger.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 
@@ -26,11 +28,19 @@ export function closeMonthsProcessor(
 export function verifyLedgerProcessor(
   services: Pick<WorkerServices, 'verifier'>,
 ): Processor<'maintenance.verify-ledger'> {
-  return async (_, { log }) => {
-    const { checked, violations } = await services.verifier.verify();
-    if (violations.length > 0) {
-      log.error({ violations }, 'the ledger violates its invariants');
-    }
-    return { checked, violations: violations.length };
-  };
+  return async (_, { log }) => reported(await services.verifier.verify(), log);
+}
+
+/** Proves what is new in the books, and calls a human when it is wrong. */
+export function verifyNewEntriesProcessor(
+  services: Pick<WorkerServices, 'verifier'>,
+): Processor<'maintenance.verify-new-entries'> {
+  return async (_, { log }) => reported(await services.verifier.verifyIncrement(), log);
+}
+
+function reported({ violations }: { readonly violations: readonly Violation[] }, log: Logger) {
+  if (violations.length > 0) {
+    log.error({ violations }, 'the ledger violates its invariants');
+  }
+  return { violations: violations.length };
 }

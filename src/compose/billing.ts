@@ -1,29 +1,31 @@
-import { checkoutRoutes } from './billing/checkout.routes.ts';
-import { CheckoutService } from './billing/checkout.service.ts';
-import { CheckoutStore } from './billing/checkout.store.ts';
-import { InvoicesReadModel } from './billing/invoices.read-model.ts';
-import { invoiceRoutes } from './billing/invoices.routes.ts';
-import { InvoicesService } from './billing/invoices.service.ts';
-import { type StripeOptions, StripePayment } from './billing/payment/stripe.payment.ts';
-import { TestPayment } from './billing/payment/test.payment.ts';
-import { paymentEventRoutes } from './billing/payment-event.routes.ts';
-import { PaymentInboxService } from './billing/payment-inbox.service.ts';
-import { PaymentInboxStore } from './billing/payment-inbox.store.ts';
-import { paymentPageRoutes } from './billing/payment-page.routes.ts';
-import { ReversalsService } from './billing/reversals.service.ts';
-import { TestCheckoutService } from './billing/test-checkout.service.ts';
-import { TransactionsReadModel } from './billing/transactions.read-model.ts';
-import { transactionRoutes } from './billing/transactions.routes.ts';
-import { TransactionsService } from './billing/transactions.service.ts';
-import type { Route } from './http/route.ts';
-import type { KeysStore } from './keys/keys.store.ts';
-import type { Movements } from './ledger/movements.ts';
-import type { Clock } from './lib/clock.ts';
-import type { Logger } from './lib/logger.ts';
-import type { Database } from './store/database.ts';
-import { UsageReadModel } from './usage/usage.read-model.ts';
-import { usageRoutes } from './usage/usage.routes.ts';
-import { UsageService } from './usage/usage.service.ts';
+import { checkoutRoutes } from '../billing/checkout.routes.ts';
+import { CheckoutService } from '../billing/checkout.service.ts';
+import { CheckoutStore } from '../billing/checkout.store.ts';
+import { InvoicesReadModel } from '../billing/invoices.read-model.ts';
+import { invoiceRoutes } from '../billing/invoices.routes.ts';
+import { InvoicesService } from '../billing/invoices.service.ts';
+import { type StripeOptions, StripePayment } from '../billing/payment/stripe.payment.ts';
+import { TestPayment } from '../billing/payment/test.payment.ts';
+import { paymentEventRoutes } from '../billing/payment-event.routes.ts';
+import { PaymentInboxService } from '../billing/payment-inbox.service.ts';
+import { PaymentInboxStore } from '../billing/payment-inbox.store.ts';
+import { paymentPageRoutes } from '../billing/payment-page.routes.ts';
+import { ReversalsService } from '../billing/reversals.service.ts';
+import { TestCheckoutService } from '../billing/test-checkout.service.ts';
+import { TransactionsReadModel } from '../billing/transactions.read-model.ts';
+import { transactionRoutes } from '../billing/transactions.routes.ts';
+import { TransactionsService } from '../billing/transactions.service.ts';
+import type { Config } from '../config/config.ts';
+import type { Route } from '../http/route.ts';
+import type { KeysStore } from '../keys/keys.store.ts';
+import type { Movements } from '../ledger/movements.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Database } from '../store/database.ts';
+import { UsageReadModel } from '../usage/usage.read-model.ts';
+import { usageRoutes } from '../usage/usage.routes.ts';
+import { UsageService } from '../usage/usage.service.ts';
+import type { Foundation } from './foundation.ts';
 
 /** How credits are paid: by Stripe, by a button (never where credits are worth anything), or not at all. */
 export type PaymentChoice =
@@ -47,6 +49,14 @@ export interface BillingSurface {
   readonly routes: readonly Route[];
   /** Follows payment events that wait and sessions without news; to be run every minute. Returns how many it looked at. */
   sweep(limit: number): Promise<number>;
+}
+
+/** Stripe where it is configured; the test page of our own only where nobody could mistake its credits for money. */
+function paymentOf(config: Config): PaymentChoice {
+  if (config.stripe !== null) {
+    return { kind: 'stripe', options: config.stripe };
+  }
+  return config.production ? { kind: 'none' } : { kind: 'test' };
 }
 
 /** Puts reports and billing together. */
@@ -106,4 +116,19 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
   );
   const verify = provider.verify.bind(provider);
   return { checkout, inbox, routes: paymentEventRoutes({ verify, inbox, log }) };
+}
+
+/** Reports and billing on a process's foundation. */
+export function composeBilling(foundation: Foundation, keysStore: KeysStore): BillingSurface {
+  const { config, database, movements, clock, log } = foundation;
+  const payment = paymentOf(config);
+  return createBillingSurface({
+    database,
+    movements,
+    keysStore,
+    clock,
+    log,
+    publicUrl: config.publicUrl,
+    payment,
+  });
 }

@@ -1,0 +1,45 @@
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Writable } from 'node:stream';
+
+/** A log file above this many bytes becomes `<name>.1`, so a log takes at most about twice as much. */
+export const ENGINE_LOG_BYTES_MAX = 10 * 1024 * 1024;
+
+/**
+ * Appends to a file that never grows beyond `bytesMax`: the full one is renamed to `<path>.1`. A disk that takes nothing more
+ * costs the output, never the engine.
+ */
+export function cappedLog(path: string, bytesMax = ENGINE_LOG_BYTES_MAX): Writable {
+  let file: FileHandle | undefined;
+  let bytes = 0;
+
+  async function append(chunk: Buffer): Promise<void> {
+    if (file !== undefined && bytes + chunk.length > bytesMax) {
+      await file.close();
+      file = undefined;
+      await rename(path, `${path}.1`);
+    }
+    if (file === undefined) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+      file = await open(path, 'a', 0o640);
+      bytes = (await file.stat()).size;
+    }
+    await file.write(chunk);
+    bytes += chunk.length;
+  }
+
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      append(chunk).then(
+        () => done(),
+        () => done(),
+      );
+    },
+    final(done) {
+      Promise.resolve(file?.close()).then(
+        () => done(),
+        () => done(),
+      );
+    },
+  });
+}

@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import type { Logger } from '../../lib/logger.ts';
+import { cappedLog } from './capped-log.ts';
+import { type EnginePlace, engineEnvironment, fillPlace } from './engine-environment.ts';
+import { isHealthy } from './health-check.ts';
+import { identify, killGroup, removeRecord, writeRecord } from './process-record.ts';
+import type { ProcessSettings } from './process-settings.ts';
+
+export interface EngineProcessPlan {
+  /** For log lines and file names: engine and GPU. */
+  readonly name: string;
+  readonly settings: ProcessSettings;
+  readonly place: EnginePlace;
+  /** Our own variables, of which the engine sees the harmless ones. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly logFile: string;
+  readonly recordFile: string;
+  readonly clocks: SupervisionClocks;
+}
+
+export interface SupervisionClocks {
+  /** Ms between two looks at a server that starts. */
+  readonly startingCheckMs: number;
+  /** Ms between two looks at one that works. */
+  readonly workingCheckMs: number;
+  /** Ms before the first restart; doubled for each further one. */
+  readonly backoffFirstMs: number;
+  readonly backoffMaxMs: number;
+  /** Ms a server must have worked for the next pause to be short again. */
+  readonly provenMs: number;
+}
+
+export const SUPERVISION_CLOCKS: SupervisionClocks = {
+  startingCheckMs: 500,
+  workingCheckMs: 5_000,
+  backoffFirstMs: 1_000,
+  backoffMaxMs: 60_000,
+  provenMs: 60_000,
+};
+
+/** Keeps the server of an engine running on one GPU: starts it, watches it, and starts it anew after a growing pause. */
+export class EngineProcess {
+  readonly baseUrl: string;
+  readonly #plan: EngineProcessPlan;
+  readonly #log: Logger;
+  readonly #output: Writable;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #child: ChildProcess | undefined;
+  /** Counts starts: what an earlier run knew, a later one does not. */
+  #run = 0;
+  #ready = false;
+
+  /** Starts at once. */
+  constructor(plan: EngineProcessPlan, log: Logger) {
+    this.baseUrl = `http://127.0.0.1:${plan.place.port}`;
+    this.#plan = plan;
+    this.#log = log.child({ engine: plan.name });
+    this.#output = cappedLog(plan.logFile);
+    // Two pipes end in it, one pair per run.
+    this.#output.setMaxListeners(0);
+    this.#running = this.#keepRunning();
+  }
+
+  /** Number of the run that can take work now; undefined while there is none. */
+  get readyRun(): number | undefined {
+    return this.#ready ? this.#run : undefined;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** SIGTERM, then SIGKILL; resolves when the process is gone. It is not started again. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await new Promise<void>((resolve) => this.#output.end(resolve));
+  }
+
+  /** At once and without waiting: for the end of our own process. */
+  kill(): void {
+    this.#stopping.abort();
+    if (this.#child?.pid !== undefined) {
+      killGroup(this.#child.pid, 'SIGKILL');
+    }
+  }
+
+  async #keepRunning(): Promise<void> {
+    const { clocks } = this.#plan;
+    const { signal } = this.#stopping;
+    let pauseMs = clocks.backoffFirstMs;
+    while (!signal.aborted) {
+      const beganAt = Date.now();
+      const reason = await this.#runOnce().catch((error: Error) => error.message);
+      if (signal.aborted) {
+        break;
+      }
+      pauseMs = Date.now() - beganAt >= clocks.provenMs ? clocks.backoffFirstMs : pauseMs;
+      this.#log.warn({ reason, pauseMs, logFile: this.#plan.logFile }, 'an engine process ended');
+      await pause(pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, clocks.backoffMaxMs);
+    }
+    await removeRecord(this.#plan.recordFile).catch(() => undefined);
+  }
+
+  /** One life of the server. Returns why it ended. */
+  async #runOnce(): Promise<string> {
+    this.#run += 1;
+    const child = this.#spawn();
+    this.#child = child;
+    const ended = new AbortController();
+    const exit = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
+      child.once('error', (error: NodeJS.ErrnoException) => child.pid ?? resolve(`could not be run (${error.code})`));
+    }).finally(() => {
+      this.#ready = false;
+      ended.abort();
+    });
+    await this.#record(child).catch((error: unknown) => this.#log.warn({ error }, 'an engine process is not recorded'));
+    const until = AbortSignal.any([ended.signal, this.#stopping.signal]);
+    const verdict = await this.#watch(until);
+    this.#ready = false;
+    if (!ended.signal.aborted) {
+      await this.#end(child, exit, ended.signal);
+    }
+    // What the server started must not keep its GPU.
+    if (child.pid !== undefined) {
+      killGroup(child.pid, 'SIGKILL');
+    }
+    return verdict ?? (await exit);
+  }
+
+  #spawn(): ChildProcess {
+    const { settings, place, variables } = this.#plan;
+    const [program = '', ...parameters] = settings.command.map((word) => fillPlace(word, place));
+    // A group of its own: Ctrl-C in a terminal is for us, and the engine is stopped after its work is done.
+    const child = spawn(program, parameters, {
+      env: engineEnvironment(variables, settings.env, place),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    child.stdout.pipe(this.#output, { end: false });
+    child.stderr.pipe(this.#output, { end: false });
+    this.#log.info({ pid: child.pid, gpu: place.gpu, port: place.port }, 'engine process started');
+    return child;
+  }
+
+  async #record(child: ChildProcess): Promise<void> {
+    const [engine, owner] = await Promise.all([identify(child.pid ?? 0), identify(process.pid)]);
+    if (engine && owner) {
+      await writeRecord(this.#plan.recordFile, { engine, owner });
+    }
+  }
+
+  /** Looks after the server until it ends or is stopped (undefined), or must be ended (the reason). */
+  async #watch(until: AbortSignal): Promise<string | undefined> {
+    const { settings, clocks } = this.#plan;
+    let lastHealthyAt = Date.now();
+    while (!until.aborted) {
+      const healthy = await isHealthy(`${this.baseUrl}${settings.health}`, until);
+      if (until.aborted) {
+        break;
+      }
+      if (healthy) {
+        lastHealthyAt = Date.now();
+        this.#becomeReady();
+      }
+      const limitMs = (this.#ready ? settings.unhealthy_after : settings.start_timeout) * 1_000;
+      if (Date.now() - lastHealthyAt >= limitMs) {
+        return this.#ready
+          ? `gave no healthy answer for ${settings.unhealthy_after} s`
+          : `was not healthy within ${settings.start_timeout} s`;
+      }
+      await pause(this.#ready ? clocks.workingCheckMs : clocks.startingCheckMs, until);
+    }
+    return undefined;
+  }
+
+  #becomeReady(): void {
+    if (!this.#ready) {
+      this.#ready = true;
+      this.#log.info({ pid: this.pid, port: this.#plan.place.port }, 'engine process ready');
+    }
+  }
+
+  async #end(child: ChildProcess, exit: Promise<string>, ended: AbortSignal): Promise<void> {
+    if (child.pid !== undefined) {
+      killGroup(child.pid, 'SIGTERM');
+      await pause(this.#plan.settings.stop_timeout * 1_000, ended);
+      killGroup(child.pid, 'SIGKILL');
+    }
+    await exit;
+  }
+}
+
+/** Resolves after that many ms, or when the signal aborts. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, milliseconds);
+    signal.addEventListener('abort', wake, { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+export interface ComposeService {
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly stop_grace_period?: string;
+  readonly profiles?: readonly string[];
+  readonly ports?: readonly string[];
+}
+
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>;
+}
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Values for every variable that docker-compose.yml demands. */
+export const COMPOSE_VARIABLES: Readonly<Record<string, string>> = {
+  PUBLIC_URL: 'http://127.0.0.1:8080',
+  POSTGRES_PASSWORD: 'superuser-password',
+  DATABASE_OWNER_PASSWORD: 'owner-password',
+  DATABASE_APPLICATION_PASSWORD: 'application-password',
+  REDIS_PASSWORD: 'redis-password',
+  TOLLGATE_SECRET: 'a-secret-of-at-least-thirty-two-characters',
+  ADMIN_TOKEN: 'an-admin-token-of-the-tests',
+};
+
+const VARIABLE = /\$(?:\$|\{(\w+)(?:(:-|:\?)([^}]*))?\})/g;
+
+/** docker-compose.yml as Docker reads it with these variables. Throws with the file's own message when one is missing. */
+export function readComposeFile(variables: Readonly<Record<string, string>>): ComposeFile {
+  const text = readFileSync(`${ROOT}/docker-compose.yml`, 'utf8');
+  return parse(interpolate(text, variables), { merge: true }) as ComposeFile;
+}
+
+/** The Compose file's substitutions: ${NAME}, ${NAME:-default}, ${NAME:?message}, $$. */
+function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
+  return text.replaceAll(VARIABLE, (_match, name?: string, operator?: string, rest = '') => {
+    if (name === undefined) {
+      return '$';
+    }
+    const value = variables[name] ?? '';
+    if (value === '' && operator === ':?') {
+      throw new Error(`${name}: ${rest}`);
+    }
+    return value === '' && operator === ':-' ? rest : value;
+  });
+}

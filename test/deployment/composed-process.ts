@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { ComposeFile } from './compose-file.ts';
+
+/** A service of docker-compose.yml, run as a plain process. */
+export interface ComposedProcess {
+  /** Standard output and error so far. */
+  output(): string;
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number | null>;
+  /** SIGTERM, as `docker stop`; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  kill(): void;
+}
+
+/**
+ * Starts a service's own command with its own environment. `outside` replaces what only a container has: host names, ports,
+ * folders.
+ */
+export function startService(
+  compose: ComposeFile,
+  name: string,
+  folder: string,
+  outside: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): ComposedProcess {
+  const service = compose.services[name];
+  const [program, ...rest] = service?.command ?? [];
+  if (program !== 'node') {
+    throw new Error(`the command of ${name} is not node but ${program}`);
+  }
+  const child = spawn(process.execPath, [...rest, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...service?.environment, ...outside },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return handle(child);
+}
+
+function handle(child: ChildProcess): ComposedProcess {
+  let text = '';
+  child.stdout?.on('data', (chunk) => {
+    text += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    text += chunk;
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return {
+    output: () => text,
+    exited,
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+/** Waits until the address answers 200. Throws with the process's output when it ends or takes too long. */
+export async function untilReady(started: ComposedProcess, url: string, milliseconds = 60_000): Promise<void> {
+  await untilTrue(started, milliseconds, async () => {
+    const response = await fetch(url).catch(() => undefined);
+    await response?.body?.cancel();
+    return response?.status === 200;
+  });
+}
+
+/** Waits until the process has said it. Throws like {@link untilReady}. */
+export async function untilSaid(started: ComposedProcess, words: string, milliseconds = 60_000): Promise<void> {
+  await untilTrue(started, milliseconds, async () => started.output().includes(words));
+}
+
+async function untilTrue(
+  started: ComposedProcess,
+  milliseconds: number,
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  let ended = false;
+  void started.exited.then(() => {
+    ended = true;
+  });
+  const deadline = Date.now() + milliseconds;
+  while (!(await condition())) {
+    if (ended || Date.now() > deadline) {
+      throw new Error(`not ready${ended ? ', the process ended' : ''}:\n${started.output()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,18 @@
+import type { Processor } from '../job-context.ts';
+import type { WorkerServices } from '../worker-services.ts';
+
+const PAYMENTS_PER_RUN = 200;
+
+/** Follows payments whose news did not come, or came before we could use it. */
+export function followPaymentsProcessor(
+  services: Pick<WorkerServices, 'payments'>,
+): Processor<'maintenance.follow-payments'> {
+  return async () => ({ payments: await services.payments.sweep(PAYMENTS_PER_RUN) });
+}
+
+/** Forgets idempotency keys whose day is over. */
+export function expireIdempotencyKeysProcessor(
+  services: Pick<WorkerServices, 'idempotencyKeys'>,
+): Processor<'maintenance.expire-idempotency-keys'> {
+  return async () => ({ keys: await services.idempotencyKeys.expire() });
+}

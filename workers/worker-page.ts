@@ -1,0 +1,74 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../src/lib/logger.ts';
+import { isPrivateAddress } from '../src/lib/private-address.ts';
+
+export interface WorkerPageOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+export interface WorkerPage {
+  readonly port: number;
+  close(): void;
+}
+
+const REQUEST_TIMEOUT_MS = 5_000;
+const CONNECTIONS_MAX = 50;
+
+/**
+ * `/healthz` and `/metrics` of a worker process, the latter for the private network only. A draining worker is healthy: it
+ * must not be killed for being on its way out. Rejects when the port is taken.
+ */
+export async function startWorkerPage(options: WorkerPageOptions): Promise<WorkerPage> {
+  const { host, log } = options;
+  const server = createServer(
+    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+    (request, response) => {
+      answer(options, request, response).catch((error: unknown) => {
+        log.warn({ error }, 'the metrics could not be written');
+        send(response, 500, 'text/plain', 'internal error\n');
+      });
+    },
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  log.info({ host, port }, 'worker page: /healthz, /metrics');
+  return {
+    port,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function answer(
+  { registry }: WorkerPageOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path] = (request.url ?? '').split('?', 1);
+  if (request.method !== 'GET') {
+    send(response, 405, 'text/plain', 'method not allowed\n');
+  } else if (path === '/healthz') {
+    send(response, 200, 'application/json', JSON.stringify({ status: 'ok' }));
+  } else if (path === '/metrics' && isPrivateAddress(request.socket.remoteAddress ?? '')) {
+    send(response, 200, registry.contentType, await registry.metrics());
+  } else {
+    send(response, 404, 'text/plain', 'not found\n');
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' });
+  response.end(body);
+}
