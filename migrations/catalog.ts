@@ -6,6 +6,8 @@ import { ledgerSettle } from './0005-ledger-settle.ts';
 import { ledgerMovements } from './0006-ledger-movements.ts';
 import { monthClose } from './0007-month-close.ts';
 import { ledgerChecks } from './0008-ledger-checks.ts';
+import { usageDays } from './0009-usage-days.ts';
+import { paymentReinstatements } from './0010-payment-reinstatements.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -18,4 +20,6 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerMovements,
   monthClose,
   ledgerChecks,
+  usageDays,
+  paymentReinstatements,
 ];

@@ -5,8 +5,11 @@ const LEDGER_TABLES = [
   'generations',
   'ledger_entries',
   'usage_rollups',
+  'usage_days',
+  'usage_day_marks',
   'write_offs',
   'payment_reversals',
+  'payment_reinstatements',
   'accounts',
 ];
 

@@ -4,15 +4,16 @@ import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { QueueSelectionError } from './queue-selection.ts';
+import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
 import { startWorkerPage } from './worker-page.ts';
 import { runWorkerProcess } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
+  const selection = parseQueueSelection(args);
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'worker');
-  const worker = await composeWorker(foundation);
+  const worker = await composeWorker(foundation, (pool) => servesPool(selection, pool));
   const { registry, log } = foundation;
   const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
   const parts = { ...worker.parts, observer: createJobMetrics(registry) };

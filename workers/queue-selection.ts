@@ -46,3 +46,8 @@ export function parseQueueSelection(args: readonly string[]): QueueSelection {
   }
   return { pools: allPools ? 'all' : pools, families };
 }
+
+/** Whether the work of an engine pool is among the selected queues. */
+export function servesPool({ families, pools }: QueueSelection, pool: string): boolean {
+  return families.has('generate') && (pools === 'all' || pools.includes(pool));
+}

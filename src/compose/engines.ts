@@ -6,12 +6,20 @@ import { novitaKind } from '../engines/novita/novita-engine.ts';
 import { openAiKind } from '../engines/openai/openai-engine.ts';
 import { buildEngines, type EngineKind, type EngineRegistry } from '../engines/registry.ts';
 import { sdCppKind } from '../engines/sdcpp/sdcpp-engine.ts';
+import { EngineSupervision } from '../engines/supervision/supervise-engines.ts';
 import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg.ts';
 import { encodePng } from '../media/image.ts';
 import type { Foundation } from './foundation.ts';
 
-/** The engines that tollgate.yaml may name. None opens anything before it is used. */
-export function composeEngines({ config, catalogSource }: Foundation, gpus: number): EngineRegistry {
+/**
+ * The engines that tollgate.yaml may name. None opens anything before it is used. Those with a `process` work where `supervision`
+ * has started it; elsewhere they only tell what they can do.
+ */
+export function composeEngines(
+  { config, catalogSource }: Foundation,
+  gpus: number,
+  supervision = new EngineSupervision(),
+): EngineRegistry {
   const ffmpeg = composeFfmpeg(config);
   const kinds = new Map<string, EngineKind>([
     [
@@ -28,7 +36,8 @@ export function composeEngines({ config, catalogSource }: Foundation, gpus: numb
     ['novita', novitaKind],
     ['fal', falKind],
   ]);
-  return buildEngines(catalogSource.current.engines, kinds, gpus);
+  const entries = supervision.resolve(catalogSource.current.engines);
+  return buildEngines(entries, supervision.extend(kinds), gpus);
 }
 
 export function composeFfmpeg(config: Foundation['config']): Ffmpeg {

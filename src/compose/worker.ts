@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { discoverGpus } from '../engines/gpu-slots.ts';
 import type { EngineRegistry } from '../engines/registry.ts';
+import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
@@ -30,11 +31,22 @@ const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
 const TASK_DAYS = 30;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
-/** Everything a worker process runs, before it is told which queues to serve. */
-export async function composeWorker(foundation: Foundation) {
+/**
+ * Everything a worker process runs. `serves` tells the engine pools it will work for: their servers are started here where
+ * tollgate.yaml says how. Throws EngineSettingsError.
+ */
+export async function composeWorker(foundation: Foundation, serves: (pool: string) => boolean) {
   const { config, log } = foundation;
   const tasks = composeTasks(foundation);
-  const engines = composeEngines(foundation, (await discoverGpus()).length);
+  const gpus = await discoverGpus();
+  const supervision = await superviseEngines(foundation.catalogSource.current.engines, {
+    gpus,
+    serves,
+    dataFolder: config.dataFolder,
+    variables: config.variables,
+    log,
+  });
+  const engines = composeEngines(foundation, gpus.length, supervision);
   const leases = new LeaseKeeper(tasks.claims, LEASES, log);
   const sender = new WebhookSender({
     allowPrivateTargets: config.webhookPrivateTargets,
@@ -66,6 +78,7 @@ export async function composeWorker(foundation: Foundation) {
     close: async () => {
       tasks.waiter.close();
       await Promise.all([sender.close(), engines.close()]);
+      await supervision.close();
     },
   };
 }

@@ -60,8 +60,8 @@ const SUBMIT_GRACE_MS = 5_000;
 export class UpstreamHttp {
   readonly base: URL;
   readonly #settings: UpstreamHttpSettings;
-  readonly #calls: Pool;
-  readonly #submits: Pool;
+  readonly #kept: Pool;
+  readonly #single: Pool;
   readonly #others: Agent;
 
   constructor(settings: UpstreamHttpSettings) {
@@ -69,9 +69,9 @@ export class UpstreamHttp {
     this.#settings = settings;
     // Our own clocks run per phase and to the millisecond.
     const options = { connect: { timeout: settings.connectMs }, headersTimeout: 0, bodyTimeout: 0 };
-    this.#calls = new Pool(this.base.origin, options);
-    // A kept connection that the peer is just closing would leave a submit in doubt: each gets a new one.
-    this.#submits = new Pool(this.base.origin, { ...options, pipelining: 0 });
+    this.#kept = new Pool(this.base.origin, options);
+    // A kept connection that the peer is just closing would leave in doubt what it did: each of these gets a new one.
+    this.#single = new Pool(this.base.origin, { ...options, pipelining: 0 });
     const lookup = settings.privateDownloads ? {} : { lookup: publicLookup(this.base.hostname) };
     this.#others = new Agent({ ...options, connect: { ...options.connect, ...lookup } });
   }
@@ -86,12 +86,15 @@ export class UpstreamHttp {
     return new URL(below + path);
   }
 
-  /** Reads a JSON answer of any status. Throws EngineError when there is none, or the signal's reason. */
+  /**
+   * Reads a JSON answer of any status; for calls that may be repeated. Throws EngineError when there is none, or the signal's reason.
+   */
   async call(call: UpstreamCall): Promise<UpstreamAnswer> {
+    const { method } = call;
     try {
-      return await this.#readAnswer(call, this.#calls);
+      return await (method === 'GET' ? this.#readPatiently(call) : this.#readAnswer(call, this.#single));
     } catch (error) {
-      throw error instanceof TransportError ? error.toEngineError() : error;
+      throw toEngineError(error);
     }
   }
 
@@ -117,7 +120,7 @@ export class UpstreamHttp {
     call.signal?.throwIfAborted();
     let answer: UpstreamAnswer;
     try {
-      answer = await this.#readAnswer({ graceMs: SUBMIT_GRACE_MS, ...call }, this.#submits);
+      answer = await this.#readAnswer({ graceMs: SUBMIT_GRACE_MS, ...call }, this.#single);
     } catch (error) {
       throw lost && error instanceof TransportError && error.sent
         ? new EngineError(lost, { cause: error })
@@ -146,12 +149,24 @@ export class UpstreamHttp {
     purpose: 'call' | 'submit',
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
-    return await this.#exchange(call, purpose === 'submit' ? this.#submits : this.#calls, read);
+    return await this.#exchange(call, purpose === 'submit' ? this.#single : this.#kept, read);
   }
 
   /** Destroys all connections; calls in flight fail. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.#calls.destroy(), this.#submits.destroy(), this.#others.destroy()]);
+    await Promise.allSettled([this.#kept.destroy(), this.#single.destroy(), this.#others.destroy()]);
+  }
+
+  // A kept connection may be closed by the peer at the very moment it is used again.
+  async #readPatiently(call: UpstreamCall): Promise<UpstreamAnswer> {
+    try {
+      return await this.#readAnswer(call, this.#kept);
+    } catch (error) {
+      if (error instanceof TransportError && error.reason === 'interrupted') {
+        return await this.#readAnswer(call, this.#single);
+      }
+      throw error;
+    }
   }
 
   async #readAnswer(call: UpstreamCall, pool: Pool): Promise<UpstreamAnswer> {

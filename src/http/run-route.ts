@@ -35,7 +35,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
       return;
     }
     const generationId = begun?.generationId ?? newUuid();
-    if (route.access === 'inference' && route.method === 'post') {
+    if (route.access === 'inference' && route.idempotency) {
       exchange.generationId = publicId('generation', generationId);
     }
     await answer(route, exchange, contextOf(exchange, admission, input, generationId), begun);

@@ -9,7 +9,7 @@ export function tracedRoute(route: Route, tracing: Tracing): Route {
     return route;
   }
   const method = route.method.toUpperCase();
-  const makesGeneration = route.access === 'inference' && route.method === 'post';
+  const makesGeneration = route.access === 'inference' && route.idempotency !== undefined;
   return {
     ...route,
     handle: (context) => {

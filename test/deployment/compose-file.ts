@@ -32,7 +32,23 @@ const VARIABLE = /\$(?:\$|\{(\w+)(?:(:-|:\?)([^}]*))?\})/g;
 /** docker-compose.yml as Docker reads it with these variables. Throws with the file's own message when one is missing. */
 export function readComposeFile(variables: Readonly<Record<string, string>>): ComposeFile {
   const text = readFileSync(`${ROOT}/docker-compose.yml`, 'utf8');
-  return parse(interpolate(text, variables), { merge: true }) as ComposeFile;
+  return withValues(parse(text, { merge: true }), variables) as ComposeFile;
+}
+
+/** Docker substitutes after it has parsed the YAML: a number that comes out of a variable stays text. */
+function withValues(node: unknown, variables: Readonly<Record<string, string>>): unknown {
+  if (typeof node === 'string') {
+    return interpolate(node, variables);
+  }
+  if (Array.isArray(node)) {
+    return node.map((item) => withValues(item, variables));
+  }
+  if (typeof node === 'object' && node !== null) {
+    return Object.fromEntries(
+      Object.entries(node).map(([key, value]) => [key, withValues(value, variables)]),
+    );
+  }
+  return node;
 }
 
 /** The Compose file's substitutions: ${NAME}, ${NAME:-default}, ${NAME:?message}, $$. */

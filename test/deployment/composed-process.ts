@@ -58,7 +58,11 @@ function handle(child: ChildProcess): ComposedProcess {
 }
 
 /** Waits until the address answers 200. Throws with the process's output when it ends or takes too long. */
-export async function untilReady(started: ComposedProcess, url: string, milliseconds = 60_000): Promise<void> {
+export async function untilReady(
+  started: ComposedProcess,
+  url: string,
+  milliseconds = 60_000,
+): Promise<void> {
   await untilTrue(started, milliseconds, async () => {
     const response = await fetch(url).catch(() => undefined);
     await response?.body?.cancel();
@@ -67,7 +71,11 @@ export async function untilReady(started: ComposedProcess, url: string, millisec
 }
 
 /** Waits until the process has said it. Throws like {@link untilReady}. */
-export async function untilSaid(started: ComposedProcess, words: string, milliseconds = 60_000): Promise<void> {
+export async function untilSaid(
+  started: ComposedProcess,
+  words: string,
+  milliseconds = 60_000,
+): Promise<void> {
   await untilTrue(started, milliseconds, async () => started.output().includes(words));
 }
 

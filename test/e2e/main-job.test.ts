@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import pg from 'pg';
 import sharp from 'sharp';
 import { nanoUsd, parseUsd } from '../../src/lib/money.ts';
 import { type RunningService, startService } from './running-service.ts';
@@ -125,6 +127,60 @@ test('kill -9 of the worker in the middle of a task: the task finishes, with one
   expect((await finished(id)).task.status).toBe('TASK_STATUS_SUCCEED');
   expect(await usage()).toBe(before + (await chargeOf(id)));
 }, 120_000);
+
+test('what was asked and answered stands in no table, no key of Redis and no log', async () => {
+  const canary = `canary${Math.random().toString(36).slice(2)}`;
+  const messages = [{ role: 'user', content: `Say ${canary}` }];
+  const chat = await service.call<{ choices: { message: { content: string } }[] }>(
+    '/api/v1/chat/completions',
+    {
+      body: { model: 'tollgate/small', messages },
+      headers: { 'idempotency-key': `once-${canary.slice(6)}` },
+    },
+  );
+  // the builtin model repeats it, so that it would be found in a stored answer too
+  expect(chat.choices[0]!.message.content).toContain(canary);
+  await service.call('/vendorx/v1/messages', {
+    body: { model: 'tollgate/small', messages, max_tokens: 100 },
+  });
+  const image = await service.call<{ task_id: string }>('/v3/async/image-turbo', {
+    body: { prompt: `a picture of ${canary}`, size: '256*256' },
+  });
+  expect((await finished(image.task_id)).task.status).toBe('TASK_STATUS_SUCCEED');
+
+  expect(await service.logs()).toContain('"route":"/v3/async/image-turbo"');
+  expect(await service.logs()).not.toContain(canary);
+  expect(await everythingInPostgres(service.db.ownerUrl)).not.toContain(canary);
+  expect(await everythingInRedis()).not.toContain(canary);
+}, 60_000);
+
+async function everythingInPostgres(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows: tables } = await client.query(
+    `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')`,
+  );
+  const texts: string[] = [];
+  for (const { relname } of tables) {
+    const { rows } = await client.query(`SELECT t::text AS row FROM "${relname}" t`);
+    texts.push(...rows.map((row) => row.row));
+  }
+  await client.end();
+  expect(texts.length).toBeGreaterThan(10);
+  return texts.join('\n');
+}
+
+async function everythingInRedis(): Promise<string> {
+  const redis = new Redis(process.env.TEST_REDIS_URL!);
+  const keys = await redis.keys('*');
+  const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+  await redis.quit();
+  expect(keys.length).toBeGreaterThan(3);
+  return Buffer.concat([
+    Buffer.from(keys.join('\n')),
+    ...dumps.map((dump) => dump ?? Buffer.alloc(0)),
+  ]).toString('latin1');
+}
 
 describe('the examples run as they are written', () => {
   const environment = () => ({ ...process.env, TOLLGATE_URL: service.url, TOLLGATE_KEY: service.key });

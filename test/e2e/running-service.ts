@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,6 +20,8 @@ export interface RunningService {
   readonly db: TestDatabase;
   /** An authenticated call; the parsed body. Throws on anything but 2xx. */
   call<T>(path: string, init?: { body?: unknown; headers?: Record<string, string> }): Promise<T>;
+  /** Everything the processes have logged so far, at level debug. */
+  logs(): Promise<string>;
   /** Kills a process as a crash would and starts it again. */
   restart(process: 'api' | 'worker'): Promise<void>;
   stop(): Promise<void>;
@@ -44,6 +47,7 @@ export async function startService(): Promise<RunningService> {
     adminToken: ADMIN_TOKEN,
     db,
     call: (path, init) => call(url, key, path, init),
+    logs: () => readFile(join(folder, 'processes.log'), 'utf8'),
     restart: async (name) => {
       await end(children[name], 'SIGKILL');
       children[name] = await startProcess(scripts[name], environment);
@@ -70,18 +74,20 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'debug',
     DRAIN_SECONDS: '5',
   };
 }
 
 async function startProcess(script: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const log = openSync(join(env.DATA_DIR!, 'processes.log'), 'a');
   const child = fork(join(ROOT, script), {
     cwd: ROOT,
     execArgv: ['--import', 'tsx'],
     env,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', log, log, 'ipc'],
   });
+  closeSync(log);
   const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
   const ready = once(child, 'message', { signal });
   const failed = once(child, 'exit', { signal }).then(() => {

@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { type Engine, EngineError, type EngineRequest } from '../../src/engines/engine.types.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';

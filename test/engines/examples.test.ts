@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { interpolate } from '../../src/catalog/interpolate.ts';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';

@@ -2,7 +2,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';

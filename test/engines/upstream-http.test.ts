@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
 import {

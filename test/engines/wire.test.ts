@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { fractionOf } from '../../src/engines/comfyui/progress-socket.ts';
 import { promptIdOf } from '../../src/engines/comfyui/run-ids.ts';
@@ -216,6 +215,21 @@ describe('comfyui', () => {
     expect(heard).toEqual([0.25 * 0.95, (11 / 23) * 0.95]);
     comfyui.fault = undefined;
     await eventually(async () => (await one.poll(reference, request, own)).state === 'succeeded');
+    await eventually(async () => comfyui.listeners === 0);
+  });
+
+  test('a refused or failed submit leaves no socket behind, nor does a server that chooses its own ids', async () => {
+    comfyui.reset('refuses_content');
+    await expect(create().submit(engineRequest(), context())).rejects.toMatchObject({
+      failure: { code: 'upstream_rejected' },
+    });
+    comfyui.reset();
+    comfyui.ownIds = true;
+    const request = engineRequest();
+    const { outputs } = await attempt(create(), request);
+    comfyui.ownIds = false;
+    expect(outputs).toHaveLength(1);
+    expect(comfyui.runs.has(request.taskId)).toBe(false);
     await eventually(async () => comfyui.listeners === 0);
   });
 

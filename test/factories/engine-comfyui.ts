@@ -13,6 +13,8 @@ import {
 export class ComfyUiServer extends EngineServer {
   /** Without /api/jobs; such servers interrupt whatever runs. */
   old = false;
+  /** Ignores the prompt_id of the client, as old servers do. */
+  ownIds = false;
   /** Ids that `interrupt` was asked to stop; `undefined` for the runs of old servers. */
   readonly interrupted: (string | undefined)[] = [];
   readonly #sockets = new Map<string, Duplex>();
@@ -52,7 +54,7 @@ export class ComfyUiServer extends EngineServer {
       return this.accept(
         seen,
         (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: {} } }),
-        json.prompt_id,
+        this.ownIds ? undefined : json.prompt_id,
       );
     }
     if (past !== undefined) {

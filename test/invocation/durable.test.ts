@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
 import { Admission } from '../../src/invocation/admission.ts';

@@ -72,7 +72,17 @@ export class ComfyUiEngine implements Engine {
       return found;
     }
     this.#listen(free, workflow, context);
-    return await this.#api.submit(fillWorkflow(workflow, request, this.#settings), free, context.signal);
+    const graph = fillWorkflow(workflow, request, this.#settings);
+    try {
+      const accepted = await this.#api.submit(graph, free, context.signal);
+      if (accepted !== free) {
+        this.#sockets.close(free);
+      }
+      return accepted;
+    } catch (error) {
+      this.#sockets.close(free);
+      throw error;
+    }
   }
 
   async recover(request: EngineRequest, context: EngineContext): Promise<string | null> {

@@ -50,6 +50,7 @@ export class EngineProcess {
   #child: ChildProcess | undefined;
   /** Counts starts: what an earlier run knew, a later one does not. */
   #run = 0;
+  #alive = false;
   #ready = false;
 
   /** Starts at once. */
@@ -63,9 +64,14 @@ export class EngineProcess {
     this.#running = this.#keepRunning();
   }
 
-  /** Number of the run that can take work now; undefined while there is none. */
-  get readyRun(): number | undefined {
-    return this.#ready ? this.#run : undefined;
+  /** Number of the run that goes on; undefined between two. */
+  get run(): number | undefined {
+    return this.#alive ? this.#run : undefined;
+  }
+
+  /** Whether it can take work now. */
+  get ready(): boolean {
+    return this.#ready;
   }
 
   get pid(): number | undefined {
@@ -110,15 +116,24 @@ export class EngineProcess {
     this.#run += 1;
     const child = this.#spawn();
     this.#child = child;
+    this.#alive = true;
     const ended = new AbortController();
     const exit = new Promise<string>((resolve) => {
-      child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
-      child.once('error', (error: NodeJS.ErrnoException) => child.pid ?? resolve(`could not be run (${error.code})`));
+      child.once('exit', (code, signal) =>
+        resolve(signal ? `ended by ${signal}` : `ended with code ${code}`),
+      );
+      child.once(
+        'error',
+        (error: NodeJS.ErrnoException) => child.pid ?? resolve(`could not be run (${error.code})`),
+      );
     }).finally(() => {
+      this.#alive = false;
       this.#ready = false;
       ended.abort();
     });
-    await this.#record(child).catch((error: unknown) => this.#log.warn({ error }, 'an engine process is not recorded'));
+    await this.#record(child).catch((error: unknown) =>
+      this.#log.warn({ error }, 'an engine process is not recorded'),
+    );
     const until = AbortSignal.any([ended.signal, this.#stopping.signal]);
     const verdict = await this.#watch(until);
     this.#ready = false;

@@ -5,7 +5,9 @@ import { type EngineSettings, EngineSettingsError } from '../registry.ts';
 const processSchema = z.strictObject({
   /** Program and arguments, without a shell. `{port}` and `{gpu}` stand for the process's own. */
   command: z.array(z.string().min(1).max(4_096)).min(1).max(200),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name'), z.string()).default({}),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name'), z.string())
+    .default({}),
   /** Path that answers 2xx once the server can work. */
   health: z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path'),
   /** From its start to its first healthy answer: models take long to load. */

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type Engine,
+  type EngineCapabilities,
+  type EngineContext,
+  EngineError,
+  type EngineFailure,
+  type EngineOutput,
+  type EngineRequest,
+  type EngineStatus,
+} from '../engine.types.ts';
+import { RUN_LOST } from '../engine-failures.ts';
+
+/** One server of the group and the adapter that talks to it. */
+export interface GroupMember {
+  readonly engine: Engine;
+  readonly server: {
+    /** Number of the life that goes on; undefined between two. */
+    readonly run: number | undefined;
+    readonly ready: boolean;
+  };
+}
+
+const NOT_RUNNING: EngineFailure = {
+  code: 'engine_not_running',
+  message: 'the engine of this host does not run',
+  retryable: true,
+};
+const READY_CHECK_MS = 50;
+/** A run that nobody has asked about for this long keeps no server busy, in ms. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+interface Place {
+  readonly member: GroupMember;
+  readonly reference: string;
+}
+
+/**
+ * Several servers of one kind as one engine: each run goes to the ready server with the least to do and stays there. What ran on
+ * a server that ended since is lost at once, instead of after a wait for an answer that cannot come.
+ */
+export class EngineGroup implements Engine {
+  readonly id: string;
+  readonly kind: string;
+  readonly capabilities: EngineCapabilities;
+  readonly pollIntervalMs: number;
+  readonly #members: readonly GroupMember[];
+  readonly #waitMs: number;
+  /** Tells our references from those of other workers. */
+  readonly #name = randomBytes(6).toString('hex');
+  readonly #submitting = new Map<GroupMember, number>();
+  /** When each run was last asked about. */
+  readonly #runs = new Map<string, { member: GroupMember; seenAt: number }>();
+
+  /** At least one member; `waitMs`: how long a submit waits for a server to be ready. */
+  constructor(first: GroupMember, others: readonly GroupMember[], waitMs: number) {
+    this.id = first.engine.id;
+    this.kind = first.engine.kind;
+    this.capabilities = first.engine.capabilities;
+    this.pollIntervalMs = first.engine.pollIntervalMs;
+    this.#members = [first, ...others];
+    this.#waitMs = waitMs;
+  }
+
+  async submit(request: EngineRequest, context: EngineContext): Promise<string> {
+    const member = await this.#awaitReady(context.signal);
+    const { run } = member.server;
+    this.#submitting.set(member, this.#submittingTo(member) + 1);
+    try {
+      return this.#remember(member, run, await member.engine.submit(request, context));
+    } finally {
+      this.#submitting.set(member, this.#submittingTo(member) - 1);
+    }
+  }
+
+  async recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'> {
+    let unknown = false;
+    for (const member of this.#members.filter(({ server }) => server.ready)) {
+      const { run } = member.server;
+      const found = await member.engine.recover(request, context);
+      if (found !== null && found !== 'unknown') {
+        return this.#remember(member, run, found);
+      }
+      unknown ||= found === 'unknown';
+    }
+    return unknown ? 'unknown' : null;
+  }
+
+  async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
+    const place = this.#find(reference);
+    if (!place) {
+      this.#runs.delete(reference);
+      return { state: 'failed', failure: RUN_LOST };
+    }
+    this.#runs.set(reference, { member: place.member, seenAt: Date.now() });
+    const status = await place.member.engine.poll(place.reference, request, context);
+    if (status.state !== 'queued' && status.state !== 'running') {
+      this.#runs.delete(reference);
+    }
+    return status;
+  }
+
+  async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
+    const place = this.#find(reference);
+    if (!place) {
+      throw new EngineError(RUN_LOST);
+    }
+    return await place.member.engine.collect(place.reference, request, context);
+  }
+
+  async cancel(reference: string, request: EngineRequest): Promise<'stopped' | 'requested' | 'unsupported'> {
+    const place = this.#find(reference);
+    this.#runs.delete(reference);
+    if (!place) {
+      return reference.startsWith(`${this.#name}.`) ? 'stopped' : 'unsupported';
+    }
+    return await place.member.engine.cancel(place.reference, request);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#members.map(({ engine }) => engine.close()));
+  }
+
+  async #awaitReady(signal: AbortSignal): Promise<GroupMember> {
+    const deadline = Date.now() + this.#waitMs;
+    for (;;) {
+      signal.throwIfAborted();
+      const [member] = this.#members
+        .filter(({ server }) => server.ready)
+        .sort((one, other) => this.#load(one) - this.#load(other));
+      if (member) {
+        return member;
+      }
+      if (Date.now() >= deadline) {
+        throw new EngineError(NOT_RUNNING);
+      }
+      await new Promise((resolve) => setTimeout(resolve, READY_CHECK_MS));
+    }
+  }
+
+  #load(member: GroupMember): number {
+    const recent = Date.now() - FORGOTTEN_AFTER_MS;
+    let runs = this.#submittingTo(member);
+    for (const [reference, { member: owner, seenAt }] of this.#runs) {
+      if (seenAt < recent) {
+        this.#runs.delete(reference);
+      } else if (owner === member) {
+        runs += 1;
+      }
+    }
+    return runs;
+  }
+
+  #submittingTo(member: GroupMember): number {
+    return this.#submitting.get(member) ?? 0;
+  }
+
+  /** `<group>.<server>.<life>~<reference of the adapter>` */
+  #remember(member: GroupMember, run: number | undefined, reference: string): string {
+    const own = `${this.#name}.${this.#members.indexOf(member)}.${run}~${reference}`;
+    this.#runs.set(own, { member, seenAt: Date.now() });
+    return own;
+  }
+
+  #find(reference: string): Place | undefined {
+    const [, name, index, run, rest] = /^([0-9a-f]+)\.(\d+)\.(\d+)~(.*)$/s.exec(reference) ?? [];
+    const member = this.#members[Number(index)];
+    const same = name === this.#name && member?.server.run === Number(run);
+    return same && member && rest !== undefined ? { member, reference: rest } : undefined;
+  }
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { choosePort } from '../../ops/embedded/free-port.ts';
+import { COMPOSE_VARIABLES, readComposeFile } from './compose-file.ts';
+import { type ComposedProcess, startService, untilReady, untilSaid } from './composed-process.ts';
+
+const READY_LINE = 'worker ready';
+
+/** API and worker processes of docker-compose.yml on a database of their own. */
+export interface Installation {
+  /** Addresses of the API processes. */
+  readonly urls: readonly string[];
+  readonly processes: readonly ComposedProcess[];
+  /** The operator's answer to a new account with credits: its owner key. */
+  openAccount(url: string, credits: string): Promise<string>;
+  /** SIGTERM to all; the exit codes. */
+  stop(): Promise<(number | null)[]>;
+  /** Ends what still runs and drops the database. */
+  remove(): Promise<void>;
+}
+
+export interface InstallationOptions {
+  /** The compiled application. */
+  readonly folder: string;
+  /** Number of Redis's database: files that run at the same time need different ones. */
+  readonly redisDatabase: number;
+  readonly apis: number;
+  /** One worker for each, with its arguments. */
+  readonly workers: readonly (readonly string[])[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Migrates an empty database and starts everything. Throws with a process's output when it does not become ready. */
+export async function install(options: InstallationOptions): Promise<Installation> {
+  const compose = readComposeFile(COMPOSE_VARIABLES);
+  const database = `deployment_${randomBytes(6).toString('hex')}`;
+  await asOwner(`CREATE DATABASE ${database}`);
+  const outside = outsideSettings(database, options);
+  const processes: ComposedProcess[] = [];
+  const remove = async () => {
+    for (const running of processes) {
+      running.kill();
+    }
+    await asOwner(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+    await rm(outside.DATA_DIR, { recursive: true, force: true });
+  };
+  try {
+    const migrate = startService(compose, 'migrate', options.folder, {
+      DATABASE_URL: outside.DATABASE_URL,
+      DATABASE_OWNER_URL: urlOf('TEST_DATABASE_OWNER_URL', database),
+    });
+    if ((await migrate.exited) !== 0 || !migrate.output().includes('applied: 0001-')) {
+      throw new Error(`the migration failed: ${migrate.output()}`);
+    }
+    const ports = await Promise.all(Array.from({ length: options.apis }, () => choosePort()));
+    const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+    const apis = ports.map((port) =>
+      startService(compose, 'api', options.folder, { ...outside, HOST: '127.0.0.1', PORT: String(port) }),
+    );
+    const workers = options.workers.map((args) =>
+      startService(compose, 'worker', options.folder, outside, args),
+    );
+    processes.push(...apis, ...workers);
+    await Promise.all([
+      ...apis.map((api, index) => untilReady(api, `${urls[index]}/readyz`)),
+      ...workers.map((worker) => untilSaid(worker, READY_LINE)),
+    ]);
+    return {
+      urls,
+      processes,
+      openAccount,
+      stop: () => Promise.all(processes.map((running) => running.stop())),
+      remove,
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** What replaces the container's surroundings: host names, folders, programs. */
+function outsideSettings(database: string, { folder, redisDatabase, settings }: InstallationOptions) {
+  const redis = new URL(process.env.TEST_REDIS_URL!);
+  redis.pathname = `/${redisDatabase}`;
+  return {
+    DATABASE_URL: urlOf('TEST_DATABASE_URL', database),
+    DATABASE_CONNECTIONS: '8',
+    REDIS_URL: redis.href,
+    DATA_DIR: join(folder, `data-${database}`),
+    TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
+    FFMPEG_PATH: process.env.FFMPEG_PATH!,
+    FFPROBE_PATH: process.env.FFPROBE_PATH!,
+    ...settings,
+  };
+}
+
+async function openAccount(url: string, credits: string): Promise<string> {
+  const authorization = `Bearer ${COMPOSE_VARIABLES.ADMIN_TOKEN}`;
+  const body = { name: 'a customer', credits };
+  const { key } = await post<{ key: string }>(`${url}/admin/v1/accounts`, authorization, body);
+  return key;
+}
+
+/** A call that must succeed; its body. */
+export async function post<Answer>(url: string, authorization: string, body: unknown): Promise<Answer> {
+  const headers = { authorization, 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) {
+    throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  }
+  return (await response.json()) as Answer;
+}
+
+/** A task's result, once it has ended. */
+export async function taskEnd(url: string, key: string, taskId: string): Promise<TaskEnd> {
+  for (;;) {
+    const response = await fetch(`${url}/v3/async/task-result?task_id=${taskId}`, {
+      headers: { authorization: `Bearer ${key}`, prefer: 'wait=20' },
+    });
+    const result = (await response.json()) as TaskEnd;
+    if (!/QUEUED|PROCESSING/.test(result.task.status)) {
+      return result;
+    }
+  }
+}
+
+export interface TaskEnd {
+  readonly task: { readonly status: string };
+  readonly images: readonly { readonly image_url: string }[];
+  readonly videos: readonly { readonly video_url: string }[];
+  readonly extra: { readonly charged_amount: string };
+}
+
+function urlOf(variable: string, name: string): string {
+  const url = new URL(process.env[variable]!);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function asOwner(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_OWNER_URL });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { composeApi } from '../../../src/compose/api.ts';
+import { composeFoundation, type Foundation } from '../../../src/compose/foundation.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { createHttpServer } from '../../../src/http/http-server.ts';
+import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+
+export const ADMIN_TOKEN = 'admin-token-of-the-operator-tests';
+export const INSTALLATION_SECRET = 'a secret of the operator tests, 32 characters';
+const CATALOG = fileURLToPath(new URL('../../../tollgate.yaml', import.meta.url));
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
+  readonly json: any;
+}
+
+export interface CallOptions {
+  /** Bearer token; the operator's unless given, null for none. */
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface OperatorServer {
+  readonly url: string;
+  readonly redisUrl: string;
+  readonly db: TestDatabase;
+  readonly foundation: Foundation;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** The API put together as in production, in this process, on a database and a number of a Redis database of its own. */
+export async function startOperatorServer(options: {
+  readonly redisDatabase: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}): Promise<OperatorServer> {
+  const db = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-operators-'));
+  const redis = new URL(process.env.TEST_REDIS_URL!);
+  redis.pathname = `/${options.redisDatabase}`;
+  const config = loadConfig({
+    DATABASE_URL: db.url,
+    REDIS_URL: redis.href,
+    DATA_DIR: folder,
+    TOLLGATE_CONFIG: CATALOG,
+    TOLLGATE_SECRET: INSTALLATION_SECRET,
+    ADMIN_TOKEN,
+    LOG_LEVEL: 'silent',
+    ...options.environment,
+  });
+  const foundation = await composeFoundation(config, 'api');
+  const api = await composeApi(foundation);
+  const server = createHttpServer(api.app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    redisUrl: redis.href,
+    db,
+    foundation,
+    call: (method, path, call = {}) => request(url + path, method, call),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await api.close();
+      await foundation.close();
+      await rm(folder, { recursive: true, force: true });
+      await db.close();
+    },
+  };
+}
+
+/** One request; redirects are not followed. */
+export async function request(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
+  const { token = ADMIN_TOKEN, body } = options;
+  const isText = typeof body === 'string';
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined || isText ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
