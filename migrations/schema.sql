@@ -237,6 +237,20 @@ TABLE ledger_watermarks
   at timestamp with time zone NOT NULL
   ledger_watermarks_pkey PRIMARY KEY (account_id)
 
+TABLE payment_reinstatements
+  reference uuid NOT NULL
+  account_id uuid NOT NULL
+  purchase_reference uuid NOT NULL
+  amount bigint NOT NULL
+  to_balance bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  payment_reinstatements_amount_check CHECK ((amount > 0))
+  payment_reinstatements_check CHECK (((to_balance >= 0) AND (to_balance <= amount)))
+  payment_reinstatements_pkey PRIMARY KEY (reference)
+  CREATE INDEX payment_reinstatements_account ON payment_reinstatements USING btree (account_id)
+  CREATE INDEX payment_reinstatements_purchase ON payment_reinstatements USING btree (purchase_reference)
+  CREATE TRIGGER payment_reinstatements_append_only BEFORE DELETE OR UPDATE ON payment_reinstatements FOR EACH ROW EXECUTE FUNCTION refuse_change()
+
 TABLE payment_reversals
   reference uuid NOT NULL
   account_id uuid NOT NULL
@@ -340,6 +354,37 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   CREATE INDEX tasks_leased ON tasks USING btree (lease_until) WHERE (state = ANY (ARRAY['generating'::text, 'processing'::text]))
   CREATE INDEX tasks_media_expiry ON tasks USING btree (media_expires_at) WHERE ((media_deleted_at IS NULL) AND (media_expires_at IS NOT NULL))
   CREATE INDEX tasks_queued ON tasks USING btree (pool, account_id, id) WHERE (state = 'queued'::text)
+
+TABLE usage_day_marks
+  account_id uuid NOT NULL
+  filled_until timestamp with time zone NOT NULL
+  final_until timestamp with time zone NOT NULL
+  usage_day_marks_final_first CHECK ((filled_until <= final_until))
+  usage_day_marks_pkey PRIMARY KEY (account_id)
+
+TABLE usage_days
+  account_id uuid NOT NULL
+  day timestamp with time zone NOT NULL
+  api_key_id uuid NOT NULL
+  endpoint text NOT NULL
+  model text NOT NULL
+  requests bigint NOT NULL
+  input_tokens bigint NOT NULL
+  output_tokens bigint NOT NULL
+  cache_read_tokens bigint NOT NULL
+  cache_write_tokens bigint NOT NULL
+  reasoning_tokens bigint NOT NULL
+  charge bigint NOT NULL
+  charge_input bigint NOT NULL
+  charge_output bigint NOT NULL
+  charge_cache_read bigint NOT NULL
+  charge_cache_write bigint NOT NULL
+  charge_reasoning bigint NOT NULL
+  charge_request bigint NOT NULL
+  charge_image bigint NOT NULL
+  charge_video bigint NOT NULL
+  usage_days_aligned CHECK ((day = date_bin('1 day'::interval, day, '1970-01-01 00:00:00+00'::timestamp with time zone)))
+  usage_days_pkey PRIMARY KEY (account_id, day, api_key_id, endpoint, model)
 
 TABLE usage_rollups PARTITION BY RANGE (bucket)
   account_id uuid NOT NULL
@@ -554,6 +599,64 @@ AS $function$
       RETURN made;
     END $function$
 
+CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      mark usage_day_marks;
+      next_until timestamptz;
+    BEGIN
+      SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
+      IF NOT FOUND OR mark.filled_until = mark.final_until THEN
+        RETURN 0;
+      END IF;
+      next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
+      INSERT INTO usage_days
+        SELECT u.account_id, date_bin('1 day', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+               sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+               sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+               sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+               sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+          FROM usage_rollups u
+         WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
+         GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+      UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
+      RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
+    END $function$
+
+CREATE OR REPLACE FUNCTION finish_usage_days(account uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      today timestamptz;
+      first_day timestamptz;
+      is_new boolean;
+    BEGIN
+      -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
+      PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
+      is_new := NOT FOUND;
+      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+      IF NOT FOUND THEN
+        RETURN;
+      END IF;
+      IF is_new THEN
+        SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
+      END IF;
+      -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
+      today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
+      -- and stays later even if the clock is set back
+      UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
+      INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
+        VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
+        ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
+    END $function$
+
 CREATE OR REPLACE FUNCTION id_floor(at timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
@@ -759,6 +862,51 @@ AS $function$
       RETURN NEXT;
     END $function$
 
+CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint, note text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+    DECLARE
+      balance balances;
+      existing payment_reinstatements;
+      to_balance bigint;
+    BEGIN
+      IF given <= 0 THEN
+        RAISE EXCEPTION 'a reinstatement is positive, not %', given;
+      END IF;
+      SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+      IF NOT FOUND THEN
+        RETURN 'account_not_found';
+      END IF;
+      SELECT * INTO existing FROM payment_reinstatements i WHERE i.reference = entry_reference;
+      IF FOUND THEN
+        RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
+                    ELSE 'reference_conflict' END;
+      END IF;
+      -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
+      IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
+        RETURN ledger_existing(account, 'adjustment', entry_reference, given);
+      END IF;
+      IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
+                       AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
+        RETURN 'purchase_not_found';
+      END IF;
+      IF given > payment_reversed(ledger_reinstate_payment.purchase_reference) THEN
+        RETURN 'exceeds_reversal';
+      END IF;
+      to_balance := greatest(given - balance.debt, 0);
+      INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
+        VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
+      UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
+      IF to_balance > 0 THEN
+        PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
+          ledger_reinstate_payment.purchase_reference, NULL, note);
+      END IF;
+      RETURN 'posted';
+    END $function$
+
 CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint)
  RETURNS integer
  LANGUAGE plpgsql
@@ -894,7 +1042,7 @@ AS $function$
       IF NOT FOUND THEN
         RETURN 'purchase_not_found';
       END IF;
-      SELECT coalesce(sum(r.amount), 0) INTO reversed FROM payment_reversals r WHERE r.purchase_reference = ledger_reverse_payment.purchase_reference;
+      reversed := payment_reversed(ledger_reverse_payment.purchase_reference);
       IF reversed + taken > purchased THEN
         RETURN 'exceeds_purchase';
       END IF;
@@ -1083,6 +1231,16 @@ AS $function$
       INSERT INTO accounts (id, name, created_at) VALUES (account, account_name, ledger_now());
       INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
     END $function$
+
+CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+      SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
+        - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
+    $function$
 
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger

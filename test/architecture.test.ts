@@ -82,7 +82,7 @@ test('there are no barrels', () => {
 
 test('the environment is read at the entries only', () => {
   const entries =
-    /^(src\/server|workers\/main|migrations\/run|src\/operators\/first-start|src\/operators\/cli|ops\/.*)\.(ts|mjs)$/;
+    /^(src\/server|workers\/main|migrations\/run|src\/operators\/first-start|src\/operators\/cli\/main|ops\/.*)\.(ts|mjs)$/;
   expect(offenders(({ path, text }) => !entries.test(path) && /\bprocess\.env\b/.test(text))).toEqual([]);
 });
 

@@ -17,6 +17,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.expire-tasks': HOUR_MS,
   'maintenance.make-partitions': 6 * HOUR_MS,
   'maintenance.close-months': HOUR_MS,
+  'maintenance.roll-up-days': 5 * MINUTE_MS,
   'maintenance.verify-new-entries': MINUTE_MS,
   'maintenance.follow-payments': MINUTE_MS,
   'maintenance.expire-idempotency-keys': HOUR_MS,

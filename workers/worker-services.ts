@@ -1,5 +1,4 @@
 import type { BillingSurface } from '../src/compose/billing.ts';
-import type { IdempotencyStore } from '../src/http/idempotency.store.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
@@ -7,6 +6,7 @@ import type { GenerateService } from '../src/tasks/generate.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
+import type { UsageDays } from '../src/usage/usage-days.ts';
 import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.service.ts';
 
 /** What the processors call. Each does all its work in one method. */
@@ -18,7 +18,9 @@ export interface WorkerServices {
   readonly retention: Pick<RetentionService, 'expireMedia' | 'expireTasks'>;
   readonly reaper: Pick<HoldReaper, 'reap'>;
   readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;
+  readonly usageDays: Pick<UsageDays, 'rollUp'>;
   readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
   readonly payments: Pick<BillingSurface, 'sweep'>;
-  readonly idempotencyKeys: Pick<IdempotencyStore, 'expire'>;
+  /** Deletes idempotency keys past their day. Returns how many. */
+  readonly idempotencyKeys: { expire(): Promise<number> };
 }

@@ -16,10 +16,13 @@ const REPORTS: readonly [string, string][] = [
   ['usage 5m', '/api/v1/usage?granularity=5m'],
   ['usage day, a year', '/api/v1/usage?start_time=YEAR&limit=1000'],
   ['activity, 30 days', '/api/v1/activity'],
+  ['activity, a year', '/api/v1/activity?start_time=YEAR&limit=1000'],
   ['costs, 30 days', '/api/v1/costs'],
+  ['costs by hour, 31 days', '/api/v1/costs?granularity=hour&start_time=MONTH&limit=1000'],
+  ['usage by hour, 31 days', '/api/v1/usage?granularity=hour&start_time=MONTH&limit=1000'],
   ['costs by model, a year', '/api/v1/costs?start_time=YEAR&group_by=model&limit=1000'],
   ['transactions, page 1', '/api/v1/billing/balance-transactions'],
-  ['transactions, page 400', 'PAGE:400:/api/v1/billing/balance-transactions'],
+  ['transactions, page 1,000 of 50', 'PAGE:1000:/api/v1/billing/balance-transactions?limit=50'],
   ['transactions by key', '/api/v1/billing/balance-transactions?api_key_hash=HASH'],
   ['transactions, no usage', '/api/v1/billing/balance-transactions?type=adjustment'],
   ['invoices', '/api/v1/billing/invoices?limit=1'],
@@ -42,9 +45,9 @@ async function measure(size: number): Promise<Map<string, number>> {
 }
 
 async function p95(url: string, history: History, template: string): Promise<number> {
-  const year = new Date(Date.now() - 364 * 86_400_000).toISOString();
+  const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   const headers = { authorization: `Bearer ${history.secret}` };
-  let path = template.replace('YEAR', year).replace('HASH', history.keyHash);
+  let path = template.replace('YEAR', ago(364)).replace('MONTH', ago(30)).replace('HASH', history.keyHash);
   const page = /^PAGE:(\d+):(.*)$/.exec(path);
   if (page) {
     path = await walkTo(url, headers, page[2] ?? '', Number(page[1]));

@@ -54,7 +54,7 @@ export class ReversalsService {
         reference: reference('reinstated'),
         description: 'Dispute decided in your favour',
       };
-      await this.#movements.adjust(movement, reversal.amount);
+      await this.#movements.reinstatePayment(movement, session.id, reversal.amount);
     }
   }
 }

@@ -18,6 +18,7 @@ import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
+import { UsageDays } from '../usage/usage-days.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
 import { composeBilling } from './billing.ts';
@@ -114,6 +115,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
     months: new MonthClose(database.money, verifier, log),
+    usageDays: new UsageDays(database.money),
     verifier,
     payments: composeBilling(foundation, new KeysStore(database.sequelize, database.money)),
     idempotencyKeys: new IdempotencyStore(database.money),

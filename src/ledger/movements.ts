@@ -9,6 +9,7 @@ import {
   openAccount,
   purchaseCredits,
   refundCharge,
+  reinstatePayment,
   reversePayment,
 } from '../store/sql/ledger.ts';
 import { run } from '../store/statement.ts';
@@ -80,15 +81,24 @@ export class Movements {
   }
 
   /** Takes back a purchase or a part of it; what the balance cannot give becomes a debt that blocks new holds. */
-  async reversePayment(
+  reversePayment(
     movement: Movement,
     purchaseReference: string,
     amount: NanoUsd,
   ): Promise<'posted' | 'exists'> {
-    const { accountId, reference, description } = movement;
-    const values = [accountId, reference, purchaseReference, amount.toString(), description];
-    const [row] = await run<{ outcome: string }>(this.#pool, reversePayment, values);
-    return posted(row?.outcome);
+    return this.#movePayment(reversePayment, movement, purchaseReference, amount);
+  }
+
+  /**
+   * Gives back nano-USD that a reversal of a purchase took: a debt is repaid first, the rest is credited. Throws AppError
+   * transaction_not_found, invalid_parameter when it would exceed what is taken back.
+   */
+  reinstatePayment(
+    movement: Movement,
+    purchaseReference: string,
+    amount: NanoUsd,
+  ): Promise<'posted' | 'exists'> {
+    return this.#movePayment(reinstatePayment, movement, purchaseReference, amount);
   }
 
   /** Changes an account; the row after the change, undefined when there is none. */
@@ -131,6 +141,18 @@ export class Movements {
     const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
     return posted(row?.outcome);
   }
+
+  async #movePayment(
+    statement: typeof reversePayment,
+    movement: Movement,
+    purchaseReference: string,
+    amount: NanoUsd,
+  ): Promise<'posted' | 'exists'> {
+    const { accountId, reference, description } = movement;
+    const values = [accountId, reference, purchaseReference, amount.toString(), description];
+    const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
+    return posted(row?.outcome);
+  }
 }
 
 function posted(outcome: string | undefined): 'posted' | 'exists' {
@@ -154,6 +176,7 @@ function refused(outcome: string): Error {
       return new AppError('transaction_not_found', 'There is no such transaction in this account.');
     case 'exceeds_charge':
     case 'exceeds_purchase':
+    case 'exceeds_reversal':
       return new AppError(
         'invalid_parameter',
         'amount: more than what is left of the transaction to give back.',

@@ -3,8 +3,9 @@ import type { BucketRange } from '../http/time-range.ts';
 import type { UsageColumns } from '../http/wire-shapes.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
 import { readRows } from '../store/report.ts';
-import { activityRows, costRows, usageRows } from '../store/sql/reports/usage.ts';
-import { scanForward } from './scan-forward.ts';
+import { activityRows, costRows, filledUntil, usageRows } from '../store/sql/reports/usage.ts';
+import { reportPieces } from './report-pieces.ts';
+import { type ScanWindow, scanForward } from './scan-forward.ts';
 
 interface PeriodRow {
   readonly period_start: Date;
@@ -44,7 +45,10 @@ export interface ReportScope {
   readonly limit: number;
 }
 
-/** Sums of the five-minute roll-ups, which the settling transaction itself writes; never of generations. */
+/**
+ * Sums of the five-minute roll-ups, which the settling transaction itself writes, and of whole days where those are filled;
+ * never of generations.
+ */
 export class UsageReadModel {
   readonly #sequelize: Sequelize;
 
@@ -53,56 +57,61 @@ export class UsageReadModel {
   }
 
   /** By period, model and key, after the position [period, model, key id]. */
-  usage(
+  async usage(
     scope: ReportScope,
     model: string | null,
     after: readonly string[] | undefined,
   ): Promise<UsageSums[]> {
     const { accountId, apiKeyId, range } = scope;
     const [period = null, ...rest] = after ?? [];
+    const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
       readRows<UsageSums>(this.#sequelize, usageRows, [
-        ...[accountId, floorToRollup(window.start), window.end, interval(range), apiKeyId, model],
+        ...[accountId, ...pieces(window), interval(range), apiKeyId, model],
         ...[period, rest[0] ?? null, rest[1] ?? null, limit],
       ]),
     );
   }
 
   /** By day, endpoint, model and key, after the position [period, endpoint, model, key id]. */
-  activity(scope: ReportScope, after: readonly string[] | undefined): Promise<ActivitySums[]> {
+  async activity(scope: ReportScope, after: readonly string[] | undefined): Promise<ActivitySums[]> {
     const { accountId, apiKeyId, range } = scope;
     const [period = null, ...rest] = after ?? [];
+    const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
       readRows<ActivitySums>(this.#sequelize, activityRows, [
-        ...[accountId, floorToRollup(window.start), window.end, apiKeyId],
+        ...[accountId, ...pieces(window), apiKeyId],
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, limit],
       ]),
     );
   }
 
   /** By period, groups and line item, after the position [period, model, key id, endpoint, item number]. */
-  costs(
+  async costs(
     scope: ReportScope,
     by: { readonly model: boolean; readonly apiKey: boolean; readonly endpoint: boolean },
     after: readonly string[] | undefined,
   ): Promise<CostSums[]> {
     const { accountId, apiKeyId, range } = scope;
     const [period = null, ...rest] = after ?? [];
+    const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
       readRows<CostSums>(this.#sequelize, costRows, [
-        ...[accountId, floorToRollup(window.start), window.end, interval(range), apiKeyId],
+        ...[accountId, ...pieces(window), interval(range), apiKeyId],
         ...[by.model, by.apiKey, by.endpoint],
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, rest[3] ?? null, limit],
       ]),
     );
   }
-}
 
-const ROLLUP_MS = 5 * 60_000;
-
-/** A roll-up that began before the range's start cannot be divided; it counts in. */
-function floorToRollup(time: Date): Date {
-  return new Date(Math.floor(time.getTime() / ROLLUP_MS) * ROLLUP_MS);
+  /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */
+  async #pieces({ accountId, range }: ReportScope): Promise<(window: ScanWindow) => Date[]> {
+    if (range.granularity !== 'day') {
+      return (window) => reportPieces(window, new Date(0));
+    }
+    const [mark] = await readRows<{ filled_until: Date }>(this.#sequelize, filledUntil, [accountId]);
+    return (window) => reportPieces(window, mark?.filled_until ?? new Date(0));
+  }
 }
 
 function resumeAt(range: BucketRange, period: string | null): Date {

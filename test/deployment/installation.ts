@@ -57,7 +57,7 @@ export async function install(options: InstallationOptions): Promise<Installatio
     const ports = await Promise.all(Array.from({ length: options.apis }, () => choosePort()));
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
     const apis = ports.map((port) =>
-      startService(compose, 'api', options.folder, { ...outside, HOST: '127.0.0.1', PORT: String(port) }),
+      startService(compose, 'api', options.folder, { ...outside, PORT: String(port) }),
     );
     const workers = options.workers.map((args) =>
       startService(compose, 'worker', options.folder, outside, args),
@@ -87,6 +87,8 @@ function outsideSettings(database: string, { folder, redisDatabase, settings }: 
   return {
     DATABASE_URL: urlOf('TEST_DATABASE_URL', database),
     DATABASE_CONNECTIONS: '8',
+    HOST: '127.0.0.1',
+    WORKER_PORT: '0',
     REDIS_URL: redis.href,
     DATA_DIR: join(folder, `data-${database}`),
     TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),

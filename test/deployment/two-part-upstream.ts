@@ -33,7 +33,12 @@ export async function startTwoPartUpstream(): Promise<TwoPartUpstream> {
     finish: () => finish(),
     addModel: async (folder, id) => {
       const catalog = parse(await readFile(join(folder, 'tollgate.yaml'), 'utf8'));
-      catalog.providers.push({ id: 'slow', protocol: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'x' });
+      catalog.providers.push({
+        id: 'slow',
+        protocol: 'openai',
+        base_url: `http://127.0.0.1:${port}/v1`,
+        api_key: 'x',
+      });
       const [small] = catalog.models;
       catalog.models.push({ ...small, id, routes: [{ provider: 'slow', model: 'slow' }] });
       const file = join(folder, 'with-slow-model.yaml');

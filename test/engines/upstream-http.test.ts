@@ -96,16 +96,46 @@ test('a redirect of a call is followed nowhere', async () => {
 });
 
 test('each phase has its clock', async () => {
-  handler = () => undefined;
-  const impatient = client({ firstByteMs: 60, idleMs: 60 });
   const timeout = { failure: { code: 'upstream_timeout', retryable: true } };
+  const impatient = client({ firstByteMs: 60, idleMs: 60 });
+  const startedAt = Date.now();
+  handler = () => undefined;
   await expect(impatient.expect({ method: 'GET', path: '/silent', signal })).rejects.toMatchObject(timeout);
   handler = (_request, response) => {
     response.writeHead(200);
     response.write('{"half":');
   };
   await expect(impatient.expect({ method: 'GET', path: '/stalls', signal })).rejects.toMatchObject(timeout);
+  // The clock of a whole call stands at five seconds.
+  expect(Date.now() - startedAt).toBeLessThan(4_000);
   await impatient.close();
+});
+
+test('what comes in small pieces is late only when the whole takes too long', async () => {
+  handler = (_request, response) => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write(' '), 20);
+    response.once('close', () => clearInterval(timer));
+  };
+  const patient = client({ idleMs: 5_000 });
+  const call = { method: 'GET' as const, path: '/drips', signal, totalMs: 200 };
+  await expect(patient.expect(call)).rejects.toMatchObject({ failure: { code: 'upstream_timeout' } });
+  await patient.close();
+});
+
+test('a kept connection that the peer closes just then is no failure', async () => {
+  let calls = 0;
+  handler = (request, response) => {
+    calls += 1;
+    if (calls === 2) {
+      request.socket.destroy();
+      return;
+    }
+    response.end('{"ok":true}');
+  };
+  const call = { method: 'GET' as const, path: '/x', signal };
+  expect([await http.expect(call), await http.expect(call)]).toEqual([{ ok: true }, { ok: true }]);
+  expect(calls).toBe(3);
 });
 
 test('an answer that is too long is not read to its end', async () => {

@@ -185,6 +185,22 @@ describe('comfyui', () => {
     });
   });
 
+  test('one task leaves no trace in the workflow of the next', async () => {
+    const one = create();
+    await attempt(one, engineRequest({ prompt: 'with eight steps', steps: 8 }));
+    await attempt(one, engineRequest({ steps: undefined }));
+    expect(comfyui.submitted.prompt['3'].inputs.steps).toBe(20);
+  });
+
+  test('a run is found by the task’s id, and what the server has not seen certainly is not there', async () => {
+    const request = engineRequest();
+    const first = create();
+    expect(await first.recover(request, context())).toBeNull();
+    const reference = await first.submit(request, context());
+    await first.close();
+    expect(await create().recover(request, context())).toBe(reference);
+  });
+
   test('a failed run is made again under another id, the same one from any host', async () => {
     comfyui.reset('fails', 1);
     const request = engineRequest();

@@ -38,6 +38,7 @@ import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
 import { TasksService } from '../../src/tasks/tasks.service.ts';
 import type { TaskCatalog, TaskModel } from '../../src/tasks/tasks.types.ts';
+import { UsageDays } from '../../src/usage/usage-days.ts';
 import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
 import { WebhookDeliveriesStore } from '../../src/webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../../src/webhooks/webhook-secrets.service.ts';
@@ -152,6 +153,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     retention: new RetentionService(retentionStore, storage, { taskDays: 30 }, log),
     reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
     months: new MonthClose(pool, new LedgerVerifier(pool), log),
+    usageDays: new UsageDays(pool),
     verifier: new LedgerVerifier(pool),
     payments: { sweep: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),

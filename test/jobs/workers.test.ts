@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import { JOBS } from '../../queues/catalog.ts';
 import { createProducerConnection, createWorkerConnection } from '../../queues/connection.ts';
 import { Producer } from '../../queues/producer.ts';
 import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
@@ -13,6 +14,7 @@ import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
 const REDIS_DATABASE = 6;
+const CHORES = Object.values(JOBS).filter(({ family }) => family === 'maintenance').length;
 const ID = '01a1ff03-d613-b90b-6ffe-13d8e8629f1a';
 
 let it: TaskTest;
@@ -104,9 +106,9 @@ test('a worker that is connected but takes nothing while jobs wait is noticed; o
 test('the schedule of chores comes back after Redis has forgotten it', async () => {
   const running = it.stack.start('maintenance');
   const schedulers = async () => await producer.queue('maintenance').getJobSchedulersCount();
-  await eventually(async () => (await schedulers()) === 7);
+  await eventually(async () => (await schedulers()) === CHORES);
   await redis.flushdb();
-  await eventually(async () => (await schedulers()) === 7, 15_000, 'the schedule');
+  await eventually(async () => (await schedulers()) === CHORES, 15_000, 'the schedule');
   await running.close();
 });
 

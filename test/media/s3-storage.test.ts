@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { ListMultipartUploadsCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { composeStorage } from '../../src/compose/storage.ts';
+import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import type { Logger } from '../../src/lib/logger.ts';
 import type { S3Location } from '../../src/media/s3-client.ts';
 import { S3Storage } from '../../src/media/storage-s3.ts';
 import { S3_SERVER_TIMEOUT_MS, type S3Server, startS3Server } from '../setup/s3-server.ts';
@@ -295,6 +298,71 @@ describe('a store that does not do', () => {
     await storage.close();
     silent.closeAllConnections();
     silent.close();
+  });
+});
+
+describe('the start', () => {
+  const start = async (changes: Record<string, string> = {}) => {
+    const { endpoint, region, bucket, accessKeyId, secretAccessKey } = server.location;
+    const config = loadConfig({
+      DATABASE_URL: 'postgres://nobody@localhost/none',
+      REDIS_URL: 'redis://localhost',
+      TOLLGATE_SECRET: '0123456789abcdef0123456789abcdef',
+      ADMIN_TOKEN: '0123456789abcdef0123456789',
+      DATA_DIR: folder.path,
+      S3_ENDPOINT: endpoint,
+      S3_REGION: region,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY_ID: accessKeyId,
+      S3_SECRET_ACCESS_KEY: secretAccessKey,
+      S3_FORCE_PATH_STYLE: 'true',
+      ...changes,
+    });
+    const warned: string[] = [];
+    const log = { warn: (_fields: object, message: string) => warned.push(message) } as unknown as Logger;
+    const parts = await composeStorage(config, 'api', { clock: systemClock, log });
+    await parts.storage.close();
+    return { storage: parts.storage, grantUpload: parts.grantUpload, warned };
+  };
+
+  test('uses the bucket that the settings name, and grants uploads to it', async () => {
+    const { storage, grantUpload, warned } = await start();
+    expect(storage).toBeInstanceOf(S3Storage);
+    expect(warned).toEqual([]);
+    const sha256 = '0'.repeat(64);
+    const grant = await grantUpload?.({ key: newKey(), mediaType: 'image/png', bytes: 1, sha256 });
+    expect(grant?.url).toContain(`${server.location.endpoint}/media/acct/`);
+  });
+
+  test.each([
+    [{ S3_BUCKET: 'absent' }, /^S3_BUCKET: there is no bucket absent at http:\/\/127\.0\.0\.1:\d+$/],
+    [
+      { S3_SECRET_ACCESS_KEY: 'wrong' },
+      /^S3_ACCESS_KEY_ID: .* refuses these credentials for the bucket media$/,
+    ],
+    [{ S3_REGION: 'us-east-1' }, /^S3_ENDPOINT or S3_REGION: .* answers 400 for the bucket media$/],
+  ])('stops at %p with one line', async (changes, message) => {
+    const error = await start(changes as Record<string, string>).catch((thrown: Error) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as Error).message).toMatch(message);
+  });
+
+  test('goes on with a warning when the store is away', async () => {
+    const { warned } = await start({ S3_ENDPOINT: 'http://127.0.0.1:1' });
+    expect(warned).toEqual(['the S3 store cannot be reached']);
+  });
+
+  test('refuses an API on remote storage', async () => {
+    const none = {
+      S3_ENDPOINT: '',
+      S3_REGION: '',
+      S3_BUCKET: '',
+      S3_ACCESS_KEY_ID: '',
+      S3_SECRET_ACCESS_KEY: '',
+    };
+    await expect(start({ ...none, STORAGE: 'remote', STORAGE_URL: 'http://127.0.0.1:1' })).rejects.toThrow(
+      'STORAGE is remote, but the API is what remote storage asks',
+    );
   });
 });
 

@@ -8,9 +8,9 @@ import {
   closeMonthsProcessor,
   makePartitionsProcessor,
   reapHoldsProcessor,
-  verifyLedgerProcessor,
-  verifyNewEntriesProcessor,
+  rollUpDaysProcessor,
 } from './ledger-maintenance.processor.ts';
+import { verifyLedgerProcessor, verifyNewEntriesProcessor } from './ledger-verify.processor.ts';
 import { postprocessTaskProcessor } from './postprocess-task.processor.ts';
 import {
   expireMediaProcessor,
@@ -30,6 +30,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'maintenance.expire-tasks': expireTasksProcessor(services),
     'maintenance.make-partitions': makePartitionsProcessor(services),
     'maintenance.close-months': closeMonthsProcessor(services),
+    'maintenance.roll-up-days': rollUpDaysProcessor(services),
     'maintenance.verify-new-entries': verifyNewEntriesProcessor(services),
     'maintenance.follow-payments': followPaymentsProcessor(services),
     'maintenance.expire-idempotency-keys': expireIdempotencyKeysProcessor(services),

@@ -1,5 +1,3 @@
-import type { Violation } from '../../src/ledger/ledger-verifier.ts';
-import type { Logger } from '../../src/lib/logger.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 
@@ -24,23 +22,9 @@ export function closeMonthsProcessor(
   return async () => ({ statements: await services.months.closeDueMonths() });
 }
 
-/** Proves the books, and calls a human when they are wrong. */
-export function verifyLedgerProcessor(
-  services: Pick<WorkerServices, 'verifier'>,
-): Processor<'maintenance.verify-ledger'> {
-  return async (_, { log }) => reported(await services.verifier.verify(), log);
-}
-
-/** Proves what is new in the books, and calls a human when it is wrong. */
-export function verifyNewEntriesProcessor(
-  services: Pick<WorkerServices, 'verifier'>,
-): Processor<'maintenance.verify-new-entries'> {
-  return async (_, { log }) => reported(await services.verifier.verifyIncrement(), log);
-}
-
-function reported({ violations }: { readonly violations: readonly Violation[] }, log: Logger) {
-  if (violations.length > 0) {
-    log.error({ violations }, 'the ledger violates its invariants');
-  }
-  return { violations: violations.length };
+/** Sums the days that are over. */
+export function rollUpDaysProcessor(
+  services: Pick<WorkerServices, 'usageDays'>,
+): Processor<'maintenance.roll-up-days'> {
+  return async () => ({ days: await services.usageDays.rollUp() });
 }

@@ -27,6 +27,7 @@ export function loginPage(form: LoginForm): OperatorPage {
     content: `<h1>Operators</h1><p>Queues and tasks of this installation.</p>${alert}
 <form method="post" action="${escapeHtml(`${base}/login`)}">
 <input type="hidden" name="proof" value="${escapeHtml(proof)}"><input type="hidden" name="next" value="${escapeHtml(next)}">
+<input type="text" name="username" value="operator" autocomplete="username" hidden>
 <label for="token">Operator token</label>
 <input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="${describedBy}"${invalid}>

@@ -39,10 +39,10 @@ button:focus-visible, a:focus-visible, input:focus-visible { outline: 3px solid 
 .state.failed { background: var(--bad); color: var(--bad-ink); }
 code { font: .875em/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .panel { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
-dl.panel { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 0; margin: 0; padding: .5rem 0; }
+dl.panel { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0; margin: 0; padding: .5rem 0; }
 dl.panel div { padding: .5rem 1.25rem; }
 dt { font-size: .8rem; color: var(--soft); }
-dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+dd { margin: 0; font-size: .95rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .6rem 1.25rem; text-align: left; vertical-align: top; }
 th { font-size: .8rem; font-weight: 600; color: var(--soft); }

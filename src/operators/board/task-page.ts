@@ -34,11 +34,11 @@ function facts(base: string, task: OperatorTaskDetailsJson): string {
     ['Engine', task.engine],
     ['Engine reference', task.engine_reference],
     ['Worker', task.worker],
-    ['Submitted', task.created_at],
-    ['Started', task.started_at],
-    ['Ended', task.completed_at],
-    ['Deadline', task.deadline_at],
-    ['Cancel asked', task.cancel_requested_at],
+    ['Submitted', moment(task.created_at)],
+    ['Started', moment(task.started_at)],
+    ['Ended', moment(task.completed_at)],
+    ['Deadline', moment(task.deadline_at)],
+    ['Cancel asked', moment(task.cancel_requested_at)],
     ['Account', task.account_id],
     ['Key', task.api_key_hash],
     ['Request', task.request_id],
@@ -59,7 +59,7 @@ function facts(base: string, task: OperatorTaskDetailsJson): string {
 function history(task: OperatorTaskDetailsJson): string {
   const rows = task.history.map(
     ({ at, state, attempt, detail }) =>
-      `<tr><td><time>${escapeHtml(at)}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${escapeHtml(detail ?? '')}</td></tr>`,
+      `<tr><td><time datetime="${escapeHtml(at)}">${escapeHtml(moment(at) ?? '')}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${escapeHtml(detail ?? '')}</td></tr>`,
   );
   const head =
     '<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th></tr>';
@@ -86,6 +86,11 @@ function badge(state: string): string {
 
 function taskLink(base: string, id: string): string {
   return `<a href="${escapeHtml(`${base}/tasks/${id}`)}">${escapeHtml(id)}</a>`;
+}
+
+/** Without the T and Z that make a time hard to read. */
+function moment(time: string | null): string | null {
+  return time === null ? null : `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 }
 
 function duration(milliseconds: number | null): string | null {

@@ -1,4 +1,5 @@
 import type { Statement } from '../statement.ts';
+import { USAGE_SUMS } from './usage-days.ts';
 
 /** A query that returns no row while the books are right. $1: one account's id, or NULL for all. */
 export interface Invariant extends Statement {
@@ -106,22 +107,32 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_refunds_within_charge',
     claim:
-      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it, debt is what they took beyond',
+      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what is left of what they took beyond',
     text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
       FROM ledger_entries r LEFT JOIN ledger_entries c ON c.reference = r.reverses AND c.type = 'usage_charge'
      WHERE r.type = 'refund' AND r.contra = 'revenue' AND ($1::uuid IS NULL OR r.account_id = $1)
      GROUP BY r.reverses, c.amount HAVING c.amount IS NULL OR sum(r.amount) > -c.amount
     UNION ALL
     SELECT r.purchase_reference::text, 'reversed ' || sum(r.amount)
-      FROM payment_reversals r LEFT JOIN ledger_entries p ON p.reference = r.purchase_reference AND p.type = 'credit_purchase'
+      FROM (SELECT account_id, purchase_reference, amount FROM payment_reversals
+            UNION ALL SELECT account_id, purchase_reference, -amount FROM payment_reinstatements) r
+      LEFT JOIN ledger_entries p ON p.reference = r.purchase_reference AND p.type = 'credit_purchase'
      WHERE $1::uuid IS NULL OR r.account_id = $1
-     GROUP BY r.purchase_reference, p.amount HAVING p.amount IS NULL OR sum(r.amount) > p.amount
+     GROUP BY r.purchase_reference, p.amount
+    HAVING p.amount IS NULL OR sum(r.amount) NOT BETWEEN 0 AND p.amount
+    UNION ALL
+    SELECT i.reference::text, 'reinstated ' || i.to_balance
+      FROM payment_reinstatements i LEFT JOIN ledger_entries e ON e.reference = i.reference AND e.type = 'adjustment'
+     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.to_balance <> coalesce(e.amount, 0)
     UNION ALL
     SELECT b.account_id::text, 'debt ' || b.debt FROM balances b
       LEFT JOIN (SELECT account_id, sum(amount - from_balance) AS owed FROM payment_reversals GROUP BY 1) r USING (account_id)
       LEFT JOIN (SELECT account_id, -sum(amount) AS repaid FROM ledger_entries
-        WHERE type = 'adjustment' AND contra = 'cash_clearing' GROUP BY 1) p USING (account_id)
-     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.debt <> coalesce(r.owed, 0) - coalesce(p.repaid, 0)`,
+        WHERE type = 'adjustment' AND contra = 'cash_clearing' AND reverses IS NULL GROUP BY 1) p USING (account_id)
+      LEFT JOIN (SELECT account_id, sum(amount - to_balance) AS forgiven FROM payment_reinstatements GROUP BY 1) i
+        USING (account_id)
+     WHERE ($1::uuid IS NULL OR b.account_id = $1)
+       AND b.debt <> coalesce(r.owed, 0) - coalesce(p.repaid, 0) - coalesce(i.forgiven, 0)`,
   },
   {
     name: 'invariant_statements_reconcile',
@@ -160,5 +171,19 @@ export const INVARIANTS: readonly Invariant[] = [
     claim: 'I14: the lines of a generation add up to its charge',
     text: `SELECT g.id::text AS object, 'charge ' || g.charge || ' lines ' || ${LINE_SUM} AS detail FROM generations g
      WHERE ($1::uuid IS NULL OR g.account_id = $1) AND g.charge <> ${LINE_SUM}`,
+  },
+  {
+    name: 'invariant_days_equal_rollups',
+    claim:
+      'I15: the days of an account that are filled equal its five-minute roll-ups in every sum, no other day exists',
+    text: `SELECT coalesce(d.account_id, u.account_id)::text AS object, 'day ' || coalesce(d.day, u.day) AS detail
+      FROM (SELECT * FROM usage_days WHERE $1::uuid IS NULL OR account_id = $1) d
+      FULL JOIN (SELECT r.account_id, date_bin('1 day', r.bucket, 'epoch'::timestamptz) AS day, r.api_key_id, r.endpoint, r.model,
+                        ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
+             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
+            WHERE $1::uuid IS NULL OR r.account_id = $1 GROUP BY 1, 2, 3, 4, 5) u
+        USING (account_id, day, api_key_id, endpoint, model)
+     WHERE (${USAGE_SUMS.map((name) => `d.${name}`).join(', ')})
+       IS DISTINCT FROM (${USAGE_SUMS.map((name) => `u.${name}`).join(', ')})`,
   },
 ];

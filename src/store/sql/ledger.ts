@@ -56,6 +56,12 @@ export const reversePayment: Statement = {
   text: 'SELECT ledger_reverse_payment($1, $2, $3, $4, $5) AS outcome',
 };
 
+/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description. → outcome */
+export const reinstatePayment: Statement = {
+  name: 'ledger_reinstate_payment',
+  text: 'SELECT ledger_reinstate_payment($1, $2, $3, $4, $5) AS outcome',
+};
+
 /** $1 id, $2 name. */
 export const openAccount: Statement = { name: 'open_account', text: 'SELECT open_account($1, $2)' };
 

@@ -14,11 +14,13 @@ export type LedgerCommand =
   | { readonly do: 'adjust'; readonly amount: bigint }
   | { readonly do: 'refund'; readonly charge: number; readonly amount: bigint; readonly times: number }
   | { readonly do: 'reverse'; readonly purchase: number; readonly amount: bigint; readonly times: number }
+  | { readonly do: 'reinstate'; readonly purchase: number; readonly amount: bigint; readonly times: number }
   | { readonly do: 'limit'; readonly key: number; readonly limit: bigint | null }
   | { readonly do: 'disable'; readonly key: number; readonly disabled: boolean }
   | { readonly do: 'suspend'; readonly suspended: boolean }
   | { readonly do: 'pass time'; readonly days: number }
-  | { readonly do: 'close months' };
+  | { readonly do: 'close months' }
+  | { readonly do: 'roll up days' };
 
 const index = fc.nat({ max: 30 });
 const amount = fc.bigInt({ min: 1n, max: 1_000n });
@@ -71,6 +73,10 @@ const command: fc.Arbitrary<LedgerCommand> = fc.oneof(
   },
   {
     weight: 2,
+    arbitrary: fc.record({ do: fc.constant('reinstate' as const), purchase: index, amount, times }),
+  },
+  {
+    weight: 2,
     arbitrary: fc.record({
       do: fc.constant('limit' as const),
       key: fc.nat({ max: 1 }),
@@ -91,6 +97,7 @@ const command: fc.Arbitrary<LedgerCommand> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('pass time' as const), days: fc.integer({ min: 1, max: 40 }) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('close months' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('roll up days' as const) }) },
 );
 
 /** A story of 50 commands. */

@@ -25,6 +25,7 @@ export interface ModelCharge {
 export interface ModelPurchase {
   readonly reference: string;
   readonly amount: bigint;
+  /** Taken back and not given back again. */
   reversed: bigint;
 }
 
@@ -128,6 +129,18 @@ export class LedgerModel {
     this.posted -= taken;
     this.debt += amount - taken;
     this.entries += taken > 0n ? 1 : 0;
+    return true;
+  }
+
+  reinstate(purchase: ModelPurchase, amount: bigint): boolean {
+    if (amount > purchase.reversed) {
+      return false;
+    }
+    purchase.reversed -= amount;
+    const repaid = smallest(amount, this.debt);
+    this.debt -= repaid;
+    this.posted += amount - repaid;
+    this.entries += amount > repaid ? 1 : 0;
     return true;
   }
 

@@ -1,18 +1,18 @@
 import { expect } from '@jest/globals';
-import type pg from 'pg';
 import type { PostgresLedger } from '../../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../../src/ledger/ledger.store.ts';
 import { Movements } from '../../../src/ledger/movements.ts';
 import { HoldReaper } from '../../../src/ledger/reaper.ts';
-import { AppError } from '../../../src/lib/errors.ts';
 import { newUuid } from '../../../src/lib/ids.ts';
 import { nanoUsd } from '../../../src/lib/money.ts';
 import { NO_USAGE } from '../../../src/lib/usage.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { closeMonths } from '../../../src/store/sql/ledger.ts';
+import { UsageDays } from '../../../src/usage/usage-days.ts';
 import { holdRequest, settlement, silentLog, testKey } from '../../factories/ledger.ts';
 import type { LedgerCommand } from './ledger-commands.ts';
 import { LedgerModel, type ModelHold } from './ledger-model.ts';
+import { expectOutcome, pick, setClock } from './story-support.ts';
 
 /** Tells one story to the model and to the real ledger, and compares what each says after every command. */
 export class StoryTeller {
@@ -92,6 +92,9 @@ export class StoryTeller {
       case 'close months':
         await this.#database.money.query(closeMonths.text, [this.#accountId]);
         return;
+      case 'roll up days':
+        await new UsageDays(this.#database.money).rollUp();
+        return;
       default:
         return await this.#administer(command);
     }
@@ -109,7 +112,8 @@ export class StoryTeller {
       case 'refund':
         return await this.#refund(command.charge, command.amount, command.times);
       case 'reverse':
-        return await this.#reverse(command.purchase, command.amount, command.times);
+      case 'reinstate':
+        return await this.#movePayment(command.do, command.purchase, command.amount, command.times);
       case 'limit': {
         const key = this.#model.keys[command.key]!;
         key.limit = command.limit;
@@ -240,19 +244,22 @@ export class StoryTeller {
     }
   }
 
-  async #reverse(index: number, amount: bigint, times: number): Promise<void> {
+  async #movePayment(
+    kind: 'reverse' | 'reinstate',
+    index: number,
+    amount: bigint,
+    times: number,
+  ): Promise<void> {
     const purchase = pick(this.#model.purchases, index);
     if (purchase === undefined) {
       return;
     }
     const reference = newUuid();
-    const accepted = this.#model.reverse(purchase, amount);
+    const accepted = this.#model[kind](purchase, amount);
+    const method = kind === 'reverse' ? 'reversePayment' : 'reinstatePayment';
     for (let time = 0; time < times; time += 1) {
-      const outcome = this.#movements.reversePayment(
-        this.#movement(reference),
-        purchase.reference,
-        nanoUsd(amount),
-      );
+      const movement = this.#movement(reference);
+      const outcome = this.#movements[method](movement, purchase.reference, nanoUsd(amount));
       await expectOutcome(outcome, accepted ? (time === 0 ? 'posted' : 'exists') : 'invalid_parameter');
     }
   }
@@ -290,18 +297,4 @@ export class StoryTeller {
         .map((key) => ({ id: key.id, spent: key.spent.toString(), held: key.held.toString() })),
     });
   }
-}
-
-/** Expects a value, or a refusal with that error code. */
-async function expectOutcome(outcome: Promise<unknown>, expected: unknown): Promise<void> {
-  const told = await outcome.catch((error: unknown) => (error instanceof AppError ? error.code : error));
-  expect(told).toEqual(expected);
-}
-
-function pick<T>(items: readonly T[], index: number): T | undefined {
-  return items.length === 0 ? undefined : items[index % items.length];
-}
-
-async function setClock(pool: pg.Pool, days: number): Promise<void> {
-  await pool.query(`SELECT set_config('tollgate.clock_offset', $1, false)`, [`${days} days`]);
 }

@@ -1,0 +1,114 @@
+import { CliError } from './cli-error.ts';
+import type { CliSettings } from './cli-settings.ts';
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** Path and query of the next page. */
+  readonly next: string | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+const NEXT_LINK = /^<([^>]+)>; rel="next"$/;
+const PAGE_ROWS = 500;
+
+/** Talks to the operator API. Everything that goes wrong becomes a CliError. */
+export class AdminClient {
+  readonly #settings: CliSettings;
+
+  constructor(settings: CliSettings) {
+    this.#settings = settings;
+  }
+
+  /** `data` of an answer. */
+  async get<Data>(path: string, query: Query = {}, timeoutMs = TIMEOUT_MS): Promise<Data> {
+    const { body } = await this.#send('GET', path + queryText(query), undefined, timeoutMs);
+    return (body as { data: Data }).data;
+  }
+
+  /** A whole answer, members beside `data` included. */
+  async send<Body>(
+    method: 'POST' | 'PATCH',
+    path: string,
+    body?: object,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Body> {
+    const answer = await this.#send(method, path, body, TIMEOUT_MS, headers);
+    return answer.body as Body;
+  }
+
+  /** Up to `limit` rows of a list, however many pages that takes. `onRows` hears how many there are so far. */
+  async list<Row>(path: string, query: Query, limit: number, onRows: (rows: number) => void): Promise<Row[]> {
+    const rows: Row[] = [];
+    const first = String(Math.min(limit, PAGE_ROWS));
+    let next: string | undefined = path + queryText({ ...query, limit: first });
+    while (next !== undefined && rows.length < limit) {
+      const page: Page<Row> = await this.#page<Row>(next);
+      rows.push(...page.rows);
+      onRows(rows.length);
+      next = page.next;
+    }
+    return rows.slice(0, limit);
+  }
+
+  async #page<Row>(path: string): Promise<Page<Row>> {
+    const { body, link } = await this.#send('GET', path, undefined, TIMEOUT_MS);
+    return { rows: (body as { data: Row[] }).data, next: NEXT_LINK.exec(link)?.[1] };
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body: object | undefined,
+    timeoutMs: number,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ body: unknown; link: string }> {
+    const { url, token } = this.#settings;
+    const response = await fetch(url + path, {
+      method,
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: 'error',
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw new CliError(`${url} cannot be reached: ${reasonOf(error)}`);
+    });
+    const text = await response.text();
+    const parsed = parseAnswer(text, url);
+    if (!response.ok) {
+      throw new CliError(refusal(parsed, response.status));
+    }
+    return { body: parsed, link: response.headers.get('link') ?? '' };
+  }
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+function parseAnswer(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${url} does not answer as Tollgate does`);
+  }
+}
+
+function refusal(body: unknown, status: number): string {
+  const error = (body as { error?: { code?: string; message?: string } }).error;
+  return error?.message === undefined ? `the service answered ${status}` : `${error.message} (${error.code})`;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const { cause } = error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}

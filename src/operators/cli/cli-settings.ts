@@ -1,0 +1,36 @@
+import { resolve } from 'node:path';
+import { ADMIN_TOKEN_FILE } from '../first-account.ts';
+import { readSecretFile } from '../owner-files.ts';
+import { CliError, EXIT } from './cli-error.ts';
+
+export interface CliSettings {
+  /** Base of the service, without a slash at the end. */
+  readonly url: string;
+  readonly token: string;
+}
+
+const DEFAULT_URL = 'http://localhost:8080';
+const DEFAULT_FOLDER = './.data';
+
+/**
+ * Where the service is and who we are: `--url` or TOLLGATE_URL; ADMIN_TOKEN, or the file that the first start left in
+ * DATA_DIR. Throws CliError.
+ */
+export async function cliSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  urlOption: string | undefined,
+): Promise<CliSettings> {
+  const url = (urlOption ?? environment.TOLLGATE_URL ?? DEFAULT_URL).replace(/\/+$/, '');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CliError(`${url} is no http:// or https:// address`, EXIT.usage);
+  }
+  const folder = resolve(environment.DATA_DIR ?? DEFAULT_FOLDER);
+  const token = environment.ADMIN_TOKEN || (await readSecretFile(folder, ADMIN_TOKEN_FILE));
+  if (!token) {
+    throw new CliError(
+      `no operator token: set ADMIN_TOKEN, or DATA_DIR to the folder with ${ADMIN_TOKEN_FILE} (looked in ${folder})`,
+      EXIT.usage,
+    );
+  }
+  return { url, token };
+}

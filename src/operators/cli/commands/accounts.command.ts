@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { AccountJson } from '../../operators.schema.ts';
+import { CliContext, type CliSurroundings } from '../cli-context.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+import { type Column, textTime } from '../text-table.ts';
+
+const COLUMNS: readonly Column<AccountJson>[] = [
+  { title: 'account', value: (row) => row.id },
+  { title: 'name', value: (row) => row.name },
+  { title: 'remaining', value: (row) => row.remaining_credits, align: 'right' },
+  { title: 'used', value: (row) => row.total_usage, align: 'right' },
+  { title: 'held', value: (row) => row.held, align: 'right' },
+  { title: 'debt', value: (row) => row.debt, align: 'right' },
+  { title: 'state', value: stateOf },
+  { title: 'created', value: (row) => textTime(row.created_at) },
+];
+
+/** `tollgate accounts …` */
+export function addAccountCommands(program: Command, surroundings: CliSurroundings): void {
+  const accounts = program.command('accounts').description('accounts, their state and what they may use');
+  accounts
+    .command('list')
+    .description('list accounts, newest first')
+    .option('-n, --limit <rows>', 'how many, or "all"')
+    .action(async (options: { limit?: string }, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      await context.showList('/admin/v1/accounts', {}, options.limit, COLUMNS);
+    });
+  accounts
+    .command('show <account>')
+    .description('show an account')
+    .action(async (id: string, _options: object, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      showAccount(context, await context.client.get<AccountJson>(accountPath(id)));
+    });
+  accounts
+    .command('create <name>')
+    .description('open an account; its owner key is shown once')
+    .option('-c, --credits <usd>', 'opening credits', '0')
+    .action(async (name: string, options: { credits: string }, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      const body = { name, credits: options.credits };
+      const created = await context.client.send<{ data: AccountJson; key: string }>(
+        'POST',
+        '/admin/v1/accounts',
+        body,
+      );
+      const { data, key } = created;
+      context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown this once)`]]);
+    });
+  for (const suspended of [true, false]) {
+    accounts
+      .command(`${suspended ? 'suspend' : 'resume'} <account>`)
+      .description(suspended ? 'refuse its paid calls from now on' : 'end a suspension')
+      .action(async (id: string, _options: object, command: Command) => {
+        await change(await CliContext.of(command, surroundings), id, { suspended });
+      });
+  }
+  accounts
+    .command('allow-models <account> [models...]')
+    .description('confine an account to these models')
+    .option('--all', 'let it use every model')
+    .action(async (id: string, models: string[], options: { all?: boolean }, command: Command) => {
+      if (options.all === models.length > 0) {
+        throw new CliError('name the models, or say --all', EXIT.usage);
+      }
+      const context = await CliContext.of(command, surroundings);
+      await change(context, id, { allowed_models: options.all ? null : models });
+    });
+}
+
+/** Path of an account in the operator API. */
+export function accountPath(id: string): string {
+  return `/admin/v1/accounts/${encodeURIComponent(id)}`;
+}
+
+async function change(context: CliContext, id: string, body: object): Promise<void> {
+  const { data } = await context.client.send<{ data: AccountJson }>('PATCH', accountPath(id), body);
+  showAccount(context, data);
+}
+
+/** Shows one account. */
+export function showAccount(context: CliContext, account: AccountJson): void {
+  context.showRecord(account, entriesOf(account));
+}
+
+function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[] {
+  return [
+    ['Account', account.id],
+    ['Name', account.name],
+    ['State', stateOf(account)],
+    ['Models', account.allowed_models === null ? 'all' : account.allowed_models.join(', ') || 'none'],
+    ['Remaining', `${account.remaining_credits} USD`],
+    ['Used', `${account.total_usage} USD`],
+    ['Held', `${account.held} USD`],
+    ['Debt', `${account.debt} USD`],
+    ['Created', textTime(account.created_at)],
+  ];
+}
+
+function stateOf(account: AccountJson): string {
+  return account.suspended ? 'suspended' : 'active';
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import type { ApiKeyJson } from '../../../keys/keys.schema.ts';
+import { CliContext, type CliSurroundings } from '../cli-context.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+import { type Column, textTime } from '../text-table.ts';
+import { accountPath } from './accounts.command.ts';
+
+const COLUMNS: readonly Column<ApiKeyJson>[] = [
+  { title: 'hash', value: (row) => row.hash },
+  { title: 'name', value: (row) => row.name },
+  { title: 'role', value: (row) => row.role },
+  { title: 'state', value: (row) => (row.disabled ? 'disabled' : 'active') },
+  { title: 'used', value: (row) => row.usage, align: 'right' },
+  { title: 'limit', value: (row) => row.limit ?? 'none', align: 'right' },
+  { title: 'last used', value: (row) => textTime(row.last_used_at) },
+];
+
+interface CreateOptions {
+  readonly role: string;
+  readonly limit?: string;
+}
+
+/** `tollgate keys …` */
+export function addKeyCommands(program: Command, surroundings: CliSurroundings): void {
+  const keys = program.command('keys').description('the API keys of an account');
+  keys
+    .command('list <account>')
+    .description('list its keys, newest first')
+    .option('-n, --limit <rows>', 'how many, or "all"')
+    .action(async (account: string, options: { limit?: string }, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      await context.showList(`${accountPath(account)}/keys`, {}, options.limit, COLUMNS);
+    });
+  keys
+    .command('create <account> <name>')
+    .description('create a key, e.g. for an owner who lost the last one; the secret is shown once')
+    .option('-r, --role <role>', 'owner or inference', 'inference')
+    .option('-l, --limit <usd>', 'spending limit over the life of the key')
+    .action(async (account: string, name: string, options: CreateOptions, command: Command) => {
+      const limit = options.limit === undefined ? null : Number(options.limit);
+      if (Number.isNaN(limit)) {
+        throw new CliError(`--limit: ${options.limit} is no amount`, EXIT.usage);
+      }
+      const context = await CliContext.of(command, surroundings);
+      const body = { name, role: options.role, limit };
+      const path = `${accountPath(account)}/keys`;
+      const created = await context.client.send<{ data: ApiKeyJson; key: string }>('POST', path, body);
+      context.showRecord({ ...created.data, key: created.key }, [
+        ['Hash', created.data.hash],
+        ['Name', created.data.name],
+        ['Role', created.data.role],
+        ['Key', `${created.key}  (shown this once)`],
+      ]);
+    });
+  for (const disabled of [true, false]) {
+    keys
+      .command(`${disabled ? 'disable' : 'enable'} <account> <hash>`)
+      .description(disabled ? 'refuse the key everywhere from now on' : 'accept the key again')
+      .action(async (account: string, hash: string, _options: object, command: Command) => {
+        const context = await CliContext.of(command, surroundings);
+        const path = `${accountPath(account)}/keys/${encodeURIComponent(hash)}`;
+        const { data } = await context.client.send<{ data: ApiKeyJson }>('PATCH', path, { disabled });
+        context.showResult(data, `Key ${data.name} is ${data.disabled ? 'disabled' : 'active'}.`);
+      });
+  }
+}

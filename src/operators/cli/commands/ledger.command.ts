@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { AccountJson, verifyResponse } from '../../operators.schema.ts';
+import { CliContext, type CliSurroundings } from '../cli-context.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+
+type Report = z.output<typeof verifyResponse>['data'];
+
+interface VerifyOptions {
+  readonly account?: string;
+  readonly each?: boolean;
+}
+
+const PATH = '/admin/v1/ledger/verify';
+/** Above what the service gives its own proof. */
+const TIMEOUT_MS = 330_000;
+
+/** `tollgate ledger verify` */
+export function addLedgerCommands(program: Command, surroundings: CliSurroundings): void {
+  const ledger = program.command('ledger').description('the books');
+  ledger
+    .command('verify')
+    .description('prove every invariant of the books; exits with 1 when one is violated')
+    .option('-a, --account <account>', 'only the books of an account')
+    .option('-e, --each', 'account by account: shorter snapshots, and a bar that says how far it is')
+    .action(async (options: VerifyOptions, command: Command) => {
+      if (options.each && options.account !== undefined) {
+        throw new CliError('give either --account or --each', EXIT.usage);
+      }
+      const context = await CliContext.of(command, surroundings);
+      const report = options.each ? await verifyEach(context) : await verify(context, options.account);
+      show(context, report);
+    });
+}
+
+function verify(context: CliContext, account: string | undefined): Promise<Report> {
+  return context.progress.wheel(
+    () => 'proving the books,',
+    () => context.client.get<Report>(PATH, { account_id: account }, TIMEOUT_MS),
+  );
+}
+
+async function verifyEach(context: CliContext): Promise<Report> {
+  const { client, progress } = context;
+  const accounts = await client.list<AccountJson>(
+    '/admin/v1/accounts',
+    {},
+    Number.POSITIVE_INFINITY,
+    () => undefined,
+  );
+  const reports = await progress.bar('accounts', accounts, ({ id }) =>
+    client.get<Report>(PATH, { account_id: id }, TIMEOUT_MS),
+  );
+  return {
+    ok: reports.every(({ ok }) => ok),
+    checked: reports.reduce((sum, { checked }) => sum + checked, 0),
+    violations: reports.flatMap(({ violations }) => violations),
+    duration_ms: reports.reduce((sum, { duration_ms }) => sum + duration_ms, 0),
+  };
+}
+
+function show(context: CliContext, report: Report): void {
+  if (report.ok) {
+    const seconds = (report.duration_ms / 1_000).toFixed(1);
+    context.showResult(report, `The books are right: ${report.checked} invariants hold (${seconds} s).`);
+    return;
+  }
+  const lines = report.violations.map(({ claim, object, detail }) => `  ${claim}\n    ${object}: ${detail}`);
+  context.showResult(report, `The books are WRONG:\n${lines.join('\n')}`);
+  context.setExitCode(EXIT.refused);
+}

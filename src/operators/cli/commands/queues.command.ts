@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import type { QueueJson } from '../../queues.schema.ts';
+import { CliContext, type CliSurroundings } from '../cli-context.ts';
+import type { Column } from '../text-table.ts';
+
+const COLUMNS: readonly Column<QueueJson>[] = [
+  { title: 'queue', value: (row) => row.name },
+  { title: 'state', value: stateOf },
+  { title: 'waiting', value: (row) => row.jobs.waiting, align: 'right' },
+  { title: 'active', value: (row) => row.jobs.active, align: 'right' },
+  { title: 'delayed', value: (row) => row.jobs.delayed, align: 'right' },
+  { title: 'failed', value: (row) => row.jobs.failed, align: 'right' },
+  { title: 'completed', value: (row) => row.jobs.completed, align: 'right' },
+];
+
+/** `tollgate queues …` */
+export function addQueueCommands(program: Command, surroundings: CliSurroundings): void {
+  const queues = program.command('queues').description('the queues between database and workers');
+  queues
+    .command('list')
+    .description('list the queues with their counts; what waits in the database is not in them yet')
+    .action(async (_options: object, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      context.showRows(await context.client.get<QueueJson[]>('/admin/v1/queues'), COLUMNS);
+    });
+  for (const verb of ['pause', 'resume'] as const) {
+    queues
+      .command(`${verb} <queue>`)
+      .description(verb === 'pause' ? 'let no worker take its jobs; what runs goes on' : 'end a pause')
+      .action(async (name: string, _options: object, command: Command) => {
+        const context = await CliContext.of(command, surroundings);
+        const path = `/admin/v1/queues/${encodeURIComponent(name)}/${verb}`;
+        const { data } = await context.client.send<{ data: QueueJson }>('POST', path);
+        context.showResult(data, `Queue ${data.name} is ${stateOf(data)}.`);
+      });
+  }
+}
+
+function stateOf(queue: QueueJson): string {
+  if (queue.paused) {
+    return 'paused';
+  }
+  return queue.resting_ms > 0 ? `resting ${Math.ceil(queue.resting_ms / 1_000)} s` : 'running';
+}

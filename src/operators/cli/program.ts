@@ -1,0 +1,74 @@
+import { Command, CommanderError } from 'commander';
+import type { CliSurroundings } from './cli-context.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import { addAccountCommands } from './commands/accounts.command.ts';
+import { addAuditCommand } from './commands/audit.command.ts';
+import { addKeyCommands } from './commands/keys.command.ts';
+import { addLedgerCommands } from './commands/ledger.command.ts';
+import { addMoneyCommands } from './commands/money.command.ts';
+import { addQueueCommands } from './commands/queues.command.ts';
+import { addTaskCommands } from './commands/tasks.command.ts';
+import { addWebhookCommands } from './commands/webhooks.command.ts';
+
+const AFTER_HELP = `
+Environment:
+  TOLLGATE_URL  where the service is (default: http://localhost:8080)
+  ADMIN_TOKEN   the operator token; or
+  DATA_DIR      the folder whose file admin.token has it (default: ./.data)
+
+Exit codes: 0 done, 1 refused or books violated, 2 wrong usage
+
+Examples:
+  tollgate accounts create Acme --credits 100.00
+  tollgate tasks list --state failed
+  tollgate ledger verify --json
+`;
+
+/** Runs `tollgate` with these arguments. Returns the exit code; never rejects. */
+export async function runCli(
+  args: readonly string[],
+  surroundings: Omit<CliSurroundings, 'setExitCode'>,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const watched: CliSurroundings = {
+    ...surroundings,
+    setExitCode: (code) => {
+      exitCode = code;
+    },
+  };
+  try {
+    await createProgram(watched).parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    surroundings.stderr.write(`tollgate: ${message}\n`);
+    return error instanceof CliError ? error.exitCode : EXIT.refused;
+  }
+}
+
+function createProgram(surroundings: CliSurroundings): Command {
+  const program = new Command('tollgate')
+    .description('Runs a Tollgate installation: accounts, money, tasks, queues, books.')
+    .option('-u, --url <address>', 'where the service is')
+    .option('-j, --json', 'answer as JSON, for scripts')
+    .helpCommand(true)
+    .showHelpAfterError('(add --help for what it takes)')
+    .addHelpText('after', AFTER_HELP)
+    .configureOutput({
+      writeOut: (text) => void surroundings.stdout.write(text),
+      writeErr: (text) => void surroundings.stderr.write(text),
+    })
+    .exitOverride();
+  addAccountCommands(program, surroundings);
+  addMoneyCommands(program, surroundings);
+  addKeyCommands(program, surroundings);
+  addTaskCommands(program, surroundings);
+  addQueueCommands(program, surroundings);
+  addWebhookCommands(program, surroundings);
+  addLedgerCommands(program, surroundings);
+  addAuditCommand(program, surroundings);
+  return program;
+}

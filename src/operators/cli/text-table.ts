@@ -1,0 +1,48 @@
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string | number | boolean | null | undefined;
+  /** Numbers and amounts stand under each other at their end. */
+  readonly align?: 'left' | 'right';
+}
+
+const GAP = '  ';
+const EMPTY = '–';
+
+/** Rows as aligned columns under their titles, without colour or frame: also good for `grep` and `awk`. */
+export function textTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const cells = rows.map((row) => columns.map((column) => textOf(column.value(row))));
+  const lines = [columns.map((column) => column.title.toUpperCase()), ...cells];
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
+  return lines.map((line) => padded(line, widths, columns)).join('\n');
+}
+
+/** One thing as a list of names and values. */
+export function textRecord(entries: readonly (readonly [name: string, value: unknown])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `${name.padEnd(width)}${GAP}${textOf(value)}`).join('\n');
+}
+
+/** A time as people read it, in UTC. */
+export function textTime(time: string | null): string | null {
+  return time === null ? null : `${time.slice(0, 10)} ${time.slice(11, 19)}`;
+}
+
+function padded<Row>(
+  line: readonly string[],
+  widths: readonly number[],
+  columns: readonly Column<Row>[],
+): string {
+  const texts = line.map((text, index) => {
+    const width = widths[index] ?? 0;
+    return columns[index]?.align === 'right' ? text.padStart(width) : text.padEnd(width);
+  });
+  return texts.join(GAP).trimEnd();
+}
+
+/** Control characters in a customer's text must not reach the terminal. */
+function textOf(value: unknown): string {
+  if (value === null || value === undefined || value === '') {
+    return EMPTY;
+  }
+  return String(value).replace(/\p{Cc}/gu, ' ');
+}

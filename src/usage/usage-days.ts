@@ -1,0 +1,40 @@
+import type pg from 'pg';
+import { accountsToRollUp, fillUsageDays, finishUsageDays } from '../store/sql/usage-days.ts';
+import { run } from '../store/statement.ts';
+
+/** An account has new finished days once a day; what is left is next in the following run. */
+const ACCOUNTS_PER_RUN = 2_000;
+/** Days summed by one statement. */
+const DAYS_PER_STATEMENT = 31;
+
+/** Sums finished days, so that reports over months need not read five minutes. Several workers may do so at once. */
+export class UsageDays {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Fills the finished days of up to 2,000 accounts. Returns how many days were filled, over all of them. */
+  async rollUp(): Promise<number> {
+    const accounts = await run<{ id: string }>(this.#pool, accountsToRollUp, [ACCOUNTS_PER_RUN]);
+    let days = 0;
+    for (const { id } of accounts) {
+      days += await this.#rollUpAccount(id);
+    }
+    return days;
+  }
+
+  /** In two transactions: the first holds the account's lock for a moment, the second reads its roll-ups without it. */
+  async #rollUpAccount(accountId: string): Promise<number> {
+    await run(this.#pool, finishUsageDays, [accountId]);
+    let days = 0;
+    for (;;) {
+      const [row] = await run<{ filled: number }>(this.#pool, fillUsageDays, [accountId, DAYS_PER_STATEMENT]);
+      if (row === undefined || row.filled === 0) {
+        return days;
+      }
+      days += row.filled;
+    }
+  }
+}

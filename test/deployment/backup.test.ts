@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { migrateUp } from '../../migrations/migrate.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { createDatabase } from '../../src/store/database.ts';
+import { fundedAccount, holdRequest, settlement, testLedger, usd } from '../factories/ledger.ts';
+import { ROOT } from './compose-file.ts';
+import { type InstalledPostgres, installedPrograms, startInstalledPostgres } from './installed-postgres.ts';
+
+const run = promisify(execFile);
+const programs = installedPrograms();
+// The embedded server brings no pg_dump: this drill needs the packages postgresql and postgresql-client.
+const describeWithPostgres = programs === undefined ? describe.skip : describe;
+
+describeWithPostgres('backup, wipe, restore', () => {
+  let postgres: InstalledPostgres;
+  let folder: string;
+
+  beforeAll(async () => {
+    postgres = await startInstalledPostgres(programs!);
+    folder = await mkdtemp(join(tmpdir(), 'tollgate-backup-'));
+    await migrate();
+  }, 60_000);
+
+  afterAll(async () => {
+    await postgres?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const migrate = () => migrateUp({ ownerUrl: postgres.ownerUrl, applicationRole: 'tollgate_app' });
+
+  function script(name: string, ...args: string[]) {
+    return run(join(ROOT, 'ops/backup', name), args, {
+      env: { PATH: `${postgres.programs}:${process.env.PATH}`, DATABASE_OWNER_URL: postgres.ownerUrl },
+    });
+  }
+
+  async function query(text: string): Promise<unknown[]> {
+    const client = new pg.Client({ connectionString: postgres.ownerUrl });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  const balances = () =>
+    query('SELECT account_id, posted, held, used, debt, seq FROM balances ORDER BY account_id');
+  const entries = () => query('SELECT count(*), sum(amount) FROM ledger_entries');
+
+  /** Charges `calls` calls on two accounts and leaves one call of each open, as the application role. */
+  async function trade(calls: number): Promise<void> {
+    await connected(async (database) => {
+      const ledger = testLedger(database);
+      for (const account of [await fundedAccount(database, '5.00'), await fundedAccount(database, '0.75')]) {
+        const holds = Array.from({ length: calls + 1 }, () => holdRequest(account, usd('0.001')));
+        const [open, ...done] = await Promise.all(holds.map((request) => ledger.reserve(request)));
+        expect(open).toBeDefined();
+        await Promise.all(done.map((hold) => ledger.settle(settlement(hold, usd('0.0004')))));
+      }
+      await ledger.close();
+    });
+  }
+
+  async function connected<T>(work: (database: ReturnType<typeof createDatabase>) => Promise<T>): Promise<T> {
+    const settings = { url: postgres.applicationUrl, moneyConnections: 4, connections: 2 };
+    const database = createDatabase(settings, () => undefined);
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  test('every balance, every entry and the rights are back; what came after the backup is not', async () => {
+    await trade(200);
+    const before = [await balances(), await entries()];
+    expect((await script('backup.sh', folder)).stdout).toContain('2 accounts');
+    const dump = join(folder, (await readdir(folder)).find((name) => name.endsWith('.dump'))!);
+    await trade(20);
+    expect(await balances()).toHaveLength(4);
+
+    await expect(script('restore.sh', dump)).rejects.toThrow('the database is not empty');
+    await connected(async (database) => {
+      await database.money.query('SELECT 1');
+      await expect(script('restore.sh', '--wipe', dump)).rejects.toThrow('1 other connections are open');
+    });
+    const { stdout } = await script('restore.sh', '--wipe', dump);
+    expect(stdout).toContain('2 accounts, every balance as in the backup');
+
+    expect([await balances(), await entries()]).toEqual(before);
+    expect(await migrate()).toEqual([]);
+    await connected(async ({ money }) => {
+      expect(await new LedgerVerifier(money).verify()).toMatchObject({ ok: true, violations: [] });
+      await expect(money.query('UPDATE balances SET posted = posted + 1')).rejects.toThrow(
+        'permission denied',
+      );
+    });
+    await trade(5);
+    expect(await balances()).toHaveLength(4);
+  }, 60_000);
+
+  test('a restore that fails leaves the database as it was', async () => {
+    const before = await balances();
+    const dump = join(folder, 'broken.dump');
+    await run('sh', [
+      '-c',
+      `f=$(ls ${folder}/tollgate-*.dump); head -c 20000 "$f" > ${dump}; cp "\${f%.dump}.balances.csv" ${folder}/broken.balances.csv`,
+    ]);
+    await expect(script('restore.sh', '--wipe', dump)).rejects.toThrow();
+    expect(await balances()).toEqual(before);
+  });
+});

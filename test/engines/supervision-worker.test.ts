@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '../factories/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SERVER = fileURLToPath(new URL('fake-engine-server.mjs', import.meta.url));
+
+let database: TestDatabase;
+let folder: string;
+let journal: string;
+let worker: ChildProcess | undefined;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-supervised-worker-'));
+  journal = join(folder, 'journal');
+  await writeFile(
+    join(folder, 'tollgate.yaml'),
+    `
+models:
+  - { id: image, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local-sd, model: m }] }
+engines:
+  - id: local-sd
+    kind: sdcpp
+    slots: auto
+    process:
+      command: [${process.execPath}, ${SERVER}, "{port}"]
+      env: { FAKE_JOURNAL: ${journal} }
+      health: /health
+`,
+  );
+});
+
+afterEach(() => {
+  worker?.kill('SIGKILL');
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await database.close();
+});
+
+function events(event: string): { pid: number }[] {
+  const text = existsSync(journal) ? readFileSync(journal, 'utf8') : '';
+  return text
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line) as { event: string; pid: number })
+    .filter((found) => found.event === event);
+}
+
+/** The worker's own entry, as an operator starts it, once it says that it is ready. */
+async function startWorker(queues: string): Promise<{ exit: Promise<number | null> }> {
+  let output = '';
+  const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts', `--queues=${queues}`], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: database.url,
+      REDIS_URL: process.env.TEST_REDIS_URL,
+      DATA_DIR: folder,
+      TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
+      TOLLGATE_SECRET: 'a secret of the installation, for tests',
+      ADMIN_TOKEN: 'an-admin-token-for-tests-0123456789',
+      DRAIN_SECONDS: '5',
+    },
+  });
+  worker = child;
+  const exit = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-10_000);
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    child.once('message', () => resolve());
+    child.once('exit', (code) => reject(new Error(`the worker ended with code ${code}: ${output}`)));
+  });
+  return { exit };
+}
+
+test('a worker starts the servers of the pools it serves, and stops them when it is told to stop', async () => {
+  const idle = await startWorker('webhooks');
+  worker?.kill('SIGTERM');
+  expect(await idle.exit).toBe(0);
+  expect(events('start')).toEqual([]);
+
+  const serving = await startWorker('generate:local-sd');
+  const [started] = await eventually(async () => (events('start').length > 0 ? events('start') : undefined));
+  expect(events('sigterm')).toEqual([]);
+  worker?.kill('SIGTERM');
+  expect(await serving.exit).toBe(0);
+  expect(events('sigterm').map(({ pid }) => pid)).toEqual([started?.pid]);
+  expect(existsSync(join(folder, 'engines', 'local-sd.json'))).toBe(false);
+}, 60_000);

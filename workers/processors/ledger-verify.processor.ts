@@ -1,0 +1,25 @@
+import type { Violation } from '../../src/ledger/ledger-verifier.ts';
+import type { Logger } from '../../src/lib/logger.ts';
+import type { Processor } from '../job-context.ts';
+import type { WorkerServices } from '../worker-services.ts';
+
+/** Proves the books, and calls a human when they are wrong. */
+export function verifyLedgerProcessor(
+  services: Pick<WorkerServices, 'verifier'>,
+): Processor<'maintenance.verify-ledger'> {
+  return async (_, { log }) => reported(await services.verifier.verify(), log);
+}
+
+/** Proves what is new in the books, and calls a human when it is wrong. */
+export function verifyNewEntriesProcessor(
+  services: Pick<WorkerServices, 'verifier'>,
+): Processor<'maintenance.verify-new-entries'> {
+  return async (_, { log }) => reported(await services.verifier.verifyIncrement(), log);
+}
+
+function reported({ violations }: { readonly violations: readonly Violation[] }, log: Logger) {
+  if (violations.length > 0) {
+    log.error({ violations }, 'the ledger violates its invariants');
+  }
+  return { violations: violations.length };
+}
