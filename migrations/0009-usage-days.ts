@@ -1,7 +1,7 @@
 import type { Migration } from './migration.types.ts';
 
 /**
- * Sums of whole days, so that a report over months reads days instead of five minutes. A day of an account is filled
+ * Sums of whole hours and days, so that a report over months reads those instead of five minutes. A day of an account is filled
  * only when no settlement can land in it any more, and is never touched again. The five-minute roll-ups stay: they are
  * what the days are proven against.
  */
@@ -34,7 +34,13 @@ export const usageDays: Migration = {
       PRIMARY KEY (account_id, day, api_key_id, endpoint, model)
     );
 
-    -- Days before filled_until are in usage_days. Days before final_until can get no settlement any more.
+    CREATE TABLE usage_hours (LIKE usage_days INCLUDING INDEXES);
+    -- start of the hour, UTC
+    ALTER TABLE usage_hours RENAME COLUMN day TO hour;
+    ALTER TABLE usage_hours ADD CONSTRAINT usage_hours_aligned
+      CHECK (hour = date_bin('1 hour', hour, 'epoch'::timestamptz));
+
+    -- Days before filled_until are in usage_days and usage_hours. Days before final_until can get no settlement any more.
     CREATE TABLE usage_day_marks (
       account_id uuid PRIMARY KEY,
       filled_until timestamptz NOT NULL,
@@ -81,14 +87,23 @@ export const usageDays: Migration = {
         RETURN 0;
       END IF;
       next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
-      INSERT INTO usage_days
-        SELECT u.account_id, date_bin('1 day', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+      INSERT INTO usage_hours
+        SELECT u.account_id, date_bin('1 hour', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
                sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
                sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
                sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
                sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
           FROM usage_rollups u
          WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
+         GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+      INSERT INTO usage_days
+        SELECT u.account_id, date_bin('1 day', u.hour, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+               sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+               sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+               sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+               sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+          FROM usage_hours u
+         WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
          GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
       UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
       RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
@@ -98,6 +113,7 @@ export const usageDays: Migration = {
     DROP FUNCTION fill_usage_days;
     DROP FUNCTION finish_usage_days;
     DROP TABLE usage_day_marks;
+    DROP TABLE usage_hours;
     DROP TABLE usage_days;
   `,
 };

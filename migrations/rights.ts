@@ -6,6 +6,7 @@ const LEDGER_TABLES = [
   'ledger_entries',
   'usage_rollups',
   'usage_days',
+  'usage_hours',
   'usage_day_marks',
   'write_offs',
   'payment_reversals',

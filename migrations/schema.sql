@@ -386,6 +386,30 @@ TABLE usage_days
   usage_days_aligned CHECK ((day = date_bin('1 day'::interval, day, '1970-01-01 00:00:00+00'::timestamp with time zone)))
   usage_days_pkey PRIMARY KEY (account_id, day, api_key_id, endpoint, model)
 
+TABLE usage_hours
+  account_id uuid NOT NULL
+  hour timestamp with time zone NOT NULL
+  api_key_id uuid NOT NULL
+  endpoint text NOT NULL
+  model text NOT NULL
+  requests bigint NOT NULL
+  input_tokens bigint NOT NULL
+  output_tokens bigint NOT NULL
+  cache_read_tokens bigint NOT NULL
+  cache_write_tokens bigint NOT NULL
+  reasoning_tokens bigint NOT NULL
+  charge bigint NOT NULL
+  charge_input bigint NOT NULL
+  charge_output bigint NOT NULL
+  charge_cache_read bigint NOT NULL
+  charge_cache_write bigint NOT NULL
+  charge_reasoning bigint NOT NULL
+  charge_request bigint NOT NULL
+  charge_image bigint NOT NULL
+  charge_video bigint NOT NULL
+  usage_hours_aligned CHECK ((hour = date_bin('01:00:00'::interval, hour, '1970-01-01 00:00:00+00'::timestamp with time zone)))
+  usage_hours_pkey PRIMARY KEY (account_id, hour, api_key_id, endpoint, model)
+
 TABLE usage_rollups PARTITION BY RANGE (bucket)
   account_id uuid NOT NULL
   bucket timestamp with time zone NOT NULL
@@ -614,14 +638,23 @@ AS $function$
         RETURN 0;
       END IF;
       next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
-      INSERT INTO usage_days
-        SELECT u.account_id, date_bin('1 day', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+      INSERT INTO usage_hours
+        SELECT u.account_id, date_bin('1 hour', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
                sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
                sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
                sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
                sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
           FROM usage_rollups u
          WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
+         GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+      INSERT INTO usage_days
+        SELECT u.account_id, date_bin('1 day', u.hour, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+               sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+               sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+               sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+               sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+          FROM usage_hours u
+         WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
          GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
       UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
       RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;

@@ -45,6 +45,7 @@ export async function writeHistory(ownerUrl: string, generations: number): Promi
     await Promise.all(indexes.map((ofTable) => alone(ownerUrl, ofTable)));
     await client.query('SELECT finish_usage_days($1)', [accountId]);
     await client.query('SELECT fill_usage_days($1, $2)', [accountId, DAYS_MAX]);
+    await client.query('SELECT close_months($1)', [accountId]);
     await client.query('VACUUM ANALYZE');
     return { secret, keyHash };
   } finally {

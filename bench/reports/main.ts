@@ -31,7 +31,9 @@ const REPORTS: readonly [string, string][] = [
 async function measure(size: number): Promise<Map<string, number>> {
   const postgres = await startBenchPostgres();
   try {
+    const startedAt = performance.now();
     const history = await writeHistory(postgres.ownerUrl, size);
+    console.log(`${size} generations written in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
     const server = await startReportServer(postgres.url);
     const results = new Map<string, number>();
     for (const [name, path] of REPORTS) {

@@ -23,6 +23,7 @@ import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
+import { HoldReaper } from '../ledger/reaper.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
@@ -32,6 +33,7 @@ import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
+import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
 import { composeEngines } from './engines.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
@@ -40,6 +42,8 @@ import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeTasks, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
+
+const REAP_EVERY_MS = 5_000;
 
 export interface Api {
   readonly app: ReturnType<typeof createApp>;
@@ -102,11 +106,15 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
   });
+  const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,
     announceShutdown: readiness.shutDown,
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
-    close: () => closeApi({ invocation, tasks, identity, engines, operators, rates, redis }),
+    close: async () => {
+      await reaping.close();
+      await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
+    },
   };
 }
 
@@ -157,7 +165,11 @@ function composeTaskRoutes(
     stoppablePools,
   });
   const service = new TasksService(tasks.reads, tasks.retention, tasks.estimates, storage);
-  return [...taskRoutes(submits, tasks.results), ...nativeTaskRoutes(service, cancels)];
+  return [
+    ...taskRoutes(submits, tasks.results),
+    ...nativeTaskRoutes(service, cancels),
+    ...webhookRoutes(tasks.secrets, tasks.deliveries),
+  ];
 }
 
 function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {

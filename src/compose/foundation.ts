@@ -46,8 +46,11 @@ export interface Foundation extends StorageParts {
  * Builds the shared parts of a process. Throws ConfigError (storage), CatalogError and what the database throws when it cannot be
  * reached.
  */
-export async function composeFoundation(config: Config, process: 'api' | 'worker'): Promise<Foundation> {
-  const log = createLogger({ name: process, level: config.logLevel });
+export async function composeFoundation(
+  config: Config,
+  process: 'api' | 'worker',
+  log: Logger = createLogger({ name: process, level: config.logLevel }),
+): Promise<Foundation> {
   const clock = systemClock;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

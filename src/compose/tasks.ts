@@ -7,7 +7,7 @@ import { TaskResultsService } from '../tasks/task-results.service.ts';
 import { TaskRetentionStore } from '../tasks/task-retention.store.ts';
 import { TaskSweepStore } from '../tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../tasks/task-waiter.ts';
-import { createQueueWaitHistogram, ObservedTaskClaims } from '../telemetry/observed-task-claims.ts';
+import { createQueueWaitHistogram, ObservedTaskClaims } from '../telemetry/observed-task-claims.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.ts';
 import { WebhookSecretsStore } from '../webhooks/webhook-secrets.store.ts';

@@ -78,6 +78,7 @@ export async function composeWorker(foundation: Foundation, serves: (pool: strin
     },
     close: async () => {
       tasks.waiter.close();
+      leases.close();
       await Promise.all([sender.close(), engines.close()]);
       await supervision.close();
     },

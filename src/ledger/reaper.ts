@@ -19,6 +19,24 @@ export class HoldReaper {
     this.#log = log;
   }
 
+  /**
+   * Reaps every `everyMs` until closed. Each API process does so too: the chores of the workers stop while Redis is away,
+   * and held money must come free all the same.
+   */
+  start(everyMs: number): { close(): Promise<void> } {
+    let reaping: Promise<unknown> = Promise.resolve();
+    const timer = setInterval(() => {
+      reaping = this.reap().catch((error: unknown) => this.#log.warn({ error }, 'orphaned holds not closed'));
+    }, everyMs);
+    timer.unref();
+    return {
+      close: async () => {
+        clearInterval(timer);
+        await reaping;
+      },
+    };
+  }
+
   /** Closes up to 500 expired holds. Several reapers at once are harmless. Returns how many this one closed. */
   async reap(): Promise<number> {
     const expired = await this.#store.expired(REAP_ITEMS_MAX);

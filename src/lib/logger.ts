@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { DestinationStream, Logger, LoggerOptions } from 'pino';
 import { pino, stdSerializers } from 'pino';
 
 export type { Logger } from 'pino';
@@ -12,9 +12,10 @@ export interface LoggerSettings {
 /**
  * The structured logger of one process. Lines carry ids, amounts and durations; prompts, completions, secrets and
  * upstream bodies are never handed to it, and the paths below are a second fence for the ones that would hurt most.
+ * Writes to standard output unless told otherwise.
  */
-export function createLogger(settings: LoggerSettings): Logger {
-  return pino({
+export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     name: settings.name,
     level: settings.level,
     base: { name: settings.name, pid: process.pid },
@@ -32,5 +33,6 @@ export function createLogger(settings: LoggerSettings): Logger {
       ],
       censor: '[redacted]',
     },
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }

@@ -23,5 +23,4 @@ export const auditEntryJson = z
 
 export const auditListResponse = z.strictObject({ data: z.array(auditEntryJson), request_id: z.string() });
 
-export type ListAuditQuery = z.output<typeof listAuditQuery>;
 export type AuditEntryJson = z.output<typeof auditEntryJson>;

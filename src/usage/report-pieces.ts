@@ -1,18 +1,32 @@
 import type { ScanWindow } from './scan-forward.ts';
 
 const ROLLUP_MS = 5 * 60_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Cuts a window into roll-ups, whole days and roll-ups again: [start, first whole day, end of the last one, end]. Whole
- * days end where they are filled until; without any, the middle two are the end.
+ * The six ends of the parts that a window is read in: roll-ups, hours, days, hours, roll-ups. A longer part is used where
+ * it is filled and lies within a bucket of the report; a part that is not used has equal ends.
  */
-export function reportPieces(window: ScanWindow, filledUntil: Date): Date[] {
+export function reportPieces(window: ScanWindow, bucketMs: number, filledUntil: Date): Date[] {
   // a roll-up that began before the range's start cannot be divided; it counts in
-  const start = Math.floor(window.start.getTime() / ROLLUP_MS) * ROLLUP_MS;
+  const start = floor(window.start.getTime(), ROLLUP_MS);
   const end = window.end.getTime();
-  const firstDay = Math.ceil(start / DAY_MS) * DAY_MS;
-  const lastDay = Math.floor(Math.min(end, filledUntil.getTime()) / DAY_MS) * DAY_MS;
-  const days = firstDay < lastDay ? [firstDay, lastDay] : [end, end];
-  return [start, ...days, end].map((time) => new Date(time));
+  const filledEnd = Math.min(end, filledUntil.getTime());
+  const hours = whole(start, filledEnd, bucketMs < HOUR_MS ? undefined : HOUR_MS) ?? [end, end];
+  const days = whole(hours[0], hours[1], bucketMs < DAY_MS ? undefined : DAY_MS) ?? [hours[1], hours[1]];
+  return [start, hours[0], ...days, hours[1], end].map((time) => new Date(time));
+}
+
+/** First start and last end of the periods of a length that lie wholly in a range. */
+function whole(start: number, end: number, length: number | undefined): [number, number] | undefined {
+  if (length === undefined) {
+    return undefined;
+  }
+  const [first, last] = [floor(start + length - 1, length), floor(end, length)];
+  return first < last ? [first, last] : undefined;
+}
+
+function floor(time: number, length: number): number {
+  return Math.floor(time / length) * length;
 }

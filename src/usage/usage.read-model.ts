@@ -46,8 +46,8 @@ export interface ReportScope {
 }
 
 /**
- * Sums of the five-minute roll-ups, which the settling transaction itself writes, and of whole days where those are filled;
- * never of generations.
+ * Sums of the five-minute roll-ups, which the settling transaction itself writes, and of hours and days where those are
+ * filled; never of generations.
  */
 export class UsageReadModel {
   readonly #sequelize: Sequelize;
@@ -106,11 +106,8 @@ export class UsageReadModel {
 
   /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */
   async #pieces({ accountId, range }: ReportScope): Promise<(window: ScanWindow) => Date[]> {
-    if (range.granularity !== 'day') {
-      return (window) => reportPieces(window, new Date(0));
-    }
     const [mark] = await readRows<{ filled_until: Date }>(this.#sequelize, filledUntil, [accountId]);
-    return (window) => reportPieces(window, mark?.filled_until ?? new Date(0));
+    return (window) => reportPieces(window, range.bucketMs, mark?.filled_until ?? new Date(0));
   }
 }
 

@@ -97,13 +97,7 @@ const someReports = fc.sample(
   fc
     .tuple(
       fc.constantFrom(
-        ...[
-          'usage?',
-          'activity?',
-          'costs?',
-          'costs?group_by=model,api_key,endpoint&',
-          'costs?group_by=api_key&',
-        ],
+        ...['usage?', 'activity?', 'costs?', 'costs?group_by=model,api_key,endpoint&'],
         ...['usage?granularity=hour&model=acme/large&', 'costs?granularity=hour&group_by=endpoint&'],
       ),
       fc.integer({ min: 0, max: 47 * 288 }),

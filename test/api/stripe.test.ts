@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { StripePayment } from '../../src/billing/payment/stripe.payment.ts';
+import { Movements } from '../../src/ledger/movements.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { usd } from '../factories/ledger.ts';
 import { eventually } from './support/eventually.ts';
 import { StripeContractServer } from './support/stripe-contract-server.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
@@ -254,6 +257,29 @@ describe('money that goes back', () => {
       await retry();
     }
     expect(await credits(buyer)).toBe('20.00');
+  });
+
+  test('winning a dispute repays the debt that it left before it credits anything', async () => {
+    const buyer = await paid();
+    const { money } = server.database;
+    const session = await money.query(
+      'SELECT account_id FROM checkout_sessions WHERE provider_session_id = $1',
+      [buyer.id],
+    );
+    const accountId: string = session.rows[0].account_id;
+    await new Movements(money).adjust({ accountId, reference: newUuid(), description: 'used' }, usd('-15'));
+    const dispute = { id: `dp_${buyer.id}`, amount: 2000, status: 'lost', payment_intent: buyer.payment };
+    stripe.disputes.push(dispute);
+    for (const [status, debt, rest] of [
+      ['needs_response', '15', '0.00'],
+      ['won', '0', '5.00'],
+    ] as const) {
+      dispute.status = status;
+      await post(stripe.event('charge.dispute.updated', { id: dispute.id, payment_intent: buyer.payment }));
+      await retry();
+      const { rows } = await money.query('SELECT debt FROM balances WHERE account_id = $1', [accountId]);
+      expect([rows[0].debt, await credits(buyer)]).toEqual([usd(debt).toString(), rest]);
+    }
   });
 });
 

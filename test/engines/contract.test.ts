@@ -373,10 +373,10 @@ describe.each(SUBJECTS)('$name', (subject) => {
       server.reset('never_finishes');
       const abort = new AbortController();
       const request = order();
-      const running = attempt(engine, request, { memory, signal: abort.signal });
+      const over = attempt(engine, request, { memory, signal: abort.signal }).catch(() => undefined);
       await untilStored(memory);
       abort.abort();
-      await running.catch(() => undefined);
+      await over;
       server.fault = 'forgets';
       const status = await engine
         .poll(memory.engineReference ?? '', request, contextOf())
@@ -391,12 +391,12 @@ describe.each(SUBJECTS)('$name', (subject) => {
     const abort = new AbortController();
     const memory = freshMemory();
     const request = order();
-    const running = attempt(engine, request, { memory, signal: abort.signal });
+    const over = attempt(engine, request, { memory, signal: abort.signal }).catch(() => undefined);
     await untilStored(memory);
     await untilAccepted(server);
     const answer = await engine.cancel(memory.engineReference ?? '', request);
     abort.abort();
-    await running.catch(() => undefined);
+    await over;
     expect(CANCELS[subject.name]).toContain(answer);
   });
 });

@@ -64,7 +64,7 @@ async function startWorker(queues: string): Promise<{ exit: Promise<number | nul
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: database.url,
-      REDIS_URL: process.env.TEST_REDIS_URL,
+      REDIS_URL: redisUrl(),
       DATA_DIR: folder,
       TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
       TOLLGATE_SECRET: 'a secret of the installation, for tests',
@@ -100,3 +100,10 @@ test('a worker starts the servers of the pools it serves, and stops them when it
   expect(events('sigterm').map(({ pid }) => pid)).toEqual([started?.pid]);
   expect(existsSync(join(folder, 'engines', 'local-sd.json'))).toBe(false);
 }, 60_000);
+
+/** A Redis database of this file's own: workers of other tests must not take its jobs. */
+function redisUrl(): string {
+  const url = new URL(process.env.TEST_REDIS_URL ?? '');
+  url.pathname = '/15';
+  return url.href;
+}

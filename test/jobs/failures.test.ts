@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newUuid } from '../../src/lib/ids.ts';
 import { MediaError } from '../../src/media/media-error.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
+import { storeParameters } from '../../src/tasks/task-parameters.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { eventually } from '../factories/eventually.ts';
+import { holdRequest, usd } from '../factories/ledger.ts';
 import { submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { copyThrough } from '../factories/task-stack.ts';
@@ -133,8 +136,27 @@ test('media that is refused ends the task, free, and the raw file goes', async (
 });
 
 test('a task whose engine is not configured here fails, free', async () => {
-  const id = await submitImage(it.stack, it.who, 'run=1');
-  await it.pool.query("UPDATE tasks SET pool = 'gone' WHERE id = $1", [id]);
+  // no relay feeds this pool, so nothing claims the task before its pool is changed
+  const id = newUuid();
+  const seed = 1n;
+  const parameters = storeParameters({
+    prompt: 'run=1',
+    width: 256,
+    height: 256,
+    steps: undefined,
+    upstreamModel: 'm',
+    base64Output: false,
+    chargeLines: { image: usd('0.005') },
+  });
+  const task = {
+    kind: 'image',
+    pool: 'gone',
+    parameters,
+    seed,
+    webhookUrl: null,
+    deadlineAtMs: Date.now() + 60_000,
+  } as const;
+  await it.stack.ledger.reserve(holdRequest(it.who, usd('0.005'), { id, task }));
   await it.stack.services.generate.run(id, new AbortController().signal);
   expect((await it.ended(id)).task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
 });

@@ -311,7 +311,11 @@ test('an upload may take longer than the server lets other requests take', async
   const used = new UsedUploads(uploadFolder, clock);
   const limits = { storage: local, folder: uploadFolder, used, idleMs: 20_000, totalMs: 60_000 };
   app.use('/media-upload', mediaUploadPage(uploads, limits));
+  app.put('/elsewhere', (request, response) => {
+    request.resume().once('end', () => response.sendStatus(201));
+  });
   const server = createHttpServer(app);
+  server.headersTimeout = 400;
   server.requestTimeout = 500;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const port = (server.address() as AddressInfo).port;
@@ -328,7 +332,7 @@ test('an upload may take longer than the server lets other requests take', async
     dribble(port, 'PUT /elsewhere', 7_000),
   ]);
   expect(answers[0]).toContain(' 201 ');
-  expect(answers[1]).not.toContain(' 201 ');
+  expect(answers[1]).not.toContain('201');
   server.closeAllConnections();
   server.close();
 }, 20_000);

@@ -6,7 +6,9 @@ import { sqlState } from '../../src/ledger/failure-kind.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { Movements } from '../../src/ledger/movements.ts';
 import { AppError } from '../../src/lib/errors.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { ZERO_USD } from '../../src/lib/money.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
@@ -40,6 +42,7 @@ export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: P
   { name: 'a zombie cannot end a task', run: zombieIsFenced },
   { name: 'the reaper spares a renewed hold', run: reaperSparesTheLiving },
   { name: 'a month once closed stays closed', run: closedMonthStaysClosed },
+  { name: 'a dispute won repays the debt first', run: reinstatementRepaysDebt },
   { name: 'never more than the balance', run: (parts) => race(parts, undefined) },
   { name: 'never more than the key limit', run: (parts) => race(parts, '2.50') },
   { name: 'many accounts at once do not deadlock', run: noDeadlocks },
@@ -178,6 +181,21 @@ async function closedMonthStaysClosed(parts: Parts): Promise<void> {
     closer.release(true);
   }
   await expectBooks(parts, account.accountId);
+}
+
+async function reinstatementRepaysDebt({ db: { database } }: Parts): Promise<void> {
+  const { accountId } = await fundedAccount(database, '0');
+  const movements = new Movements(database.money);
+  const next = (reference = newUuid()) => ({ accountId, reference, description: '' });
+  const purchase = newUuid();
+  await movements.purchase(next(purchase), usd('10'));
+  await movements.adjust(next(), usd('-7'));
+  await movements.reversePayment(next(), purchase, usd('10'));
+  await movements.reinstatePayment(next(), purchase, usd('10'));
+  const { rows } = await database.money.query('SELECT posted, debt FROM balances WHERE account_id = $1', [
+    accountId,
+  ]);
+  expect(rows).toEqual([{ posted: usd('3').toString(), debt: '0' }]);
 }
 
 /**

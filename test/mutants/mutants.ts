@@ -177,4 +177,35 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a reinstatement forgets the debt',
+    edits: [
+      {
+        of: 'ledger_reinstate_payment',
+        replace: 'to_balance := greatest(given - balance.debt, 0)',
+        by: 'to_balance := given',
+      },
+    ],
+  },
+  {
+    name: 'a reinstatement gives more than was taken',
+    edits: [
+      {
+        of: 'ledger_reinstate_payment',
+        replace: 'IF given > payment_reversed(ledger_reinstate_payment.purchase_reference)',
+        by: 'IF false',
+      },
+    ],
+  },
+  {
+    name: 'a day is finished while it is running',
+    edits: [
+      {
+        of: 'finish_usage_days',
+        replace: "today := date_bin('1 day', ledger_now(),",
+        by: "today := interval '1 day' + date_bin('1 day', ledger_now(),",
+      },
+      { of: 'finish_usage_days', replace: 'SET last_at = today WHERE', by: 'SET last_at = b.last_at WHERE' },
+    ],
+  },
 ];

@@ -175,15 +175,20 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_days_equal_rollups',
     claim:
-      'I15: the days of an account that are filled equal its five-minute roll-ups in every sum, no other day exists',
-    text: `SELECT coalesce(d.account_id, u.account_id)::text AS object, 'day ' || coalesce(d.day, u.day) AS detail
-      FROM (SELECT * FROM usage_days WHERE $1::uuid IS NULL OR account_id = $1) d
-      FULL JOIN (SELECT r.account_id, date_bin('1 day', r.bucket, 'epoch'::timestamptz) AS day, r.api_key_id, r.endpoint, r.model,
-                        ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
-             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
-            WHERE $1::uuid IS NULL OR r.account_id = $1 GROUP BY 1, 2, 3, 4, 5) u
-        USING (account_id, day, api_key_id, endpoint, model)
-     WHERE (${USAGE_SUMS.map((name) => `d.${name}`).join(', ')})
-       IS DISTINCT FROM (${USAGE_SUMS.map((name) => `u.${name}`).join(', ')})`,
+      'I15: hours and days that are filled equal the five-minute roll-ups in every sum, and no others exist',
+    text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
   },
 ];
+
+/** Rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. */
+function unlikeRollups(length: 'day' | 'hour'): string {
+  const sums = (of: string) => USAGE_SUMS.map((name) => `${of}.${name}`).join(', ');
+  return `SELECT coalesce(d.account_id, u.account_id)::text AS object, '${length} ' || coalesce(d.${length}, u.${length}) AS detail
+      FROM (SELECT * FROM usage_${length}s WHERE $1::uuid IS NULL OR account_id = $1) d
+      FULL JOIN (SELECT r.account_id, date_bin('1 ${length}', r.bucket, 'epoch'::timestamptz) AS ${length}, r.api_key_id,
+                        r.endpoint, r.model, ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
+             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
+            WHERE $1::uuid IS NULL OR r.account_id = $1 GROUP BY 1, 2, 3, 4, 5) u
+        USING (account_id, ${length}, api_key_id, endpoint, model)
+     WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;
+}

@@ -7,7 +7,9 @@ import { composeApi } from '../../../src/compose/api.ts';
 import { composeFoundation, type Foundation } from '../../../src/compose/foundation.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
+import { createLogger } from '../../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+import { Sink } from './sink.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-operator-tests';
 export const INSTALLATION_SECRET = 'a secret of the operator tests, 32 characters';
@@ -31,6 +33,9 @@ export interface CallOptions {
 export interface OperatorServer {
   readonly url: string;
   readonly redisUrl: string;
+  /** What the process was told, for a worker beside it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Sink;
   readonly db: TestDatabase;
   readonly foundation: Foundation;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
@@ -46,17 +51,20 @@ export async function startOperatorServer(options: {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-operators-'));
   const redis = new URL(process.env.TEST_REDIS_URL!);
   redis.pathname = `/${options.redisDatabase}`;
-  const config = loadConfig({
+  const log = new Sink();
+  const environment = {
+    FFMPEG_PATH: process.env.FFMPEG_PATH,
+    FFPROBE_PATH: process.env.FFPROBE_PATH,
     DATABASE_URL: db.url,
     REDIS_URL: redis.href,
     DATA_DIR: folder,
     TOLLGATE_CONFIG: CATALOG,
     TOLLGATE_SECRET: INSTALLATION_SECRET,
     ADMIN_TOKEN,
-    LOG_LEVEL: 'silent',
     ...options.environment,
-  });
-  const foundation = await composeFoundation(config, 'api');
+  };
+  const logger = createLogger({ name: 'api', level: 'info' }, log);
+  const foundation = await composeFoundation(loadConfig(environment), 'api', logger);
   const api = await composeApi(foundation);
   const server = createHttpServer(api.app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -64,6 +72,8 @@ export async function startOperatorServer(options: {
   return {
     url,
     redisUrl: redis.href,
+    environment,
+    log,
     db,
     foundation,
     call: (method, path, call = {}) => request(url + path, method, call),

@@ -61,7 +61,7 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
     .description('confine an account to these models')
     .option('--all', 'let it use every model')
     .action(async (id: string, models: string[], options: { all?: boolean }, command: Command) => {
-      if (options.all === models.length > 0) {
+      if ((options.all ?? false) === models.length > 0) {
         throw new CliError('name the models, or say --all', EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);

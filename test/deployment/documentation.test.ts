@@ -1,0 +1,78 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { ROOT } from './compose-file.ts';
+
+const DOCS = join(ROOT, 'docs');
+
+function files(folder: string, ending: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending) && !name.includes('node_modules'))
+    .map((name) => join(folder, name));
+}
+
+const pages = files(DOCS, '.md');
+const tests = ['src', 'queues', 'workers', 'ops', 'test'].flatMap((folder) =>
+  files(join(ROOT, folder), '.test.ts'),
+);
+const read = (path: string) => readFileSync(path, 'utf8');
+
+/** The anchor that a heading gets: lower case, words joined by hyphens. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-');
+}
+
+test.each(pages.map((page) => relative(ROOT, page)))('every link of %s leads somewhere', (page) => {
+  const path = join(ROOT, page);
+  const broken: string[] = [];
+  for (const [, target = ''] of read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+    const [file = '', fragment] = target.split('#');
+    const destination = file === '' ? path : resolve(dirname(path), file);
+    const headings = () =>
+      [...read(destination).matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => anchor(text));
+    if (!existsSync(destination) || (fragment !== undefined && !headings().includes(fragment))) {
+      broken.push(target);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+test('every test that security.md names is there, under that name', () => {
+  const text = read(join(DOCS, 'security.md')).replaceAll(/\s+/g, ' ');
+  const missing = [...text.matchAll(/`([\w/.-]+\.test\.ts)`/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !tests.some((path) => path.endsWith(`/${name}`)));
+  const all = tests.map(read).join('\n');
+  const titles = [...text.matchAll(/\.test\.ts`[,:]? ((?:(?:, )?"[^"]+")+)/g)]
+    .flatMap(([, list = '']) => [...list.matchAll(/"([^"]+)"/g)])
+    .map(([, title = '']) => title.replace(/ ?…$/, '').trim())
+    .filter((title) => !all.includes(title));
+  expect({ missing, titles }).toEqual({ missing: [], titles: [] });
+});
+
+test('the runbook has a row for every alert, and no other', () => {
+  const rules = parse(read(join(ROOT, 'ops/prometheus/alerts.yaml'))) as {
+    groups: { rules: { alert: string }[] }[];
+  };
+  const alerts = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+  const rows = [...read(join(DOCS, 'operating.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(
+    ([, name]) => name,
+  );
+  expect(rows.toSorted()).toEqual(alerts.toSorted());
+});
+
+test('operating.md lists every setting that the configuration reads', () => {
+  const sources = files(join(ROOT, 'src/config'), '.ts').filter((path) => !path.endsWith('.test.ts'));
+  const settings = sources.flatMap((path) =>
+    [...read(path).matchAll(/^ {2}([A-Z][A-Z0-9_]+): (?:z|integer|url|httpUrl)\b/gm)].map(([, name]) => name),
+  );
+  const [, table = ''] = /### Settings\n([\s\S]*?)\n\n[^|\n]/.exec(read(join(DOCS, 'operating.md'))) ?? [];
+  expect(settings.length).toBeGreaterThan(15);
+  expect(
+    settings.filter((name) => !new RegExp(`\`${name}\`|${name?.split('_')[0]}_\\*`).test(table)),
+  ).toEqual([]);
+});

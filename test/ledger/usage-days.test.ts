@@ -1,0 +1,123 @@
+import type pg from 'pg';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { UsageDays } from '../../src/usage/usage-days.ts';
+import { createGeneration } from '../factories/generation.ts';
+import { atTime } from '../factories/history.ts';
+import { fundedAccount, holdRequest, settlement, type TestAccount, usd } from '../factories/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+let db: TestDatabase;
+
+beforeEach(async () => {
+  db = await createTestDatabase();
+});
+// which also proves that the days equal the roll-ups
+afterEach(() => db.close());
+
+/** An account with one call of 0.10 on each of these days. */
+async function accountWithCalls(...daysAgo: number[]): Promise<TestAccount> {
+  const account = await atTime(db.url, db.database, '-60 days', (database) => fundedAccount(database, '9'));
+  for (const days of daysAgo) {
+    await call(account, days);
+  }
+  return account;
+}
+
+async function call(account: TestAccount, daysAgo: number): Promise<void> {
+  await atTime(db.url, db.database, `-${daysAgo} days`, (database) =>
+    createGeneration(database, { ...account, charge: '0.10' }),
+  );
+}
+
+async function sums(account: TestAccount): Promise<Record<string, unknown>> {
+  const { rows } = await db.database.money.query(
+    `SELECT (SELECT count(*)::integer FROM usage_days WHERE account_id = $1) AS days,
+            (SELECT count(*)::integer FROM usage_hours WHERE account_id = $1) AS hours,
+            (SELECT coalesce(sum(charge), 0)::text FROM usage_days WHERE account_id = $1) AS charge`,
+    [account.accountId],
+  );
+  return rows[0];
+}
+
+const rollUp = () => new UsageDays(db.database.money).rollUp();
+
+test('fills finished days once, and leaves the running one', async () => {
+  const account = await accountWithCalls(45, 3, 3, 0);
+  expect(await rollUp()).toBe(45);
+  const filled = { days: 2, hours: 2, charge: usd('0.30').toString() };
+  expect(await sums(account)).toEqual(filled);
+  expect(await rollUp()).toBe(0);
+  expect(await sums(account)).toEqual(filled);
+});
+
+test('goes on where it stopped when another day has passed', async () => {
+  const account = await accountWithCalls(5);
+  await atTime(db.url, db.database, '-4 days', ({ money }) => new UsageDays(money).rollUp());
+  expect(await sums(account)).toMatchObject({ days: 1 });
+  await call(account, 3);
+  await call(account, 1);
+  await rollUp();
+  expect(await sums(account)).toEqual({ days: 3, hours: 3, charge: usd('0.30').toString() });
+});
+
+test('many workers at once fill each day once, while calls are settled', async () => {
+  const accounts = await Promise.all([accountWithCalls(40, 2), accountWithCalls(40, 2)]);
+  await Promise.all([
+    ...Array.from({ length: 6 }, rollUp),
+    ...accounts.map((account) => createGeneration(db.database, { ...account, charge: '0.10' })),
+  ]);
+  await rollUp();
+  for (const account of accounts) {
+    expect(await sums(account)).toEqual({ days: 2, hours: 2, charge: usd('0.20').toString() });
+  }
+});
+
+test('a settlement that is being committed when its day ends is in that day', async () => {
+  const account = await accountWithCalls(2);
+  const yesterday = await db.database.money.connect();
+  try {
+    await yesterday.query(`SELECT set_config('tollgate.clock_offset', '-1 day', false)`);
+    const store = new LedgerStore(yesterday as unknown as pg.Pool);
+    const request = holdRequest(account, usd('1'));
+    await store.reserve([request], 600_000);
+    await yesterday.query('BEGIN');
+    await store.settle([{ settlement: settlement(request, usd('0.10')), onlyExpired: false }]);
+    const rolledUp = rollUp();
+    await untilBlocked();
+    await yesterday.query('COMMIT');
+    await rolledUp;
+  } finally {
+    yesterday.release(true);
+  }
+  expect(await sums(account)).toEqual({ days: 2, hours: 2, charge: usd('0.20').toString() });
+});
+
+test('nothing lands in a finished day, even when the clock is set back', async () => {
+  const account = await accountWithCalls(3);
+  await rollUp();
+  await call(account, 2);
+  expect(await sums(account)).toMatchObject({ days: 1 });
+  await call(account, 0);
+  await atTime(db.url, db.database, '1 day', ({ money }) => new UsageDays(money).rollUp());
+  expect(await sums(account)).toMatchObject({ days: 2, charge: usd('0.30').toString() });
+});
+
+test('an account without calls needs no days, and is looked at once', async () => {
+  await atTime(db.url, db.database, '-9 days', (database) => fundedAccount(database, '1'));
+  expect(await rollUp()).toBe(0);
+  const { rows } = await db.database.money.query(
+    'SELECT filled_until = final_until AS done FROM usage_day_marks',
+  );
+  expect(rows).toEqual([{ done: true }]);
+});
+
+async function untilBlocked(): Promise<void> {
+  for (;;) {
+    const { rows } = await db.database.money.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    if (rows.length > 0) {
+      return;
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { runCli } from '../../src/operators/cli/program.ts';
+import { createCustomer, failTask, orderImage } from './support/customer.ts';
+import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/operators/cli/main.ts', import.meta.url));
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let server: OperatorServer;
+
+beforeAll(async () => {
+  server = await startOperatorServer({ redisDatabase: 11 });
+});
+afterAll(() => server.close());
+
+function environment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, TOLLGATE_URL: server.url, ADMIN_TOKEN, ...changes };
+}
+
+/** The program as a process of its own. */
+function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<Run> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', MAIN, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+/** The same without the start of a process. */
+async function run(...args: readonly string[]): Promise<Run> {
+  let [stdout, stderr] = ['', ''];
+  const code = await runCli(args, {
+    environment: environment(),
+    stdout: {
+      write: (text) => {
+        stdout += text;
+      },
+    },
+    stderr: {
+      isTTY: false,
+      write: (text) => {
+        stderr += text;
+      },
+    },
+  });
+  return { code, stdout, stderr };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
+async function json(...args: readonly string[]): Promise<any> {
+  const { code, stdout, stderr } = await run(...args, '--json');
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+describe('as a process', () => {
+  test('help, data, a proof of the books, refusals and wrong usage, each with its exit code', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
+    await writeFile(join(folder, 'admin.token'), `${ADMIN_TOKEN}\n`);
+    const fromFile = environment({ ADMIN_TOKEN: undefined, DATA_DIR: folder });
+    const nowhere = environment({ ADMIN_TOKEN: undefined, DATA_DIR: join(folder, 'empty') });
+    const [help, queues, verified, refused, usage, denied, untold] = await Promise.all([
+      spawned(['--help']),
+      spawned(['queues', 'list', '--json'], fromFile),
+      spawned(['ledger', 'verify']),
+      spawned(['tasks', 'show', 'gen-01JD0000000000000000000000']),
+      spawned(['accounts', 'rename']),
+      spawned(['accounts', 'list'], environment({ ADMIN_TOKEN: 'not the token' })),
+      spawned(['accounts', 'list'], nowhere),
+    ]);
+    await rm(folder, { recursive: true });
+    expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Exit codes')]);
+    expect(JSON.parse(queues.stdout).map((queue: { name: string }) => queue.name)).toContain(
+      'generate-local',
+    );
+    expect(verified).toEqual({ code: 0, stdout: expect.stringMatching(/books are right: \d+/), stderr: '' });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'tollgate: No such task. (task_not_found)\n' });
+    expect([usage.code, usage.stderr]).toEqual([2, expect.stringContaining('unknown command')]);
+    expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('invalid_api_key')]);
+    expect([untold.code, untold.stderr]).toEqual([2, expect.stringContaining('no operator token')]);
+  }, 60_000);
+
+  test('books that are wrong: exit code 1, and what is wrong', async () => {
+    const { accountId } = await createCustomer(server);
+    const skew = (by: number) =>
+      asOwner(`UPDATE balances SET used = used + ${by} WHERE account_id = '${accountId}'`);
+    await skew(1);
+    try {
+      const result = await spawned(['ledger', 'verify']);
+      expect([result.code, result.stdout]).toEqual([1, expect.stringContaining('The books are WRONG')]);
+      expect(result.stdout).toContain(accountId);
+      const each = await run('ledger', 'verify', '--each', '--json');
+      expect([each.code, JSON.parse(each.stdout).ok]).toEqual([1, false]);
+    } finally {
+      await skew(-1);
+    }
+  }, 60_000);
+});
+
+async function asOwner(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server.db.ownerUrl });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+describe('every command', () => {
+  test('accounts, money and keys', async () => {
+    const created = await json('accounts', 'create', 'Acme', '--credits', '12.50');
+    const { id, key } = created;
+    expect(created).toMatchObject({ name: 'Acme', remaining_credits: '12.50' });
+    const use = async () => (await server.call('GET', '/api/v1/credits', { token: key })).status;
+    expect(await use()).toBe(200);
+    expect(await json('accounts', 'suspend', id)).toMatchObject({ suspended: true });
+    expect(await json('accounts', 'resume', id)).toMatchObject({ suspended: false });
+    const confined = await json('accounts', 'allow-models', id, 'image-turbo', 'video-fast');
+    expect(confined.allowed_models).toEqual(['image-turbo', 'video-fast']);
+    expect((await json('accounts', 'allow-models', id, '--all')).allowed_models).toBeNull();
+    expect((await run('accounts', 'allow-models', id)).code).toBe(2);
+    const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may'];
+    expect((await json(...fee)).remaining_credits).toBe('10.00');
+    expect((await json(...fee)).remaining_credits).toBe('10.00');
+    expect((await run('refund', id, '-d', 'x')).code).toBe(2);
+    const spare = await json('keys', 'create', id, 'spare', '--role', 'owner');
+    expect(await json('keys', 'disable', id, spare.hash)).toMatchObject({ disabled: true });
+    expect((await server.call('GET', '/api/v1/credits', { token: spare.key })).status).toBe(401);
+    expect(await json('keys', 'enable', id, spare.hash)).toMatchObject({ disabled: false });
+    const listed = await run('keys', 'list', id);
+    expect(listed.stdout).toMatch(/^HASH +NAME +ROLE/);
+    expect(listed.stdout.trim().split('\n')).toHaveLength(3);
+    const audit = await json('audit', '--object', id, '--limit', 'all');
+    expect(audit.map((entry: { action: string }) => entry.action)).toEqual([
+      'key.enable',
+      'key.disable',
+      'key.create',
+      'account.adjust',
+      'account.adjust',
+      ...Array(4).fill('account.update'),
+      'account.create',
+    ]);
+  });
+
+  test('a refund of a charge', async () => {
+    const customer = await createCustomer(server);
+    const chat = await server.call('POST', '/api/v1/chat/completions', {
+      token: customer.secret,
+      body: { model: 'tollgate/small', messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    const before = await json('accounts', 'show', customer.account);
+    expect(before.total_usage).not.toBe('0.00');
+    await json('refund', customer.account, '--generation', chat.json.id, '-d', 'Unusable');
+    expect(await json('accounts', 'show', customer.account)).toMatchObject({ remaining_credits: '10.00' });
+  });
+
+  test('tasks: list, show, retry of several with one refusal', async () => {
+    const customer = await createCustomer(server);
+    const [failed, waiting] = [await orderImage(server, customer), await orderImage(server, customer)];
+    await failTask(server, customer, failed, true);
+    const listed = await json('tasks', 'list', '--state', 'failed', '--account', customer.account);
+    expect(listed.map((task: { id: string }) => task.id)).toEqual([failed]);
+    const shown = await run('tasks', 'show', failed);
+    expect(shown.stdout).toContain('upstream_unavailable: every attempt at this task failed');
+    expect(shown.stdout).toMatch(/History +TIME +STATE/);
+    const retried = await run('tasks', 'retry', failed, waiting, '--json');
+    expect(retried.code).toBe(1);
+    expect(JSON.parse(retried.stdout)).toMatchObject([
+      { task: failed, result: { created: true }, refused: null },
+      { task: waiting, result: null, refused: expect.stringContaining('task_not_retryable') },
+    ]);
+    expect((await json('tasks', 'list', '-a', customer.account, '-n', 'all')).length).toBe(3);
+    expect((await run('tasks', 'list', '-n', 'many')).code).toBe(2);
+  });
+
+  test('queues and webhooks', async () => {
+    expect(await json('queues', 'pause', 'postprocess')).toMatchObject({ paused: true });
+    expect((await run('queues', 'list')).stdout).toMatch(/^postprocess +paused/m);
+    expect(await json('queues', 'resume', 'postprocess')).toMatchObject({ paused: false });
+    const customer = await createCustomer(server);
+    const task = await orderImage(server, customer, {
+      extra: { webhook: { url: 'https://hook.example/x' } },
+    });
+    await failTask(server, customer, task, false);
+    const [delivery] = await json('webhooks', 'list', '--task', task);
+    expect(await json('webhooks', 'redeliver', delivery.id)).toMatchObject({ state: 'pending' });
+  });
+
+  test("a customer's text cannot steer the terminal", async () => {
+    const name = 'evil\u001b[2J\u0007name';
+    await server.call('POST', '/admin/v1/accounts', { body: { name } });
+    const { stdout } = await run('accounts', 'list');
+    expect(stdout).toContain('evil');
+    expect([stdout.includes('\u001b'), stdout.includes('\u0007')]).toEqual([false, false]);
+  });
+
+  test('a service that is away is told in one line', async () => {
+    const result = await run('--url', 'http://127.0.0.1:1', 'queues', 'list');
+    expect([result.code, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toMatch(/^tollgate: http:\/\/127\.0\.0\.1:1 cannot be reached: .+\n$/);
+  });
+});

@@ -1,0 +1,281 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { NO_TRACING } from '../../src/lib/tracing.ts';
+import { eventually } from '../factories/eventually.ts';
+import { type Customer, createCustomer, orderImage } from './support/customer.ts';
+import { type OperatorServer, request, startOperatorServer } from './support/operator-server.ts';
+import { type OperatorWorker, startOperatorWorker } from './support/operator-worker.ts';
+
+const OPS = new URL('../../ops/', import.meta.url);
+
+interface ExportedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+let collector: Server;
+const spans: ExportedSpan[] = [];
+let collected = '';
+let server: OperatorServer;
+let worker: OperatorWorker;
+let who: Customer;
+let task: string;
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+beforeAll(async () => {
+  collector = await startCollector();
+  const environment = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+  };
+  server = await startOperatorServer({ redisDatabase: 12, environment });
+  worker = await startOperatorWorker({ ...server.environment, ...environment });
+  who = await createCustomer(server);
+  for (const stream of [false, true]) {
+    const chat = await server.call('POST', '/api/v1/chat/completions', {
+      token: who.secret,
+      body: {
+        model: 'tollgate/small',
+        stream,
+        messages: [{ role: 'user', content: 'a canary, said twice' }],
+      },
+      headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` },
+    });
+    expect(chat.status).toBe(200);
+  }
+  task = await orderImage(server, who);
+  await eventually(
+    async () => (await server.call('GET', `/admin/v1/tasks/${task}`)).json.data.state === 'succeeded',
+    30_000,
+    'the end of the task',
+  );
+}, 60_000);
+
+afterAll(async () => {
+  await worker?.close();
+  await server?.close();
+  await new Promise((resolve) => collector.close(resolve));
+});
+
+function startCollector(): Promise<Server> {
+  const started = createServer((incoming, response) => {
+    let text = '';
+    incoming.on('data', (chunk) => {
+      text += chunk;
+    });
+    incoming.on('end', () => {
+      collected += text;
+      for (const resource of JSON.parse(text).resourceSpans) {
+        for (const scope of resource.scopeSpans) {
+          spans.push(...scope.spans);
+        }
+      }
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  return new Promise((resolve) => started.listen(0, '127.0.0.1', () => resolve(started)));
+}
+
+/** The samples of a page: name with labels → value. */
+function samplesOf(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+async function scrape(): Promise<{
+  api: Map<string, number>;
+  worker: Map<string, number>;
+  names: Set<string>;
+}> {
+  const [api, own] = await Promise.all([
+    server.call('GET', '/metrics'),
+    request(`${worker.url}/metrics`, 'GET', { token: null }),
+  ]);
+  expect([api.status, own.status]).toEqual([200, 200]);
+  const names = [...`${api.text}\n${own.text}`.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(
+    ([, name, type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [String(name)],
+  );
+  return { api: samplesOf(api.text), worker: samplesOf(own.text), names: new Set(names) };
+}
+
+describe('metrics', () => {
+  test.each([
+    ['the dashboard', 'grafana/tollgate.json', 50],
+    ['the alerts', 'prometheus/alerts.yaml', 18],
+  ])('%s: every name in it is a metric of the service', async (_, path, queriesMin) => {
+    const text = readFileSync(new URL(path, OPS), 'utf8');
+    const parsed = path.endsWith('.json') ? JSON.parse(text) : parse(text);
+    const queries: string[] = [];
+    JSON.stringify(parsed, (key, value) => {
+      if (key === 'expr') {
+        queries.push(value);
+      }
+      return value;
+    });
+    expect(queries.length).toBeGreaterThanOrEqual(queriesMin);
+    const used = new Set(
+      queries.flatMap((query) => query.match(/\b(?:tollgate|nodejs|process)_[a-z0-9_]+/g) ?? []),
+    );
+    expect(used.size).toBeGreaterThan(15);
+    const { names } = await scrape();
+    expect([...used].filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  test('every metric of ours is on the dashboard or in an alert: none is kept for nothing', async () => {
+    const files = ['grafana/tollgate.json', 'prometheus/alerts.yaml'];
+    const shown = files.map((path) => readFileSync(new URL(path, OPS), 'utf8')).join('\n');
+    const { names } = await scrape();
+    const ours = [...names]
+      .filter((name) => name.startsWith('tollgate_'))
+      .map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+    expect([...new Set(ours)].filter((name) => !shown.includes(name))).toEqual([]);
+  });
+
+  test('calls, tokens and money of what was just done', async () => {
+    const { api } = await scrape();
+    expect(api.get('tollgate_provider_attempts_total{provider="builtin",outcome="ok"}')).toBe(2);
+    expect(api.get('tollgate_provider_first_token_seconds_count{provider="builtin"}')).toBeGreaterThanOrEqual(
+      1,
+    );
+    const rows = await server.db.database.money.query<{ input: string; output: string; charge: string }>(
+      `SELECT sum(input_tokens) AS input, sum(output_tokens) AS output, sum(charge) AS charge FROM generations
+        WHERE model = 'tollgate/small'`,
+    );
+    const [booked] = rows.rows;
+    expect(api.get('tollgate_tokens_total{model="tollgate/small",kind="input"}')).toBe(Number(booked!.input));
+    expect(api.get('tollgate_tokens_total{model="tollgate/small",kind="output"}')).toBe(
+      Number(booked!.output),
+    );
+    expect(api.get('tollgate_settled_usd_total{model="tollgate/small"}')).toBeCloseTo(
+      Number(booked!.charge) / 1e9,
+      12,
+    );
+    expect(
+      api.get('tollgate_rate_limit_decisions_total{decision="allowed",store="shared"}'),
+    ).toBeGreaterThanOrEqual(3);
+    expect(api.get('tollgate_state_readable')).toBe(1);
+    expect(api.get('tollgate_database_connections{pool="money",state="total"}')).toBeGreaterThan(0);
+  });
+
+  test('tasks: wait, run and end by engine, jobs and chores of the worker', async () => {
+    const { worker: own, api } = await scrape();
+    expect(own.get('tollgate_task_queue_wait_seconds_count{pool="local"}')).toBe(1);
+    expect(own.get('tollgate_task_run_seconds_count{engine="local",outcome="completed"}')).toBe(1);
+    expect(own.get('tollgate_tasks_ended_total{engine="local",outcome="completed"}')).toBe(1);
+    expect(own.get('tollgate_settled_usd_total{model="image-turbo"}')).toBeCloseTo(0.005, 12);
+    expect(own.get('tollgate_jobs_total{job="tasks.generate",outcome="advanced"}')).toBe(1);
+    expect(own.get('tollgate_jobs_active{queue="generate-local"}')).toBe(0);
+    const lastSweep = own.get('tollgate_chore_last_success_timestamp_seconds{chore="sweep-tasks"}');
+    expect(Date.now() / 1_000 - lastSweep!).toBeLessThan(30);
+    expect(api.get('tollgate_worker_slots{queue="maintenance"}')).toBe(2);
+  });
+
+  test('a database that does not answer: the scrape answers, the gauges have no value', async () => {
+    const broken = await startOperatorServer({ redisDatabase: 12 });
+    try {
+      await broken.foundation.database.sequelize.close();
+      const { status, text } = await broken.call('GET', '/metrics');
+      const samples = samplesOf(text);
+      expect([status, samples.get('tollgate_state_readable')]).toEqual([200, 0]);
+      expect(samples.has('tollgate_webhooks_pending')).toBe(false);
+    } finally {
+      await broken.close();
+    }
+  });
+
+  test('the page of a worker says that it lives, and nothing else', async () => {
+    const call = (method: string, path: string) => request(worker.url + path, method, { token: null });
+    expect((await call('GET', '/healthz')).json).toEqual({ status: 'ok' });
+    expect((await call('POST', '/healthz')).status).toBe(405);
+    expect((await call('GET', '/env')).status).toBe(404);
+  });
+});
+
+describe('traces', () => {
+  test('one trace from the request over the queue to the engine; ids only, no content', async () => {
+    await eventually(
+      async () => spans.some(({ name }) => name === 'tasks.postprocess'),
+      15_000,
+      'the spans of the task',
+    );
+    const submit = spans.find(({ name }) => name === 'POST /v3/async/image-turbo')!;
+    const ofTask = spans.filter(({ traceId }) => traceId === submit.traceId);
+    const parentOf = (name: string) => {
+      const span = ofTask.find((candidate) => candidate.name === name);
+      return ofTask.find(({ spanId }) => spanId === span?.parentSpanId)?.name;
+    };
+    expect({
+      reserve: parentOf('ledger reserve'),
+      generate: parentOf('tasks.generate'),
+      engine: parentOf('engine submit'),
+      collect: parentOf('engine collect'),
+      postprocess: parentOf('tasks.postprocess'),
+      settle: parentOf('ledger settle'),
+    }).toEqual({
+      reserve: 'POST /v3/async/image-turbo',
+      generate: 'POST /v3/async/image-turbo',
+      engine: 'tasks.generate',
+      collect: 'tasks.generate',
+      postprocess: 'POST /v3/async/image-turbo',
+      settle: 'tasks.postprocess',
+    });
+    const taskId = submit.attributes.find(({ key }) => key === 'tollgate.generation_id')?.value.stringValue;
+    expect(taskId).toBe(task);
+    expect(collected).not.toContain('canary');
+    expect(collected).not.toContain(who.secret);
+  }, 20_000);
+
+  test("a caller's trace goes on through us to the provider", async () => {
+    await eventually(
+      async () => spans.some(({ name }) => name === 'provider stream'),
+      15_000,
+      'the spans of the calls',
+    );
+    const names = spans.filter(({ traceId }) => traceId === TRACE_ID).map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'POST /api/v1/chat/completions',
+        'provider complete',
+        'provider stream',
+        'ledger settle',
+      ]),
+    );
+  }, 20_000);
+
+  test('without a collector there is no tracing at all', async () => {
+    const plain = await startOperatorServer({ redisDatabase: 12 });
+    expect(plain.foundation.tracing).toBe(NO_TRACING);
+    await plain.close();
+  });
+});
+
+test('the log: a request and a job in one line each, with the ids that tie them together, without content', async () => {
+  const [requests, jobs] = [server.log.text, worker.log.text].map((text) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line)),
+  );
+  const submitted = requests!.filter(({ msg, generationId }) => msg === 'request' && generationId === task);
+  expect(submitted).toMatchObject([
+    {
+      requestId: expect.stringMatching(/^req_/),
+      route: '/v3/async/image-turbo',
+      status: 200,
+      accountId: who.accountId,
+    },
+  ]);
+  const ran = jobs!.filter(({ msg, taskId }) => msg === 'job' && taskId === task);
+  expect(ran.map(({ job, outcome }) => [job, outcome])).toEqual([
+    ['tasks.generate', 'advanced'],
+    ['tasks.postprocess', 'advanced'],
+  ]);
+  expect(server.log.text + worker.log.text).not.toContain('canary');
+});

@@ -1,0 +1,305 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { generateTask } from '../../queues/jobs/generate-task.job.ts';
+import { Producer } from '../../queues/producer.ts';
+import { REDIS_PREFIX } from '../../src/compose/foundation.ts';
+import { newUuid, publicId } from '../../src/lib/ids.ts';
+import { OperatorSessions, SESSION_SECONDS } from '../../src/operators/board/operator-session.ts';
+import { Browser } from './support/browser.ts';
+import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
+import {
+  ADMIN_TOKEN,
+  INSTALLATION_SECRET,
+  type OperatorServer,
+  startOperatorServer,
+} from './support/operator-server.ts';
+
+const HTML = { accept: 'text/html' };
+const PAUSE = '/api/queues/webhooks/pause';
+
+let server: OperatorServer;
+let who: Customer;
+
+beforeAll(async () => {
+  server = await startOperatorServer({ redisDatabase: 10 });
+  who = await createCustomer(server);
+});
+afterAll(() => server.close());
+
+/** Sessions as the server makes them, at another time or under other secrets. */
+function sessionsAt(offsetMs: number, changes: { secret?: string; token?: string } = {}): OperatorSessions {
+  return new OperatorSessions({
+    installationSecret: changes.secret ?? INSTALLATION_SECRET,
+    adminToken: changes.token ?? ADMIN_TOKEN,
+    clock: { now: () => Date.now() + offsetMs },
+  });
+}
+
+async function signedIn(): Promise<Browser> {
+  const browser = new Browser(server.url);
+  expect((await browser.signIn(ADMIN_TOKEN)).status).toBe(303);
+  return browser;
+}
+
+async function withSession(session: string): Promise<number> {
+  const headers = { cookie: `tollgate_operator=${session}` };
+  return (await server.call('GET', '/admin/queues/api/queues', { token: null, headers })).status;
+}
+
+describe('signing in', () => {
+  test('a page of ours that loads nothing and runs no script', async () => {
+    const { text, headers } = await server.call('GET', '/admin/login', { token: null });
+    expect(text).toMatch(/<label for="token">/);
+    expect(text).not.toMatch(/<script|<link|src=|@import|url\(|https?:\/\//i);
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'nonce-[\w-]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('the right token: cookies that no script and no other site can use, and on to where one wanted to go', async () => {
+    const browser = new Browser(server.url);
+    const lost = await browser.call('GET', '/admin/queues-rw', { headers: HTML });
+    expect([lost.status, lost.headers.get('location')]).toEqual([303, '/admin/login?next=%2Fqueues-rw%2F']);
+    const answer = await browser.signIn(ADMIN_TOKEN, lost.headers.get('location')!);
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/admin/queues-rw/']);
+    expect(browser.attributes.get('tollgate_operator')).toBe(
+      `Path=/admin; Max-Age=${SESSION_SECONDS}; SameSite=Strict; HttpOnly`,
+    );
+    expect(SESSION_SECONDS).toBeLessThanOrEqual(12 * 3_600);
+    expect((await browser.call('GET', '/admin/queues', { headers: HTML })).status).toBe(200);
+    const back = await browser.call('GET', '/admin/login');
+    expect(back.headers.get('location')).toBe('/admin/queues');
+    const entries = (await server.call('GET', '/admin/v1/audit?action=operator.login')).json.data;
+    expect(entries.length).toBeGreaterThan(0);
+  });
+
+  test("a wrong token, and a customer's key, open nothing", async () => {
+    for (const token of ['wrong', who.secret, '']) {
+      const browser = new Browser(server.url);
+      const answer = await browser.signIn(token);
+      expect([answer.status, browser.cookies.has('tollgate_operator')]).toEqual([401, false]);
+      expect(answer.text).toContain('role="alert"');
+    }
+    for (const path of ['/admin/queues', '/admin/queues-rw', '/admin/tasks/x', '/admin/logout']) {
+      expect([path, (await server.call('GET', path, { token: who.secret })).status]).toEqual([path, 401]);
+      expect([path, (await server.call('GET', path, { token: null })).status]).toEqual([path, 401]);
+    }
+  });
+
+  test('nobody else can fill in the form: no cookie, a strange proof, another site', async () => {
+    expect((await new Browser(server.url).submit('/admin/login', { token: ADMIN_TOKEN }, 'x')).status).toBe(
+      403,
+    );
+    const form = await new Browser(server.url).call('GET', '/admin/login');
+    const proof = /name="proof" value="([^"]+)"/.exec(form.text)![1]!;
+    const stolen = await new Browser(server.url).call('POST', '/admin/login', {
+      body: new URLSearchParams({ proof, token: ADMIN_TOKEN }).toString(),
+    });
+    expect(stolen.status).toBe(403);
+    const browser = new Browser(server.url);
+    await browser.call('GET', '/admin/login');
+    const foreign = await browser.call('POST', '/admin/login', {
+      body: new URLSearchParams({ proof, token: ADMIN_TOKEN }).toString(),
+      headers: { 'sec-fetch-site': 'cross-site' },
+    });
+    expect(foreign.status).toBe(403);
+  });
+
+  test.each([
+    '//evil.example',
+    'https://evil.example',
+    '/../../x',
+    '/v1/tasks',
+    '/queues?x=//e',
+    '/queues\r\nx',
+  ])('the way on is never %j', async (next) => {
+    const answer = await new Browser(server.url).signIn(
+      ADMIN_TOKEN,
+      `/admin/login?next=${encodeURIComponent(next)}`,
+    );
+    expect(answer.headers.get('location')).toBe('/admin/queues');
+  });
+
+  test('signing out takes a proof too, and ends it', async () => {
+    const browser = await signedIn();
+    expect((await browser.submit('/admin/logout', {}, 'x')).status).toBe(403);
+    const answer = await browser.submit('/admin/logout', {});
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/admin/login']);
+    expect(browser.cookies.has('tollgate_operator')).toBe(false);
+  });
+});
+
+describe('sessions', () => {
+  test('a genuine one opens the board; an expired, forged or altered one does not', async () => {
+    const genuine = sessionsAt(0).issue();
+    expect(await withSession(genuine)).toBe(200);
+    const [expiry = '', nonce = '', mac = ''] = genuine.split('.');
+    const refused = {
+      expired: sessionsAt(-SESSION_SECONDS * 1_000 - 1_000).issue(),
+      'from the future': sessionsAt(3_600_000).issue(),
+      'of another installation': sessionsAt(0, { secret: 'another secret of 32 characters !!' }).issue(),
+      'of an old token': sessionsAt(0, { token: 'the token before this one, rotated' }).issue(),
+      'made longer': `${Number(expiry) + 60}.${nonce}.${mac}`,
+      'with another nonce': `${expiry}.${'A'.repeat(22)}.${mac}`,
+      'cut off': genuine.slice(0, -1),
+      empty: '',
+      'the token itself': ADMIN_TOKEN,
+    };
+    for (const [name, session] of Object.entries(refused)) {
+      expect([name, await withSession(session)]).toEqual([name, 401]);
+    }
+  });
+
+  test('a session is no key to the operator API', async () => {
+    const headers = { cookie: `tollgate_operator=${sessionsAt(0).issue()}` };
+    expect((await server.call('GET', '/admin/v1/accounts', { token: null, headers })).status).toBe(401);
+  });
+
+  test('behind https the cookies travel over https alone', async () => {
+    const secure = await startOperatorServer({
+      redisDatabase: 10,
+      environment: { PUBLIC_URL: 'https://gate.example/prefix' },
+    });
+    try {
+      const browser = new Browser(secure.url);
+      const answer = await browser.signIn(ADMIN_TOKEN);
+      expect(answer.headers.get('location')).toBe('/prefix/admin/queues');
+      expect(browser.attributes.get('tollgate_operator')).toContain('Path=/prefix/admin; ');
+      for (const attributes of browser.attributes.values()) {
+        expect(attributes).toMatch(/; Secure$/);
+      }
+    } finally {
+      await secure.close();
+    }
+  });
+});
+
+describe('the boards', () => {
+  test('their page asks nobody else for anything, and its policy would not let it', async () => {
+    const { text, headers } = await server.call('GET', '/admin/queues');
+    expect(text).toContain('<base href="/admin/queues/"');
+    expect(text).not.toMatch(/https?:\/\//);
+    const policy = headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+    expect(headers.get('x-powered-by')).toBeNull();
+    const script = /src="(static\/js\/main[^"]+)"/.exec(text)![1]!;
+    expect((await server.call('GET', `/admin/queues/${script}`)).status).toBe(200);
+    expect((await server.call('GET', '/docs')).headers.get('content-security-policy')).not.toContain(
+      'connect-src',
+    );
+  });
+
+  test('every queue of the installation', async () => {
+    const { json } = await server.call('GET', '/admin/queues/api/queues');
+    const queues = json.queues as { name: string; readOnlyMode: boolean }[];
+    expect(queues.map(({ name, readOnlyMode }) => [name, readOnlyMode])).toEqual(
+      ['generate-local', 'postprocess', 'webhooks', 'maintenance'].map((name) => [name, true]),
+    );
+    const writable = (await server.call('GET', '/admin/queues-rw/api/queues')).json.queues;
+    expect(writable.every((queue: { readOnlyMode: boolean }) => !queue.readOnlyMode)).toBe(true);
+  });
+
+  test('the read-only one refuses every write with 405, also to the right token', async () => {
+    for (const [method, path] of [
+      ['PUT', PAUSE],
+      ['PUT', '/api/queues/pause'],
+      ['PUT', '/api/queues/webhooks/obliterate'],
+      ['POST', '/api/queues/webhooks/add'],
+      ['PATCH', '/api/queues/webhooks/x/update-data'],
+      ['DELETE', '/api/queues'],
+    ] as const) {
+      const answer = await server.call(method, `/admin/queues${path}`);
+      expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD']);
+    }
+  });
+
+  test('the writable one takes writes of the token, and of a session with its proof; each is recorded', async () => {
+    const browser = await signedIn();
+    const paths = `/admin/queues-rw${PAUSE}`;
+    expect((await browser.call('PUT', paths)).json.error.code).toBe('csrf_rejected');
+    expect((await browser.call('PUT', paths, { headers: { 'x-xsrf-token': 'x' } })).status).toBe(403);
+    const headers = { 'x-xsrf-token': browser.cookies.get('XSRF-TOKEN')! };
+    const foreign = { ...headers, 'sec-fetch-site': 'cross-site' };
+    expect((await browser.call('PUT', paths, { headers: foreign })).status).toBe(403);
+    const foreignProof = { 'x-xsrf-token': (await signedIn()).cookies.get('XSRF-TOKEN')! };
+    expect((await browser.call('PUT', paths, { headers: foreignProof })).status).toBe(403);
+    expect(await writes()).toEqual([]);
+
+    expect((await browser.call('PUT', paths, { headers })).status).toBe(200);
+    const queues = (await server.call('GET', '/admin/v1/queues')).json.data;
+    expect(queues.find((queue: { name: string }) => queue.name === 'webhooks').paused).toBe(true);
+    expect((await server.call('PUT', '/admin/queues-rw/api/queues/webhooks/resume')).status).toBe(200);
+    expect(await writes()).toEqual(['/api/queues/webhooks/resume', PAUSE]);
+  });
+
+  test('a job shows ids only and leads to the page of its task', async () => {
+    const id = await orderImage(server, who);
+    const redis = new Redis(server.redisUrl);
+    const producer = new Producer(redis, { prefix: REDIS_PREFIX });
+    const taskId = newUuid();
+    try {
+      await new Promise((resolve) => redis.once('ready', resolve));
+      await producer.addAll('generate-local', generateTask, [{ taskId, dispatch: 1 }]);
+      const { json } = await server.call(
+        'GET',
+        '/admin/queues/api/queues?activeQueue=generate-local&status=waiting',
+      );
+      const [job] = json.queues[0].jobs;
+      expect(job).toMatchObject({
+        name: 'tasks.generate',
+        data: { taskId, dispatch: 1 },
+        externalUrl: { href: `/admin/tasks/${publicId('generation', taskId)}` },
+      });
+      await producer.queue('generate-local').obliterate({ force: true });
+    } finally {
+      await producer.close();
+      redis.disconnect();
+    }
+    await failTask(server, who, id, true);
+    const page = await (await signedIn()).call('GET', `/admin/tasks/${id}`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('upstream_unavailable: every attempt at this task failed');
+    expect(page.text).not.toContain('canary');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect((await server.call('GET', '/admin/tasks/gen-01JD0000000000000000000000')).status).toBe(404);
+  });
+
+  async function writes(): Promise<string[]> {
+    const { json } = await server.call('GET', '/admin/v1/audit?action=board.write');
+    return json.data.map((entry: { object: string }) => entry.object);
+  }
+});
+
+describe('without Redis', () => {
+  let lonely: OperatorServer;
+
+  beforeAll(async () => {
+    const taken = createServer(() => undefined);
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    await new Promise((resolve) => taken.close(resolve));
+    lonely = await startOperatorServer({
+      redisDatabase: 0,
+      environment: { REDIS_URL: `redis://127.0.0.1:${port}` },
+    });
+  });
+  afterAll(() => lonely.close());
+
+  test('the process starts; board and queues say 503 within two seconds, tasks are served', async () => {
+    const startedAt = Date.now();
+    const page = await lonely.call('GET', '/admin/queues', { headers: HTML });
+    expect([page.status, page.headers.get('refresh')]).toEqual([503, '10']);
+    expect(page.text).toContain('Redis does not answer');
+    const data = await lonely.call('GET', '/admin/queues/api/queues', {
+      headers: { accept: 'application/json' },
+    });
+    expect([data.status, data.json.error.code]).toEqual([503, 'service_unavailable']);
+    const queues = await lonely.call('GET', '/admin/v1/queues');
+    expect([queues.status, queues.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(Date.now() - startedAt).toBeLessThan(2_500);
+    expect((await lonely.call('GET', '/admin/v1/tasks')).status).toBe(200);
+  });
+});

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { parsePublicId, publicId } from '../../../src/lib/ids.ts';
+import { TaskEndings } from '../../../src/tasks/task-endings.ts';
+import { createAccount } from '../../factories/account.ts';
+import { createKey } from '../../factories/api-key.ts';
+import type { OperatorServer } from './operator-server.ts';
+
+export interface Customer {
+  /** Stored id. */
+  readonly accountId: string;
+  /** Public id. */
+  readonly account: string;
+  readonly keyId: string;
+  readonly secret: string;
+  readonly hash: string;
+}
+
+/** An account with ten dollars and an owner key. */
+export async function createCustomer(server: OperatorServer): Promise<Customer> {
+  const { database } = server.db;
+  const { id } = await createAccount(database);
+  const key = await createKey(database, id);
+  return {
+    accountId: id,
+    account: publicId('account', id),
+    keyId: key.id,
+    secret: key.secret,
+    hash: key.hash,
+  };
+}
+
+/** Orders an image and returns the task's public id. No worker runs unless a test starts one. */
+export async function orderImage(
+  server: OperatorServer,
+  { secret }: Customer,
+  extra: object = {},
+): Promise<string> {
+  const answer = await server.call('POST', '/v3/async/image-turbo', {
+    token: secret,
+    body: { prompt: 'a canary in a coal mine', size: '256*256', seed: 7, ...extra },
+    headers: { 'idempotency-key': randomUUID() },
+  });
+  expect(answer.status).toBe(200);
+  return answer.json.task_id;
+}
+
+/** Fails a waiting task as a worker that gave it up would. */
+export async function failTask(
+  server: OperatorServer,
+  customer: Customer,
+  task: string,
+  keepPrompts: boolean,
+): Promise<void> {
+  const id = parsePublicId('generation', task)!;
+  const endings = new TaskEndings(server.foundation.ledger, { mediaTtlMs: 1_000, keepPrompts });
+  const outcome = await endings.fail(
+    { id, accountId: customer.accountId, apiKeyId: customer.keyId, createdAt: new Date() },
+    { attempt: null, from: ['queued'] },
+    { code: 'upstream_unavailable', message: 'every attempt at this task failed' },
+  );
+  expect(outcome).toBe('settled');
+}

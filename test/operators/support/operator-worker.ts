@@ -1,0 +1,48 @@
+import { composeFoundation, REDIS_PREFIX } from '../../../src/compose/foundation.ts';
+import { composeWorker } from '../../../src/compose/worker.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { createLogger } from '../../../src/lib/logger.ts';
+import { createJobMetrics } from '../../../workers/job-metrics.ts';
+import { parseQueueSelection } from '../../../workers/queue-selection.ts';
+import { startWorker } from '../../../workers/start-worker.ts';
+import { startWorkerPage } from '../../../workers/worker-page.ts';
+import { Sink } from './sink.ts';
+
+export interface OperatorWorker {
+  /** Address of the worker's own page. */
+  readonly url: string;
+  readonly log: Sink;
+  close(): Promise<void>;
+}
+
+/** A worker put together as in production, in this process. */
+export async function startOperatorWorker(environment: NodeJS.ProcessEnv): Promise<OperatorWorker> {
+  const sink = new Sink();
+  const log = createLogger({ name: 'worker', level: 'info' }, sink);
+  const foundation = await composeFoundation(loadConfig(environment), 'worker', log);
+  const { config, registry } = foundation;
+  const worker = await composeWorker(foundation, () => true);
+  const page = await startWorkerPage({ host: config.host, port: 0, registry, log });
+  const running = startWorker(
+    { ...worker.parts, observer: createJobMetrics(registry) },
+    {
+      redisUrl: config.redisUrl,
+      prefix: REDIS_PREFIX,
+      workerName: worker.workerName,
+      selection: parseQueueSelection([]),
+      concurrency: { postprocess: 1, webhooks: 2, maintenance: 2 },
+      drainMs: 5_000,
+      onDeaf: () => undefined,
+    },
+  );
+  return {
+    url: `http://${config.host}:${page.port}`,
+    log: sink,
+    close: async () => {
+      await running.close();
+      page.close();
+      await worker.close();
+      await foundation.close();
+    },
+  };
+}

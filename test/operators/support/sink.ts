@@ -1,0 +1,11 @@
+import { Writable } from 'node:stream';
+
+/** Keeps what is written to it. */
+export class Sink extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
