@@ -1,13 +1,17 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { generateSchema } from './generate-schema.ts';
+import { documentOf } from './openapi-routes.ts';
 
 /** Writes the generated files that are kept in the repository and compared by the tests. */
 
+const OPENAPI_FILE = new URL('../openapi.json', import.meta.url);
 const SCHEMA_FILE = fileURLToPath(new URL('../migrations/schema.sql', import.meta.url));
+
+writeFileSync(OPENAPI_FILE, `${JSON.stringify(documentOf(), null, 2)}\n`);
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-generate-'));
 chmodSync(folder, 0o711);

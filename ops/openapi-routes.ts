@@ -13,6 +13,7 @@ import { messagesRoutes } from '../src/invocation/messages.routes.ts';
 import { nativeTaskRoutes } from '../src/tasks/native-tasks.routes.ts';
 import { taskRoutes } from '../src/tasks/tasks.routes.ts';
 import { usageRoutes } from '../src/usage/usage.routes.ts';
+import { webhookRoutes } from '../src/webhooks/webhooks.routes.ts';
 
 /** Stands in for every service: routes are described without being run. */
 const nothing = new Proxy({}, { get: () => undefined }) as never;
@@ -26,6 +27,7 @@ export function describedRoutes(): Route[] {
       ...messagesRoutes(paid),
       ...taskRoutes(nothing, nothing),
       ...nativeTaskRoutes(nothing, nothing),
+      ...webhookRoutes(nothing, nothing),
     ],
     account: nothing,
     billingRoutes: [

@@ -15,7 +15,14 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const foundation = await composeFoundation(config, 'api');
   const { log } = foundation;
   const api = await composeApi(foundation);
-  const server = createHttpServer(api.app);
+  let leaving = false;
+  const server = createHttpServer((request, response) => {
+    if (leaving) {
+      // whoever keeps connections open to us moves on with its next request, instead of meeting a closed one
+      response.setHeader('Connection', 'close');
+    }
+    api.app(request, response);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
@@ -25,13 +32,15 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   foundation.catalogSource.watch();
   process.on('SIGHUP', () => void foundation.catalogSource.reload());
   shutDownOnce(config.drainMs + BALANCER_NOTICE_MS + 10_000, log, async () => {
+    leaving = true;
     api.announceShutdown();
     if (config.production) {
       await new Promise((resolve) => setTimeout(resolve, BALANCER_NOTICE_MS));
     }
+    // Accepts no more connections; requests on accepted ones are served to their end, new ones on them too.
     const closed = new Promise((resolve) => server.close(resolve));
-    server.closeIdleConnections();
-    await api.drain(config.drainMs);
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, config.drainMs))]);
+    await api.drain(0);
     server.closeAllConnections();
     await closed;
     await api.close();

@@ -100,8 +100,7 @@ test('only stores and read models speak SQL', () => {
 test('SQL is never put together from values', () => {
   expect(
     offenders(
-      ({ path, text }) =>
-        path.startsWith('src/') && /\breplacements:|\b[Ss]equelize\.literal\(/.test(text),
+      ({ path, text }) => path.startsWith('src/') && /\breplacements:|\b[Ss]equelize\.literal\(/.test(text),
     ),
   ).toEqual([]);
 });

@@ -75,7 +75,9 @@ async function schedule(queue: Queue, name: ChoreName, every: number): Promise<v
       name,
       data: {},
       opts: {
-        attempts: 1,
+        // chores that start together may meet at a lock: the next regular run can be a day away
+        attempts: 3,
+        backoff: { type: 'exponential', delay: 2_000 },
         removeOnComplete: { age: keepCompleted.ageSeconds, count: keepCompleted.count },
         removeOnFail: { age: keepFailed.ageSeconds, count: keepFailed.count },
       },

@@ -6,7 +6,7 @@ import type { GenerateService } from '../src/tasks/generate.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
-import type { UsageDays } from '../src/usage/usage-days.ts';
+import type { UsageDays } from '../src/usage/usage-days.store.ts';
 import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.service.ts';
 
 /** What the processors call. Each does all its work in one method. */

@@ -102,7 +102,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     },
     surroundings: {
       aliases: foundation.catalogSource.current.aliases,
-      trustedProxies: 0,
+      trustedProxies: config.trustedProxies,
       pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
   });

@@ -9,7 +9,7 @@ import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
-import { LeaseKeeper } from '../tasks/lease-keeper.ts';
+import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
@@ -18,7 +18,7 @@ import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
-import { UsageDays } from '../usage/usage-days.ts';
+import { UsageDays } from '../usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
 import { composeBilling } from './billing.ts';
@@ -26,7 +26,6 @@ import { composeEngines, composeFfmpeg } from './engines.ts';
 import type { Foundation } from './foundation.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
 
-const LEASES = { leaseMs: 15_000, heartbeatMs: 5_000 };
 /** Ms one run on an engine may take. */
 const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
 const TASK_DAYS = 30;
@@ -48,7 +47,7 @@ export async function composeWorker(foundation: Foundation, serves: (pool: strin
     log,
   });
   const engines = composeEngines(foundation, gpus.length, supervision);
-  const leases = new LeaseKeeper(tasks.claims, LEASES, log);
+  const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
   const sender = new WebhookSender({
     allowPrivateTargets: config.webhookPrivateTargets,
     timeoutMs: WEBHOOK_TIMEOUT_MS,

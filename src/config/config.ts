@@ -31,6 +31,7 @@ const SETTINGS = z.object({
   ADMIN_TOKEN: z.string().min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: integer(4, 500).default(20),
+  TRUSTED_PROXIES: integer(0, 10).default(0),
   DRAIN_SECONDS: integer(0, 3_600).default(30),
   FFMPEG_PATH: z.string().min(1).default('ffmpeg'),
   FFPROBE_PATH: z.string().min(1).default('ffprobe'),
@@ -60,6 +61,8 @@ export interface Config {
   readonly secret: string;
   readonly adminToken: string;
   readonly logLevel: string;
+  /** Proxies in front of the API whose word about the client's address is believed. */
+  readonly trustedProxies: number;
   /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
   readonly drainMs: number;
   readonly ffmpegPath: string;
@@ -107,6 +110,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     secret: settings.TOLLGATE_SECRET,
     adminToken: settings.ADMIN_TOKEN,
     logLevel: settings.LOG_LEVEL,
+    trustedProxies: settings.TRUSTED_PROXIES,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     ffmpegPath: settings.FFMPEG_PATH,
     ffprobePath: settings.FFPROBE_PATH,

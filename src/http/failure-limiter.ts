@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import { LruMap } from './lru-map.ts';
 
 const ADDRESSES_MAX = 10_000;
+/** However much an address failed, it may try again after this: many clients can share one address. */
+const SHUT_OUT_MS_MAX = 60_000;
 
 /** Counts failures per client address: at most `perMinute` in a burst, refilled evenly. */
 export class FailureLimiter {
@@ -25,7 +27,8 @@ export class FailureLimiter {
     const key = network(address);
     const now = this.#clock.now();
     const from = Math.max(this.#forgivenAt.get(key) ?? 0, now);
-    this.#forgivenAt.set(key, from + 60_000 / this.#perMinute);
+    const forgivenAt = from + 60_000 / this.#perMinute;
+    this.#forgivenAt.set(key, Math.min(forgivenAt, now + 60_000 + SHUT_OUT_MS_MAX));
   }
 }
 

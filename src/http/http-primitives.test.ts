@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { isPrivateAddress } from '../lib/private-address.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { LruMap } from './lru-map.ts';
-import { isPrivateAddress } from '../lib/private-address.ts';
 import { bucketRange } from './time-range.ts';
 
 describe('LruMap', () => {

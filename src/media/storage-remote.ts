@@ -18,8 +18,8 @@ export interface RemoteStorageOptions {
   readonly clocks?: RemoteClocks;
 }
 
-/** Statuses of an upload after which another leave may work: expired, used by an attempt whose answer was lost, or cut off. */
-const ASK_AGAIN = [400, 403, 409, 410];
+/** Statuses of an upload whose leave is too old, at S3 and at the API: another one may work. */
+const ASK_AGAIN = [403, 410];
 
 /**
  * Storage of a worker on a host without disk or credentials in common with the API: it asks the API for leave to upload and for

@@ -48,7 +48,6 @@ export const VIDEO_SUBMIT = z
     path: ['height'],
     message: 'must be 720 when width is 1280, and 1280 when width is 720',
   });
-export type VideoSubmit = z.output<typeof VIDEO_SUBMIT>;
 
 /** Body of POST /v3/async/image-turbo. */
 export const IMAGE_SUBMIT = z

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('openapi.json is the description of the routes; npx tsx ops/generate-openapi.ts writes it anew', () => {
+test('openapi.json is the description of the routes; npm run generate writes it anew', () => {
   const committed = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
   expect(committed).toEqual(JSON.parse(JSON.stringify(documentOf())));
 });

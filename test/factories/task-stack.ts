@@ -38,7 +38,7 @@ import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
 import { TasksService } from '../../src/tasks/tasks.service.ts';
 import type { TaskCatalog, TaskModel } from '../../src/tasks/tasks.types.ts';
-import { UsageDays } from '../../src/usage/usage-days.ts';
+import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
 import { WebhookDeliveriesStore } from '../../src/webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../../src/webhooks/webhook-secrets.service.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
-import { UsageDays } from '../../src/usage/usage-days.ts';
+import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, holdRequest, settlement, type TestAccount, usd } from '../factories/ledger.ts';

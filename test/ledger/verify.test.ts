@@ -90,8 +90,8 @@ const CORRUPTIONS: readonly [string, (ids: { account: string; generation: string
     }) => `INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, seed, charge, deadline_at)
       VALUES ('${newUuid()}', '${id}', '${newUuid()}', 'e', 'm', 'image', 'p', 1, 1, now() - interval '1 day')`,
   ],
-  ['I15', ({ account: id }) => `INSERT INTO usage_day_marks VALUES ('${id}', '2100-01-01', '2100-01-01')`],
   ['I14', ({ generation: id }) => `UPDATE generations SET lines = '{"input": "1"}' WHERE id = '${id}'`],
+  ['I15', ({ account: id }) => `INSERT INTO usage_day_marks VALUES ('${id}', '2100-01-01', '2100-01-01')`],
 ];
 
 test('sound books have no violations, in full and per account', async () => {

@@ -352,6 +352,36 @@ test('a lost answer is asked for again with a new leave', async () => {
   expect(await local.stat(key)).toMatchObject({ bytes: 10 });
 });
 
+test.each([403, 410])(
+  'a leave that has expired (%p) is replaced, a refused file is not tried again',
+  async (status) => {
+    const real = await startApi(local);
+    let left = 2;
+    const late = await forwarder(
+      real.url,
+      () => false,
+      (request) => (request.method === 'PUT' && left-- > 0 ? status : 0),
+    );
+    const key = newKey();
+    await remote(late.url).putFile(key, source, 'image/png');
+    expect(left).toBe(-1);
+    expect(await local.stat(key)).toMatchObject({ bytes: 10 });
+    let refused = 0;
+    const strict = await forwarder(
+      real.url,
+      () => false,
+      (request) => {
+        refused += request.method === 'PUT' ? 1 : 0;
+        return request.method === 'PUT' ? 400 : 0;
+      },
+    );
+    await expect(remote(strict.url).putFile(newKey(), source, 'image/png')).rejects.toMatchObject({
+      status: 400,
+    });
+    expect(refused).toBe(1);
+  },
+);
+
 test('an API that is away fails after three attempts', async () => {
   let calls = 0;
   const broken = await listen((_request, response) => {
@@ -438,9 +468,18 @@ function dribble(port: number, line: string, milliseconds: number): Promise<stri
   });
 }
 
-/** Forwards to a server; of some requests it loses the answer after the server has acted. */
-async function forwarder(target: string, loses: (request: IncomingMessage) => boolean): Promise<Api> {
+/** Forwards to a server; some requests it answers with a status itself, of some it loses the answer after the server has acted. */
+async function forwarder(
+  target: string,
+  loses: (request: IncomingMessage) => boolean,
+  refuses: (request: IncomingMessage) => number = () => 0,
+): Promise<Api> {
   const proxy = createServer((request, response) => {
+    const status = refuses(request);
+    if (status !== 0) {
+      request.resume().once('end', () => response.writeHead(status).end());
+      return;
+    }
     const lose = loses(request);
     const onward = httpRequest(
       new URL(request.url ?? '/', target),

@@ -8,7 +8,7 @@ import { nanoUsd } from '../../../src/lib/money.ts';
 import { NO_USAGE } from '../../../src/lib/usage.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { closeMonths } from '../../../src/store/sql/ledger.ts';
-import { UsageDays } from '../../../src/usage/usage-days.ts';
+import { UsageDays } from '../../../src/usage/usage-days.store.ts';
 import { holdRequest, settlement, silentLog, testKey } from '../../factories/ledger.ts';
 import type { LedgerCommand } from './ledger-commands.ts';
 import { LedgerModel, type ModelHold } from './ledger-model.ts';
