@@ -69,7 +69,6 @@ export const IMAGE_SUBMIT = z
     path: ['enable_base64_output'],
     message: 'cannot be combined with extra.webhook: the event carries URLs',
   });
-export type ImageSubmit = z.output<typeof IMAGE_SUBMIT>;
 
 /** Query of GET /v3/async/task-result. Any other text than an id of ours is simply not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
