@@ -33,12 +33,13 @@ export async function fetchRedisWithApt(search: RedisSearch): Promise<RedisFetch
   }
   const work = `${folder}.${process.pid}`;
   try {
+    // what is there does not run; later it could be another process's, which is about to use it
+    rmSync(folder, { recursive: true, force: true });
     rmSync(work, { recursive: true, force: true });
     const reason = await fetchInto(work, search);
     if (reason !== undefined) {
       return { reason };
     }
-    rmSync(folder, { recursive: true, force: true });
     renameSync(join(work, 'result'), folder);
     return { folder };
   } catch (error) {

@@ -56,7 +56,7 @@ function events(event: string): { pid: number }[] {
 }
 
 /** The worker's own entry, as an operator starts it, once it says that it is ready. */
-async function startWorker(queues: string): Promise<{ exit: Promise<number | null> }> {
+async function startWorker(queues: string): Promise<{ exit: Promise<number | null>; output(): string }> {
   let output = '';
   const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts', `--queues=${queues}`], {
     cwd: ROOT,
@@ -83,13 +83,15 @@ async function startWorker(queues: string): Promise<{ exit: Promise<number | nul
     child.once('message', () => resolve());
     child.once('exit', (code) => reject(new Error(`the worker ended with code ${code}: ${output}`)));
   });
-  return { exit };
+  return { exit, output: () => output };
 }
 
 test('a worker starts the servers of the pools it serves, and stops them when it is told to stop', async () => {
   const idle = await startWorker('webhooks');
   worker?.kill('SIGTERM');
   expect(await idle.exit).toBe(0);
+  expect(idle.output()).toContain('worker ready');
+  expect(idle.output()).not.toContain('engine process started');
   expect(events('start')).toEqual([]);
 
   const serving = await startWorker('generate:local-sd');
@@ -97,6 +99,7 @@ test('a worker starts the servers of the pools it serves, and stops them when it
   expect(events('sigterm')).toEqual([]);
   worker?.kill('SIGTERM');
   expect(await serving.exit).toBe(0);
+  expect(serving.output()).toContain('engine process started');
   expect(events('sigterm').map(({ pid }) => pid)).toEqual([started?.pid]);
   expect(existsSync(join(folder, 'engines', 'local-sd.json'))).toBe(false);
 }, 60_000);

@@ -85,8 +85,8 @@ test('an upstream that asks for patience pauses its whole pool and costs the tas
 });
 
 test('the fifth failed run ends the task, free', async () => {
-  const id = await submitImage(it.stack, it.who, 'flaky=99');
-  await it.pool.query('UPDATE tasks SET failures = 4 WHERE id = $1', [id]);
+  const id = await taskOfNoPool('flaky=99');
+  await it.pool.query("UPDATE tasks SET failures = 4, pool = 'gpu' WHERE id = $1", [id]);
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
   expect(submitsOf(it.journal, id)).toHaveLength(1);
@@ -94,8 +94,8 @@ test('the fifth failed run ends the task, free', async () => {
 });
 
 test('a task that broke its workers four times too often is not run again', async () => {
-  const id = await submitImage(it.stack, it.who, 'run=1');
-  await it.pool.query('UPDATE tasks SET failures = 5 WHERE id = $1', [id]);
+  const id = await taskOfNoPool('run=1');
+  await it.pool.query("UPDATE tasks SET failures = 5, pool = 'gpu' WHERE id = $1", [id]);
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
   expect(submitsOf(it.journal, id)).toEqual([]);
@@ -136,27 +136,7 @@ test('media that is refused ends the task, free, and the raw file goes', async (
 });
 
 test('a task whose engine is not configured here fails, free', async () => {
-  // no relay feeds this pool, so nothing claims the task before its pool is changed
-  const id = newUuid();
-  const seed = 1n;
-  const parameters = storeParameters({
-    prompt: 'run=1',
-    width: 256,
-    height: 256,
-    steps: undefined,
-    upstreamModel: 'm',
-    base64Output: false,
-    chargeLines: { image: usd('0.005') },
-  });
-  const task = {
-    kind: 'image',
-    pool: 'gone',
-    parameters,
-    seed,
-    webhookUrl: null,
-    deadlineAtMs: Date.now() + 60_000,
-  } as const;
-  await it.stack.ledger.reserve(holdRequest(it.who, usd('0.005'), { id, task }));
+  const id = await taskOfNoPool('run=1');
   await it.stack.services.generate.run(id, new AbortController().signal);
   expect((await it.ended(id)).task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
 });
@@ -176,3 +156,28 @@ test('past its deadline a task fails: while it waits, and while it runs', async 
   expect((await it.ended(running)).task).toMatchObject({ state: 'failed', errorCode: 'deadline_exceeded' });
   expect(await it.charges(running)).toEqual([]);
 });
+
+/** A queued task of a pool that no relay feeds: nothing claims it before the test has set the scene. */
+async function taskOfNoPool(prompt: string): Promise<string> {
+  const id = newUuid();
+  const parameters = storeParameters({
+    prompt,
+    width: 512,
+    height: 512,
+    steps: undefined,
+    upstreamModel: 'z-image-turbo',
+    base64Output: false,
+    chargeLines: { image: usd('0.005') },
+  });
+  const deadlineAtMs = Date.now() + 60_000;
+  const task = {
+    kind: 'image',
+    pool: 'gone',
+    parameters,
+    seed: 42n,
+    webhookUrl: null,
+    deadlineAtMs,
+  } as const;
+  await it.stack.ledger.reserve(holdRequest(it.who, usd('0.005'), { id, task }));
+  return id;
+}

@@ -84,13 +84,14 @@ async function fetchSwift(folder: string, environment: NodeJS.ProcessEnv): Promi
   }
   const work = `${folder}.${process.pid}`;
   try {
+    // what is there does not run; later it could be another process's, which is about to use it
+    rmSync(folder, { recursive: true, force: true });
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });
     const problem = await download(work, environment);
     if (problem !== undefined) {
       return problem;
     }
-    rmSync(folder, { recursive: true, force: true });
     renameSync(join(work, 'root'), folder);
     return undefined;
   } catch (error) {
