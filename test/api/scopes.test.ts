@@ -42,6 +42,10 @@ const OWNER_ONLY = [
   'getBalanceTransaction',
   'listInvoices',
   'getInvoice',
+  'getWebhookSecret',
+  'rotateWebhookSecret',
+  'listWebhookDeliveries',
+  'redeliverWebhook',
 ];
 const PUBLIC = [
   'getMedia',

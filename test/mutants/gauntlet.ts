@@ -42,6 +42,8 @@ export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: P
   { name: 'a zombie cannot end a task', run: zombieIsFenced },
   { name: 'the reaper spares a renewed hold', run: reaperSparesTheLiving },
   { name: 'a month once closed stays closed', run: closedMonthStaysClosed },
+  { name: 'a debt blocks until it is repaid', run: debtBlocks },
+  { name: 'a charge is given back once', run: refundedOnce },
   { name: 'a dispute won repays the debt first', run: reinstatementRepaysDebt },
   { name: 'never more than the balance', run: (parts) => race(parts, undefined) },
   { name: 'never more than the key limit', run: (parts) => race(parts, '2.50') },
@@ -181,6 +183,42 @@ async function closedMonthStaysClosed(parts: Parts): Promise<void> {
     closer.release(true);
   }
   await expectBooks(parts, account.accountId);
+}
+
+async function debtBlocks(parts: Parts): Promise<void> {
+  const { database } = parts.db;
+  const account = await fundedAccount(database, '0');
+  const movements = new Movements(database.money);
+  const movement = (reference: string) => ({ accountId: account.accountId, reference, description: 'test' });
+  const purchase = newUuid();
+  await movements.purchase(movement(purchase), usd('5'));
+  await withLedger(parts, silentObserver, async (ledger) => {
+    const hold = await ledger.reserve(holdRequest(account, usd('3')));
+    await movements.reversePayment(movement(newUuid()), purchase, usd('5'));
+    await ledger.settle(settlement(hold, ZERO_USD, { status: 'failed' }));
+    const refused = { code: 'insufficient_credits' };
+    await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject(refused);
+    await movements.purchase(movement(newUuid()), usd('3'));
+    const free = await ledger.reserve(holdRequest(account, usd('1')));
+    await ledger.settle(settlement(free, ZERO_USD, { status: 'failed' }));
+  });
+}
+
+async function refundedOnce(parts: Parts): Promise<void> {
+  const { database } = parts.db;
+  const account = await fundedAccount(database, '5');
+  await withLedger(parts, silentObserver, async (ledger) => {
+    const hold = await ledger.reserve(holdRequest(account, usd('1')));
+    await ledger.settle(settlement(hold, usd('1')));
+    const give = () =>
+      new Movements(database.money).refundCharge(
+        { accountId: account.accountId, reference: newUuid(), description: 'test' },
+        hold.id,
+        usd('0.6'),
+      );
+    expect(await give()).toBe(usd('0.6'));
+    await expect(give()).rejects.toMatchObject({ code: 'invalid_parameter' });
+  });
 }
 
 async function reinstatementRepaysDebt({ db: { database } }: Parts): Promise<void> {
