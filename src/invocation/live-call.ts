@@ -194,13 +194,10 @@ export class LiveCall {
   }
 
   async #write(ending: Ending): Promise<void> {
-    const { ledger, hold, clock, log, startedAt } = this.parts;
+    const { ledger, hold, clock, startedAt } = this.parts;
     const { billedToUs, finishReason, ...rest } = ending;
     const { charge, shortfall } = capCharge(ending.charge, this.#granted);
     const providerCost = this.#providerCost(billedToUs ?? ending.usage);
-    if (shortfall > 0n) {
-      log.warn({ generation: hold.id, shortfall: formatUsd(shortfall) }, 'call cost more than its hold');
-    }
     const settled = ledger.settle({
       ...rest,
       holdId: hold.id,

@@ -7,13 +7,9 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engines/engine.types.ts';
+import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-
-/** A submit whose answer is lost: the upstream may or may not be running it. Adapters of paid engines throw it. */
-export const SUBMIT_UNCONFIRMED = 'submit_unconfirmed';
-/** The upstream does not know the reference (any more), e.g. after its restart. */
-export const RUN_LOST = 'run_lost';
 
 /** Polls in a row that may fail before the attempt does. */
 const POLL_FAILURES_MAX = 5;
@@ -52,7 +48,7 @@ export async function runOnEngine(parts: RunParts): Promise<{ reference: string;
     try {
       return { reference: task.engineReference, status: await pollUntilDone(parts, task.engineReference) };
     } catch (error) {
-      if (!(error instanceof RunFailureError && error.failure.code === RUN_LOST && !isPaid(parts))) {
+      if (!(error instanceof RunFailureError && error.failure.code === RUN_LOST.code && !isPaid(parts))) {
         throw error;
       }
     }
@@ -70,7 +66,7 @@ async function recoverOrSubmit(parts: RunParts): Promise<string> {
     if (found === 'unknown' && isPaid(parts)) {
       throw new RunFailureError(
         {
-          code: SUBMIT_UNCONFIRMED,
+          code: SUBMIT_UNCONFIRMED.code,
           message: 'it is unknown whether the upstream runs this task',
           retryable: false,
         },
@@ -106,7 +102,7 @@ async function certainly<T>(call: () => Promise<T>, refusalMeansOver: boolean): 
     if (!(error instanceof EngineError)) {
       throw error;
     }
-    const over = refusalMeansOver && error.failure.code !== SUBMIT_UNCONFIRMED;
+    const over = refusalMeansOver && error.failure.code !== SUBMIT_UNCONFIRMED.code;
     throw new RunFailureError(error.failure, over, error);
   }
 }
@@ -136,7 +132,7 @@ async function pollUntilDone(parts: RunParts, reference: string): Promise<Engine
 
 /** Whether the outputs are there. Throws RunFailureError when they never will be. */
 function isDone(status: EngineStatus, paid: boolean): boolean {
-  if (status.state === 'failed' && status.failure?.code === RUN_LOST) {
+  if (status.state === 'failed' && status.failure?.code === RUN_LOST.code) {
     throw lost(status.failure, paid);
   }
   if (status.state === 'failed') {
@@ -160,7 +156,7 @@ function tolerable(error: unknown, failedPolls: number, paid: boolean): number {
     throw error;
   }
   const { failure } = error;
-  if (failure.code === RUN_LOST) {
+  if (failure.code === RUN_LOST.code) {
     throw lost(failure, paid);
   }
   if (!failure.retryable || failedPolls >= POLL_FAILURES_MAX) {
