@@ -2,7 +2,6 @@ import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { type chargeFor, ONE_CALL, type Pricing } from '../../src/catalog/pricing.ts';
 import type { LaneObserver } from '../../src/ledger/commit-lane.ts';
-import { sqlState } from '../../src/ledger/failure-kind.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
@@ -26,6 +25,7 @@ import {
 import { ledgerStory } from '../ledger/model/ledger-commands.ts';
 import { StoryTeller } from '../ledger/model/story-teller.ts';
 import type { TestDatabase } from '../setup/database.ts';
+import { holdsInTurn, locksInOrder } from './lock-scenarios.ts';
 
 /** The parts a mutant may replace by a broken one. */
 export interface Parts {
@@ -45,9 +45,10 @@ export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: P
   { name: 'a debt blocks until it is repaid', run: debtBlocks },
   { name: 'a charge is given back once', run: refundedOnce },
   { name: 'a dispute won repays the debt first', run: reinstatementRepaysDebt },
+  { name: 'accounts are locked in the order of their ids', run: locksInOrder },
+  { name: 'a hold waits for the one before it', run: holdsInTurn },
   { name: 'never more than the balance', run: (parts) => race(parts, undefined) },
   { name: 'never more than the key limit', run: (parts) => race(parts, '2.50') },
-  { name: 'many accounts at once do not deadlock', run: noDeadlocks },
   { name: 'stories agree with the model', run: storiesAgree },
 ];
 
@@ -267,34 +268,6 @@ async function race(parts: Parts, limit: string | undefined): Promise<void> {
     }),
   );
   await expectBooks(parts, account.accountId);
-}
-
-async function noDeadlocks(parts: Parts): Promise<void> {
-  const states: (string | undefined)[] = [];
-  const observer = {
-    ...silentObserver,
-    sendFailed: (_: string, __: number, error: unknown) => states.push(sqlState(error)),
-  };
-  const accounts = await Promise.all(
-    Array.from({ length: 12 }, () => fundedAccount(parts.db.database, '50')),
-  );
-  const stores = [1, 2, 3, 4].map(() => parts.createStore(parts.db.database));
-  for (let round = 0; round < 12 && states.length === 0; round += 1) {
-    await Promise.all(
-      stores.map(async (store) => {
-        const requests = accounts.map((account) => holdRequest(account, usd('0.01')));
-        try {
-          await store.reserve(requests, 60_000);
-          await store.settle(
-            requests.map((hold) => ({ settlement: settlement(hold, usd('0.01')), onlyExpired: false })),
-          );
-        } catch (error) {
-          observer.sendFailed('', 0, error);
-        }
-      }),
-    );
-  }
-  expect(states).toEqual([]);
 }
 
 async function storiesAgree(parts: Parts): Promise<void> {
