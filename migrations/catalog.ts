@@ -8,6 +8,7 @@ import { monthClose } from './0007-month-close.ts';
 import { ledgerChecks } from './0008-ledger-checks.ts';
 import { usageDays } from './0009-usage-days.ts';
 import { paymentReinstatements } from './0010-payment-reinstatements.ts';
+import { ledgerPlans } from './0011-ledger-plans.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerChecks,
   usageDays,
   paymentReinstatements,
+  ledgerPlans,
 ];

@@ -964,6 +964,8 @@ CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
     #variable_conflict use_column
     DECLARE
@@ -1095,6 +1097,8 @@ CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
     #variable_conflict use_column
     DECLARE

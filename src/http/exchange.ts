@@ -22,19 +22,23 @@ export interface Exchange {
 
 const exchanges = new WeakMap<Request, Exchange>();
 
+/** Where an exchange tells about itself. */
+export interface ExchangeReport {
+  readonly log: Logger;
+  /** Gets one line per request. */
+  readonly requestLog: Logger;
+  readonly metrics: HttpMetrics;
+}
+
 /** Starts an exchange: gives it its id, and writes its one log line and its metrics when the response ends. */
-export function openExchange(
-  request: Request,
-  response: Response,
-  log: Logger,
-  metrics: HttpMetrics,
-): Exchange {
+export function openExchange(request: Request, response: Response, report: ExchangeReport): Exchange {
+  const { log, requestLog, metrics } = report;
   const requestId = effectiveRequestId(request.headers['x-request-id']);
   const exchange: Exchange = {
     request,
     response,
     requestId,
-    log: log.child({ requestId }),
+    log,
     route: 'unmatched',
     envelope: envelopeOfPath(request.path),
     accountId: undefined,
@@ -48,7 +52,7 @@ export function openExchange(
   response.once('close', () => {
     const durationMs = performance.now() - startedAt;
     metrics.finished(exchange.route, request.method, response.statusCode, durationMs);
-    log.info(summary(exchange, durationMs), 'request');
+    requestLog.info(summary(exchange, durationMs), 'request');
   });
   return exchange;
 }

@@ -25,7 +25,12 @@ export function sendError(exchange: Exchange, thrown: unknown): void {
   const error = toAppError(thrown);
   if (error.status >= 500) {
     exchange.log.error(
-      { error: error.cause ?? error, code: error.code, route: exchange.route },
+      {
+        error: error.cause ?? error,
+        code: error.code,
+        route: exchange.route,
+        requestId: exchange.requestId,
+      },
       'request failed',
     );
   }

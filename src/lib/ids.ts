@@ -53,13 +53,20 @@ export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-/** A UUID's 128 bits as 26 characters of Crockford base32. */
+/** A UUID's 128 bits as 26 characters of Crockford base32: two for the first byte, then four for every 20 bits. */
 export function uuidToUlid(uuid: string): string {
-  let bits = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  const hex = uuid.replaceAll('-', '');
+  let text = base32(Number.parseInt(hex.slice(0, 2), 16), 2);
+  for (let index = 2; index < hex.length; index += 5) {
+    text += base32(Number.parseInt(hex.slice(index, index + 5), 16), 4);
+  }
+  return text;
+}
+
+function base32(bits: number, characters: number): string {
   let text = '';
-  for (let index = 0; index < 26; index += 1) {
-    text = CROCKFORD[Number(bits & 31n)] + text;
-    bits >>= 5n;
+  for (let shift = (characters - 1) * 5; shift >= 0; shift -= 5) {
+    text += CROCKFORD[(bits >> shift) & 31];
   }
   return text;
 }

@@ -151,6 +151,7 @@ async function carry(route: Route, request: Request, response: Response): Promis
     const reply = await route.handle({
       requestId,
       generationId: newUuid(),
+      operator: undefined as never,
       principal: principal as never,
       params: {},
       query: {},
@@ -159,7 +160,6 @@ async function carry(route: Route, request: Request, response: Response): Promis
       url: request.url,
       signal: controller.signal,
       reportTokens: () => undefined,
-      log,
       response,
     });
     if (reply) {
