@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import { classifyFailure } from './failure-kind.ts';
+import { WaitingItem } from './waiting-item.ts';
 
 /** What a lane does with an item it cannot get through. */
 export interface LaneOptions<Item, Result> {
@@ -11,8 +12,13 @@ export interface LaneOptions<Item, Result> {
   readonly batchItemsMax: number;
   /** Items waiting beyond this are refused with service_unavailable. Infinity where nothing may be dropped. */
   readonly queueItemsMax: number;
-  /** Milliseconds after which an item that cannot be sent is refused with service_unavailable; Infinity: tried for ever. */
+  /**
+   * Milliseconds after which an item is refused with service_unavailable, also while a statement that holds it does not answer;
+   * Infinity: tried for ever.
+   */
   readonly giveUpAfterMs: number;
+  /** Hears of an item that came through after it had been refused. */
+  readonly onLate?: (item: Item, result: Result) => void;
   readonly observer: LaneObserver;
 }
 
@@ -24,16 +30,10 @@ export interface LaneObserver {
   itemQuarantined(lane: string, error: unknown): void;
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly signal: AbortSignal | undefined;
-  readonly enteredAt: number;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
+/** Looks for items that wait too long, within the time they may wait. */
+const WATCHES_PER_PATIENCE = 12;
 
 /**
  * Group commit: one statement in flight, and what arrives meanwhile is the next batch. There is no timer, so a lone
@@ -41,7 +41,9 @@ const RETRY_MS_MAX = 1_000;
  */
 export class CommitLane<Item, Result> {
   readonly #options: LaneOptions<Item, Result>;
-  #queue: Waiting<Item, Result>[] = [];
+  #queue: WaitingItem<Item, Result>[] = [];
+  #inFlight: readonly WaitingItem<Item, Result>[] = [];
+  #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   /** Groups that are stuck behind a lock get a lane of their own until they are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
@@ -62,6 +64,12 @@ export class CommitLane<Item, Result> {
     return total;
   }
 
+  /** How long the oldest item has been here, in ms; 0 for an empty lane. A lane of its own behind a lock does not count. */
+  get delayMs(): number {
+    const [oldest] = this.#inFlight.length > 0 ? this.#inFlight : this.#queue;
+    return oldest === undefined ? 0 : performance.now() - oldest.enteredAt;
+  }
+
   /**
    * Resolves when the item's batch has committed. Rejects with service_unavailable when the lane is full or the database
    * stays away too long, with the signal's reason when the caller left before the item was sent, and with the
@@ -78,7 +86,7 @@ export class CommitLane<Item, Result> {
       );
     }
     return new Promise((resolve, reject) => {
-      this.#enqueue([{ item, signal, enteredAt: performance.now(), resolve, reject }]);
+      this.#enqueue([new WaitingItem(item, signal, resolve, reject)]);
     });
   }
 
@@ -111,10 +119,13 @@ export class CommitLane<Item, Result> {
     }
   }
 
-  #takeBatch(): Waiting<Item, Result>[] {
+  #takeBatch(): WaitingItem<Item, Result>[] {
     const batch = this.#queue.slice(0, this.#options.batchItemsMax);
     this.#queue = this.#queue.slice(batch.length);
     return batch.filter((waiting) => {
+      if (waiting.isRefused) {
+        return false;
+      }
       if (waiting.signal?.aborted) {
         waiting.reject(waiting.signal.reason);
         return false;
@@ -128,13 +139,31 @@ export class CommitLane<Item, Result> {
     });
   }
 
-  #enqueue(items: readonly Waiting<Item, Result>[]): void {
+  #enqueue(items: readonly WaitingItem<Item, Result>[]): void {
     this.#queue.push(...items);
     this.#start();
+    this.#watchPatience();
+  }
+
+  /** A statement that gets no answer holds up its batch and the queue behind it: what waits too long is refused meanwhile. */
+  #watchPatience(): void {
+    const { giveUpAfterMs } = this.#options;
+    if (this.#watch !== undefined || !Number.isFinite(giveUpAfterMs)) {
+      return;
+    }
+    this.#watch = setTimeout(() => {
+      this.#watch = undefined;
+      this.#refuseOverdue(this.#inFlight);
+      this.#queue = this.#refuseOverdue(this.#queue);
+      if (this.#running !== undefined) {
+        this.#watchPatience();
+      }
+    }, giveUpAfterMs / WATCHES_PER_PATIENCE);
+    this.#watch.unref();
   }
 
   /** Sends until the batch is through, given up, or taken apart. */
-  async #deliver(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #deliver(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {
     for (let retry = 0; ; retry += 1) {
       const error = await this.#trySend(batch);
       if (error === undefined) {
@@ -157,8 +186,9 @@ export class CommitLane<Item, Result> {
     }
   }
 
-  async #trySend(batch: readonly Waiting<Item, Result>[]): Promise<unknown> {
+  async #trySend(batch: readonly WaitingItem<Item, Result>[]): Promise<unknown> {
     const sentAt = performance.now();
+    this.#inFlight = batch;
     try {
       const results = await this.#options.send(batch.map((waiting) => waiting.item));
       const oldest = batch[0]?.enteredAt ?? sentAt;
@@ -169,16 +199,26 @@ export class CommitLane<Item, Result> {
         sentAt - oldest,
       );
       batch.forEach((waiting, index) => {
-        waiting.resolve(results[index] as Result);
+        this.#finish(waiting, results[index] as Result);
       });
       return undefined;
     } catch (error) {
       return error ?? new Error('send failed without a reason');
+    } finally {
+      this.#inFlight = [];
+    }
+  }
+
+  #finish(waiting: WaitingItem<Item, Result>, result: Result): void {
+    if (waiting.isRefused) {
+      this.#options.onLate?.(waiting.item, result);
+    } else {
+      waiting.resolve(result);
     }
   }
 
   /** Halves a batch that the database refuses until the refused item stands alone; the others go through. */
-  async #isolate(batch: readonly Waiting<Item, Result>[], error: unknown): Promise<void> {
+  async #isolate(batch: readonly WaitingItem<Item, Result>[], error: unknown): Promise<void> {
     if (batch.length === 1) {
       this.#options.observer.itemQuarantined(this.#options.name, error);
       batch[0]?.reject(error);
@@ -190,7 +230,7 @@ export class CommitLane<Item, Result> {
   }
 
   /** Gives each group of a batch that ran into a lock its own lane, so that only the stuck one waits. */
-  #detour(batch: readonly Waiting<Item, Result>[]): void {
+  #detour(batch: readonly WaitingItem<Item, Result>[]): void {
     for (const [group, members] of this.#groupsOf(batch)) {
       const lane = new CommitLane<Item, Result>(this.#options, true);
       this.#detours.set(group, lane);
@@ -199,8 +239,8 @@ export class CommitLane<Item, Result> {
     }
   }
 
-  #groupsOf(batch: readonly Waiting<Item, Result>[]): Map<string, Waiting<Item, Result>[]> {
-    const groups = new Map<string, Waiting<Item, Result>[]>();
+  #groupsOf(batch: readonly WaitingItem<Item, Result>[]): Map<string, WaitingItem<Item, Result>[]> {
+    const groups = new Map<string, WaitingItem<Item, Result>[]>();
     for (const waiting of batch) {
       const group = this.#options.groupOf(waiting.item);
       groups.set(group, [...(groups.get(group) ?? []), waiting]);
@@ -208,8 +248,12 @@ export class CommitLane<Item, Result> {
     return groups;
   }
 
-  #refuseOverdue(batch: readonly Waiting<Item, Result>[], cause: unknown): Waiting<Item, Result>[] {
+  /** The items that may still wait. */
+  #refuseOverdue(batch: readonly WaitingItem<Item, Result>[], cause?: unknown): WaitingItem<Item, Result>[] {
     return batch.filter((waiting) => {
+      if (waiting.isRefused) {
+        return false;
+      }
       if (performance.now() - waiting.enteredAt < this.#options.giveUpAfterMs) {
         return true;
       }

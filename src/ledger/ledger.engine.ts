@@ -1,7 +1,8 @@
 import { AppError, type ErrorCode } from '../lib/errors.ts';
 import { InvariantError } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
-import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
+import { NO_USAGE } from '../lib/usage.ts';
 import { CommitLane, type LaneObserver } from './commit-lane.ts';
 import { HOLD_TTL_MS, HoldLeases } from './hold-leases.ts';
 import type { LedgerStore, ReserveRow, SettlementItem, SettleRow } from './ledger.store.ts';
@@ -48,6 +49,7 @@ export class PostgresLedger implements Ledger {
           batchItemsMax: BATCH_ITEMS_MAX,
           queueItemsMax: RESERVE_QUEUE_ITEMS_MAX,
           giveUpAfterMs: RESERVE_GIVE_UP_MS,
+          onLate: (request, row) => this.#releaseLate(request, row),
           observer,
         }),
     );
@@ -69,6 +71,11 @@ export class PostgresLedger implements Ledger {
   /** Items waiting in each kind of lane. */
   get depth(): { reserve: number; settle: number } {
     return { reserve: totalDepth(this.#reserveLanes), settle: totalDepth(this.#settleLanes) };
+  }
+
+  /** How far the database is behind this process: the longest that an item has been in a lane, in ms. */
+  get delayMs(): number {
+    return Math.max(...[...this.#reserveLanes, ...this.#settleLanes].map((lane) => lane.delayMs));
   }
 
   /** Live holds of this process. */
@@ -126,6 +133,18 @@ export class PostgresLedger implements Ledger {
     return laneOf(this.#settleLanes, item.settlement.accountId).submit(item);
   }
 
+  /**
+   * A hold that was granted after its caller had been refused: nobody will use it, and a task that nobody knows of must not be
+   * charged. One that a worker has claimed by then goes on: it is in the account's list of tasks.
+   */
+  #releaseLate(request: HoldRequest, row: ReserveRow): void {
+    if (row.outcome === 'held' && row.granted !== null) {
+      this.settle(unusedSettlement(request)).catch((error: unknown) =>
+        this.#log.warn({ error, generationId: request.id }, 'an unused hold was not released'),
+      );
+    }
+  }
+
   #reportShortfall(settlement: Settlement): void {
     if (settlement.shortfall > 0n) {
       const shortfall = formatUsd(settlement.shortfall);
@@ -148,6 +167,29 @@ function refusal(outcome: string, request: HoldRequest): AppError {
     : new AppError('internal_error', 'The call could not be admitted.', {
         cause: new Error(`outcome ${outcome}`),
       });
+}
+
+function unusedSettlement({ id, accountId, apiKeyId, task }: HoldRequest): Settlement {
+  const unclaimed = { attempt: null, from: ['queued'], outputs: [], mediaTtlMs: 0, keepParameters: false };
+  return {
+    holdId: id,
+    accountId,
+    apiKeyId,
+    ...(task && { task: unclaimed }),
+    status: task ? 'cancelled' : 'failed',
+    charge: { amount: ZERO_USD, lines: {} },
+    shortfall: ZERO_USD,
+    usage: NO_USAGE,
+    usageSource: 'none',
+    error: { code: 'service_unavailable', message: 'The ledger answered after the call had been refused.' },
+    provider: null,
+    providerCost: null,
+    attempts: [],
+    finishReason: null,
+    latencyMs: RESERVE_GIVE_UP_MS,
+    firstTokenMs: null,
+    streamed: false,
+  };
 }
 
 function laneNumbers(): number[] {

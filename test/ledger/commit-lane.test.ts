@@ -72,6 +72,26 @@ describe('batches', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(35);
   });
 
+  test('a statement without an answer: its items and those behind it are refused in time, and told when they came through', async () => {
+    let answer: (() => void) | undefined;
+    const silence = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const late: number[] = [];
+    const tested = lane((items) => silence.then(() => values(items)), {
+      giveUpAfterMs: 120,
+      onLate: ({ value }) => late.push(value),
+    });
+    const outcomes = await Promise.allSettled([1, 2, 3].map((value) => tested.submit(item(value))));
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
+      Array(3).fill('service_unavailable'),
+    );
+    answer?.();
+    await tested.flush();
+    // the first was in the silent statement; the others were never sent
+    expect(late).toEqual([1]);
+  });
+
   test('a full lane refuses at once, and takes items again when it has room', async () => {
     let release: (() => void) | undefined;
     const gate = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { type chargeFor, ONE_CALL, type Pricing } from '../../src/catalog/pricing.ts';
+import { ONE_CALL, type Pricing } from '../../src/catalog/pricing.ts';
 import type { LaneObserver } from '../../src/ledger/commit-lane.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
@@ -10,7 +10,7 @@ import { AppError } from '../../src/lib/errors.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { ZERO_USD } from '../../src/lib/money.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
-import { createDatabase, type Database } from '../../src/store/database.ts';
+import { createDatabase } from '../../src/store/database.ts';
 import {
   fundedAccount,
   holdRequest,
@@ -24,15 +24,8 @@ import {
 } from '../factories/ledger.ts';
 import { ledgerStory } from '../ledger/model/ledger-commands.ts';
 import { StoryTeller } from '../ledger/model/story-teller.ts';
-import type { TestDatabase } from '../setup/database.ts';
 import { holdsInTurn, locksInOrder } from './lock-scenarios.ts';
-
-/** The parts a mutant may replace by a broken one. */
-export interface Parts {
-  readonly db: TestDatabase;
-  readonly createStore: (database: Database) => LedgerStore;
-  readonly chargeFor: typeof chargeFor;
-}
+import type { Parts } from './parts.types.ts';
 
 /** Every promise the ledger makes, in scenarios that fail when it is broken. Quick ones first. */
 export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: Parts) => Promise<void> }[] = [

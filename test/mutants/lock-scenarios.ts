@@ -4,7 +4,7 @@ import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { ZERO_USD } from '../../src/lib/money.ts';
 import { eventually } from '../factories/eventually.ts';
 import { fundedAccount, holdRequest, settlement, usd } from '../factories/ledger.ts';
-import type { Parts } from './gauntlet.ts';
+import type { Parts } from './parts.types.ts';
 
 const ROUNDS = 6;
 const ACCOUNTS = 8;

@@ -2,8 +2,9 @@ import pg from 'pg';
 import { chargeFor } from '../../src/catalog/pricing.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
-import { GAUNTLET, type Parts } from './gauntlet.ts';
+import { GAUNTLET } from './gauntlet.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
+import type { Parts } from './parts.types.ts';
 
 async function mutate(db: TestDatabase, mutant: Mutant): Promise<void> {
   const owner = new pg.Client({ connectionString: db.ownerUrl });

@@ -2,7 +2,7 @@ import { type chargeFor, PRICE_NAMES, type Pricing } from '../../src/catalog/pri
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Parts } from './gauntlet.ts';
+import type { Parts } from './parts.types.ts';
 
 /** A bug that a ledger like this has had somewhere. The gauntlet must catch each. */
 export interface Mutant {

@@ -1,0 +1,34 @@
+/** An item in a lane, and who waits for it. */
+export class WaitingItem<Item, Result> {
+  readonly item: Item;
+  readonly signal: AbortSignal | undefined;
+  readonly enteredAt = performance.now();
+  readonly #resolve: (result: Result) => void;
+  readonly #reject: (error: unknown) => void;
+  #isRefused = false;
+
+  constructor(
+    item: Item,
+    signal: AbortSignal | undefined,
+    resolve: (result: Result) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.item = item;
+    this.signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  resolve(result: Result): void {
+    this.#resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.#isRefused = true;
+    this.#reject(error);
+  }
+}
