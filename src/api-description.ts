@@ -1,3 +1,4 @@
+import { API_EXAMPLES } from './api-examples.ts';
 import type { ApiDescription } from './http/openapi.ts';
 
 /** What the service is, for whoever reads its description. */
@@ -10,6 +11,7 @@ export const API_DESCRIPTION: ApiDescription = {
     Invocation: 'Text models, called synchronously or streamed, in two dialects',
     Async: 'Videos and images: submit, then ask for the result',
     Tasks: "The same tasks in this service's own form",
+    Webhooks: 'Events of tasks: their secret, what was delivered, another try',
     Models: 'What can be called, and its prices',
     Keys: 'API keys, their limits and roles',
     Usage: 'Credits, consumption and costs',
@@ -17,4 +19,5 @@ export const API_DESCRIPTION: ApiDescription = {
     Operators: 'For whoever runs the service; needs the operator token',
     Service: 'Health, metrics and this description',
   },
+  examples: API_EXAMPLES,
 };

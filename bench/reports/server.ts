@@ -40,7 +40,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
   });
   const keys = new KeyCache((hash) => keysStore.facts(hash), clock);
   const kernel = {
-    authenticator: new Authenticator({ digest: secretHash, keys, clock, operatorToken: undefined }),
+    authenticator: new Authenticator({ digest: secretHash, keys, clock, operators: [] }),
     rateLimiter: new RateLimiter(new MemoryRateStore(clock), () => ({
       requestsPerMinute: 1e9,
       tokensPerMinute: 1e9,

@@ -42,17 +42,7 @@ const returnUrl = storableText
 
 export const createCheckoutBody = z
   .object({ amount, currency, success_url: returnUrl, cancel_url: returnUrl })
-  .meta({
-    id: 'CreateCheckoutSession',
-    examples: [
-      {
-        amount: '25.00',
-        currency: 'USD',
-        success_url: 'https://shop.example/paid',
-        cancel_url: 'https://shop.example/cart',
-      },
-    ],
-  });
+  .meta({ id: 'CreateCheckoutSession' });
 
 export const checkoutParams = z.object({ session_id: z.string().min(1).max(64) });
 

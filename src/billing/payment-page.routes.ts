@@ -15,6 +15,7 @@ const page = {
   params: z.object({ session_id: z.string().min(1).max(64) }),
   errors: [],
 } as const;
+const UNPAYABLE = { 404: 'There is no such session', 410: 'The session has expired' } as const;
 const html = { schema: z.string(), mediaTypes: ['text/html'] } as const;
 
 /** The test provider's payment page; mounted only where that provider is in use. */
@@ -25,7 +26,7 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       method: 'get',
       operationId: 'getPaymentPage',
       summary: 'Page of the test payment provider',
-      response: { ...html, status: 200 },
+      response: { ...html, status: 200, also: UNPAYABLE },
       handle: ({ params, response }) => answer(response, () => checkout.find(params.session_id)),
     }),
     defineRoute({
@@ -35,8 +36,9 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       summary: 'The form of that page',
       body: z.instanceof(Buffer),
       bodyFormat: 'raw',
+      bodyMediaType: 'application/x-www-form-urlencoded',
       bodyBytesMax: 1_024,
-      response: { ...html, status: 303 },
+      response: { ...html, status: 303, also: { ...UNPAYABLE, 402: 'The card was declined' } },
       handle({ params, body, response }) {
         const isDeclined = new URLSearchParams(body.toString('utf8')).get('card') === 'declined';
         return isDeclined

@@ -31,8 +31,8 @@ export function paymentPage(row: CheckoutSessionRow, notice: PageNotice): string
     `${alert}<p class="amount">${amount} <span>USD</span></p>
 <dl><div><dt>Prepaid credits</dt><dd>${amount}</dd></div><div class="total"><dt>Total</dt><dd>${amount}</dd></div></dl>
 <form method="post" action="${base}"><fieldset><legend>Pay with</legend>
-<label><input type="radio" name="card" value="accepted" checked> Test card ending in 4242 <small>is accepted</small></label>
-<label><input type="radio" name="card" value="declined"> Test card ending in 0002 <small>is declined</small></label>
+<label><input type="radio" name="card" value="accepted" checked> <span>Test card ending in 4242 <small>is accepted</small></span></label>
+<label><input type="radio" name="card" value="declined"> <span>Test card ending in 0002 <small>is declined</small></span></label>
 </fieldset><button type="submit">Pay ${amount}</button></form>${link(row.cancel_url, 'Cancel and go back', 'quiet')}`,
   );
 }

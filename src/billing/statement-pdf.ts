@@ -1,7 +1,9 @@
 import PDFDocument from 'pdfkit';
+import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { InvoiceJson } from './invoices.schema.ts';
-import { MARGIN, PAGE_HEIGHT, PAGE_WIDTH, type Palette, palette, winAnsi } from './statement-page.ts';
+import { drawFreeText } from './statement-font.ts';
+import { MARGIN, PAGE_HEIGHT, PAGE_WIDTH, type Palette, palette } from './statement-page.ts';
 import { presentTransaction } from './transactions.presenter.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 
@@ -44,23 +46,30 @@ export async function statementPdf(statement: StatementDocument): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-function drawHeading(pdf: Pdf, { invoice, accountName }: StatementDocument): void {
+function drawHeading(pdf: Pdf, { invoice, accountId, accountName }: StatementDocument): void {
   pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text('Statement', MARGIN, MARGIN);
   const state = invoice.status === 'draft' ? 'draft of a running period, not final' : invoice.status;
   const facts: [string, string][] = [
     ['Account', accountName],
+    ['Account id', publicId('account', accountId)],
     ['Statement', invoice.id],
     ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)}, both included`],
     ['Status', state],
     ['Currency', invoice.currency],
   ];
   let y = MARGIN + 40;
+  let isWhole = true;
   for (const [label, value] of facts) {
     pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
-    pdf
-      .fillColor(palette.ink)
-      .text(winAnsi(value), MARGIN + 90, y, { width: 380, height: 12, ellipsis: true });
+    pdf.fillColor(palette.ink);
+    const place = { x: MARGIN + 90, y, size: 9 };
+    isWhole = drawFreeText(pdf, value, place, { width: 380, height: 12, ellipsis: true }) && isWhole;
     y += 15;
+  }
+  if (!isWhole) {
+    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
+    pdf.text('A box stands for a character that this document has no font for.', MARGIN + 90, y);
+    y += 12;
   }
   pdf.y = y + 12;
 }
@@ -128,7 +137,7 @@ function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: Stateme
   const cell = { height: 10, ellipsis: true, lineBreak: false };
   pdf.font('Helvetica').fontSize(7.5).fillColor(palette.ink);
   pdf.text(entry.created_at.slice(0, 19).replace('T', ' '), MARGIN, y, { ...cell, width: 82 });
-  pdf.text(winAnsi(entry.description), MARGIN + 84, y, { ...cell, width: 120 });
+  drawFreeText(pdf, entry.description, { x: MARGIN + 84, y, size: 7.5 }, { ...cell, width: 120 });
   pdf.fillColor(generation ? palette.link : palette.soft);
   const link = generation ? { link: `${publicUrl}/api/v1/generation?id=${generation}` } : {};
   pdf.text(text, MARGIN + 208, y, { ...cell, width: 150, ...link });

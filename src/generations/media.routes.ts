@@ -33,7 +33,12 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
         sig: z.string().optional(),
         dl: z.string().optional(),
       }),
-      response: { status: 200, schema: z.string(), mediaTypes: ['image/png', 'image/jpeg', 'video/mp4'] },
+      response: {
+        status: 200,
+        schema: z.string(),
+        mediaTypes: ['image/png', 'image/jpeg', 'video/mp4'],
+        also: { 206: 'The part that was asked for', 304: 'Not changed', 416: 'There is no such part' },
+      },
       errors: ['signature_invalid', 'media_not_found', 'media_expired'],
       async handle({ params, query, headers, response, signal }) {
         const method = response.req.method;

@@ -3,6 +3,8 @@ import { DOCS_STYLE } from './docs-style.ts';
 import { escapeHtml } from './html.ts';
 import type { JsonSchema } from './openapi-schemas.ts';
 
+type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
@@ -10,7 +12,7 @@ interface Operation {
   readonly tags: readonly string[];
   readonly security: readonly Record<string, unknown>[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
 }
 
@@ -24,7 +26,7 @@ interface Parameter {
 
 interface ApiResponse {
   readonly description: string;
-  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  readonly content?: Content;
 }
 
 interface Entry {
@@ -89,7 +91,8 @@ function operationHtml({ method, path, operation }: Entry): string {
   const rows = operation.parameters.map(parameterRow).join('');
   const table = rows && `<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
   const bodies = Object.entries(operation.requestBody?.content ?? {}).map(
-    ([type, { schema }]) => `<h4>Body <small>${escapeHtml(type)}</small></h4>${renderSchema(schema)}`,
+    ([type, { schema, example }]) =>
+      `<h4>Body <small>${escapeHtml(type)}</small></h4>${renderSchema(schema)}${exampleHtml(example)}`,
   );
   const responses = Object.entries(operation.responses).map(([status, response]) =>
     responseHtml(status, response),
@@ -108,7 +111,15 @@ function parameterRow(parameter: Parameter): string {
 
 function responseHtml(status: string, response: ApiResponse): string {
   const [content] = Object.values(response.content ?? {});
-  const schema = content ? renderSchema(content.schema) : '';
+  const schema = content ? renderSchema(content.schema) + exampleHtml(content.example) : '';
   return `<details${status.startsWith('2') ? ' open' : ''}><summary><b>${escapeHtml(status)}</b>
 ${escapeHtml(response.description)}</summary>${schema}</details>`;
+}
+
+function exampleHtml(example: unknown): string {
+  if (example === undefined) {
+    return '';
+  }
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return `<details><summary>Example</summary><pre>${escapeHtml(text)}</pre></details>`;
 }

@@ -50,8 +50,9 @@ function healthRoutes(options: MetaOptions): Route[] {
       response: {
         status: 200,
         schema: z.object({ status: z.enum(['ready', 'unready']), checks: z.record(z.string(), z.boolean()) }),
+        also: { 503: 'Unready, and which check says so' },
       },
-      errors: ['service_unavailable'],
+      errors: [],
       async handle() {
         const checks = await options.readiness();
         const isReady = Object.values(checks).every(Boolean);

@@ -37,6 +37,7 @@ export function errorSchemas(): Record<string, JsonSchema> {
     TaskError: {
       type: 'object',
       required: ['code', 'reason', 'message', 'metadata', 'error', 'request_id'],
+      additionalProperties: false,
       properties: {
         code: { type: 'integer', description: 'The HTTP status' },
         reason: { type: 'string', examples: ['INVALID_REQUEST_BODY'] },
@@ -44,6 +45,14 @@ export function errorSchemas(): Record<string, JsonSchema> {
         metadata: { type: 'object', additionalProperties: { type: 'string' } },
         error,
         request_id: requestId,
+      },
+      example: {
+        code: 404,
+        reason: 'TASK_NOT_FOUND',
+        message: 'There is no such task.',
+        metadata: {},
+        error: { code: 'task_not_found', message: 'There is no such task.', type: 'not_found_error' },
+        request_id: 'req_01JD0000000000000000000000',
       },
     },
   };

@@ -32,6 +32,11 @@ export class SchemaRegistry {
     }
   }
 
+  /** A named schema that was met so far. */
+  named(name: string): JsonSchema | undefined {
+    return this.#named.get(name);
+  }
+
   /** By name, in alphabetical order: the document must not depend on the order of routes. */
   all(): Record<string, JsonSchema> {
     return Object.fromEntries([...this.#named].sort(([first], [second]) => (first < second ? -1 : 1)));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorCodes } from '../lib/errors.ts';
 import { errorSchemas } from './openapi-errors.ts';
+import { type ApiExamples, exampleOf } from './openapi-examples.ts';
 import { type JsonSchema, SchemaRegistry } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
 
@@ -11,6 +12,13 @@ export interface ApiDescription {
   readonly contactUrl?: string;
   /** By tag of the routes. */
   readonly tags?: Readonly<Record<string, string>>;
+  readonly examples: ApiExamples;
+}
+
+/** What the parts of a document share while it is made. */
+interface Making {
+  readonly schemas: SchemaRegistry;
+  readonly examples: ApiExamples;
 }
 
 /** Refusals that every route of an access class can give. */
@@ -47,10 +55,11 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
 /** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
 export function openApiDocument(routes: readonly Route[], about: ApiDescription): JsonSchema {
   const schemas = new SchemaRegistry();
+  const making: Making = { schemas, examples: about.examples };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     const path = route.path.replace('+}', '}');
-    paths[path] = { ...paths[path], [route.method]: operation(route, schemas) };
+    paths[path] = { ...paths[path], [route.method]: operation(route, making) };
   }
   schemas.addAll(errorSchemas());
   return {
@@ -81,24 +90,21 @@ function tagsOf(routes: readonly Route[], descriptions: Readonly<Record<string, 
   return [...names].map((name) => ({ name, ...(descriptions[name] && { description: descriptions[name] }) }));
 }
 
-function operation(route: Route, schemas: SchemaRegistry): JsonSchema {
+function operation(route: Route, making: Making): JsonSchema {
   return {
     operationId: route.operationId,
     summary: route.summary,
     tags: [route.tag],
     ...(route.access === 'owner' && { description: 'Needs an owner key.' }),
     security: SECURITY[route.access],
-    parameters: parameters(route, schemas),
-    ...(route.body && { requestBody: requestBody(route, schemas) }),
-    responses: responses(route, schemas),
+    parameters: parameters(route, making),
+    ...(route.body && { requestBody: requestBody(route, making) }),
+    responses: responses(route, making),
   };
 }
 
-function parameters(route: Route, schemas: SchemaRegistry): JsonSchema[] {
-  const found: JsonSchema[] = [
-    ...members(route.params, 'path', schemas),
-    ...members(route.query, 'query', schemas),
-  ];
+function parameters(route: Route, making: Making): JsonSchema[] {
+  const found: JsonSchema[] = [...members(route, 'params', making), ...members(route, 'query', making)];
   found.push({
     name: 'x-request-id',
     in: 'header',
@@ -119,7 +125,8 @@ function parameters(route: Route, schemas: SchemaRegistry): JsonSchema[] {
   return found;
 }
 
-function members(schema: Route['query'], place: 'path' | 'query', schemas: SchemaRegistry): JsonSchema[] {
+function members(route: Route, place: 'params' | 'query', { schemas, examples }: Making): JsonSchema[] {
+  const schema = route[place];
   if (!(schema instanceof z.ZodObject)) {
     return [];
   }
@@ -127,41 +134,75 @@ function members(schema: Route['query'], place: 'path' | 'query', schemas: Schem
   const required = new Set(Array.isArray(object.required) ? object.required : []);
   return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).map(([name, member]) => {
     const { description, ...rest } = member;
+    const isRequired = place === 'params' || required.has(name);
+    const example = examples.parameters[`${route.operationId}.${name}`] ?? examples.parameters[name];
     return {
       name,
-      in: place,
-      required: place === 'path' || required.has(name),
+      in: place === 'params' ? 'path' : 'query',
+      required: isRequired,
       ...(description !== undefined && { description }),
       schema: rest,
+      ...(isRequired && example !== undefined && { example }),
     };
   });
 }
 
-function requestBody(route: Route, schemas: SchemaRegistry): JsonSchema {
+function requestBody(route: Route, making: Making): JsonSchema {
+  const written = making.examples.bodies[route.operationId];
   if (route.bodyFormat === 'raw' || !route.body) {
-    return { required: true, content: { 'application/octet-stream': { schema: {} } } };
+    const type = route.bodyMediaType ?? 'application/octet-stream';
+    return { required: true, content: { [type]: media({ type: 'string' }, written) } };
   }
+  const schema = making.schemas.convert(route.body, 'input');
   return {
     required: true,
-    content: { 'application/json': { schema: schemas.convert(route.body, 'input') } },
+    content: { 'application/json': media(schema, written ?? made(schema, making)) },
   };
 }
 
-function responses(route: Route, schemas: SchemaRegistry): JsonSchema {
-  const { status, schema, mediaTypes } = route.response;
-  const types = mediaTypes ?? ['application/json'];
-  const body = schemas.convert(schema, 'output');
+function responses(route: Route, making: Making): JsonSchema {
+  const { status, mediaTypes, also = {} } = route.response;
+  const headers = { 'x-request-id': { schema: { type: 'string' } } };
+  const body = answerSchema(route, making.schemas);
   const content = Object.fromEntries(
-    types.map((type) => [type, { schema: type === 'application/json' ? body : { type: 'string' } }]),
+    (mediaTypes ?? ['application/json']).map((type) => {
+      const written = making.examples.answers[route.operationId]?.[type];
+      return type === 'application/json'
+        ? [type, media(body, written ?? made(body, making))]
+        : [type, media({ type: 'string' }, written)];
+    }),
   );
+  const others = Object.entries(also).map(([code, description]) => [
+    code,
+    { description, headers, content: Object.fromEntries(Object.entries(content).slice(0, 1)) },
+  ]);
   return {
-    [status]: {
-      description: 'Success',
-      headers: { 'x-request-id': { schema: { type: 'string' } } },
-      content,
-    },
+    [status]: { description: 'Success', headers, content },
+    ...Object.fromEntries(others),
     ...errorResponses(route),
   };
+}
+
+/** The schema of a success as it is sent: on `data` routes with the request id that the kernel adds. */
+function answerSchema(route: Route, schemas: SchemaRegistry): JsonSchema {
+  const schema = schemas.convert(route.response.schema, 'output');
+  if (route.envelope !== 'data' || typeof schema.properties !== 'object') {
+    return schema;
+  }
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return {
+    ...schema,
+    properties: { ...schema.properties, request_id: { type: 'string' } },
+    required: [...new Set([...required, 'request_id'])],
+  };
+}
+
+function media(schema: JsonSchema, example: unknown): JsonSchema {
+  return { schema, ...(example !== undefined && { example }) };
+}
+
+function made(schema: JsonSchema, { schemas, examples }: Making): unknown {
+  return exampleOf(schema, examples, (name) => schemas.named(name));
 }
 
 function errorResponses(route: Route): JsonSchema {

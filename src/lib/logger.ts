@@ -9,9 +9,12 @@ export interface LoggerSettings {
   readonly level: string;
 }
 
+/** Members that would hurt most in a log, struck out at the top of a line and one level below. */
+const HURTFUL = ['authorization', 'cookie', 'x-api-key', 'apiKey', 'api_key', 'secret', 'prompt', 'messages'];
+
 /**
  * The structured logger of one process. Lines carry ids, amounts and durations; prompts, completions, secrets and
- * upstream bodies are never handed to it, and the paths below are a second fence for the ones that would hurt most.
+ * upstream bodies are never handed to it, and {@link HURTFUL} is a second fence.
  * Writes to standard output unless told otherwise.
  */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
@@ -22,15 +25,7 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { error: stdSerializers.err },
     redact: {
-      paths: [
-        '*.authorization',
-        '*["x-api-key"]',
-        '*.apiKey',
-        '*.api_key',
-        '*.secret',
-        '*.prompt',
-        '*.messages',
-      ],
+      paths: HURTFUL.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
       censor: '[redacted]',
     },
   };

@@ -1,7 +1,11 @@
 import type { BucketRange } from '../http/time-range.ts';
 
-/** Buckets of the first window; each further one is twice as long. */
+/** Buckets of the first window. */
 const FIRST_WINDOW_BUCKETS = 8;
+/** How much longer than the one before it a window may be: what a wrong guess can cost. */
+const GROWTH_MAX = 8;
+/** Buckets are not equally full; a little too long a window is cheaper than one more. */
+const MARGIN = 1.2;
 
 export interface ScanWindow {
   readonly start: Date;
@@ -9,8 +13,9 @@ export interface ScanWindow {
 }
 
 /**
- * Reads the first `limit` rows of a range in time order, in windows that double: a page costs what its rows cost, not
- * what the range holds. `read` gets a window (aligned to buckets except at the range's ends) and how many rows are missing.
+ * Reads the first `limit` rows of a range in time order, in windows as long as the rows found so far let expect: a page costs
+ * what its rows cost, not what the range holds. `read` gets a window (aligned to buckets except at the range's ends) and how
+ * many rows are missing.
  */
 export async function scanForward<Row>(
   range: BucketRange,
@@ -20,13 +25,21 @@ export async function scanForward<Row>(
 ): Promise<Row[]> {
   const rows: Row[] = [];
   let buckets = FIRST_WINDOW_BUCKETS;
+  let seen = 0;
   let start = new Date(Math.max(from.getTime(), range.start.getTime()));
   while (start < range.end && rows.length < limit) {
     const aligned = Math.floor(start.getTime() / range.bucketMs) + buckets;
     const end = new Date(Math.min(aligned * range.bucketMs, range.end.getTime()));
     rows.push(...(await read({ start, end }, limit - rows.length)));
     start = end;
-    buckets *= 2;
+    seen += buckets;
+    buckets = nextWindow(buckets, rows.length / seen, limit - rows.length);
   }
   return rows;
+}
+
+/** Buckets that should hold the missing rows, at least twice and at most {@link GROWTH_MAX} times the last window. */
+function nextWindow(last: number, rowsPerBucket: number, missing: number): number {
+  const expected = rowsPerBucket === 0 ? Number.POSITIVE_INFINITY : (missing / rowsPerBucket) * MARGIN;
+  return Math.ceil(Math.min(Math.max(expected, 2 * last), GROWTH_MAX * last));
 }

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
 import { Movements } from '../../src/ledger/movements.ts';
-import { newUuid } from '../../src/lib/ids.ts';
+import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -210,6 +210,26 @@ describe('the statement as a document', () => {
     expect(bytes.toString('latin1')).toContain('/api/v1/generation?id=gen-');
   });
 
+  test.each([
+    ['Łódź Źdźbło Sp. z o.o.', 'Łódź Źdźbło Sp. z o.o.'],
+    ['Ελλάδα Α.Ε.', 'Ελλάδα Α.Ε.'],
+    ['Торговый дом «Застава»', 'Торговый дом «Застава»'],
+    ['Émile & Söhne GmbH', 'Émile & Söhne GmbH'],
+    // no font of a reasonable size has these: they are shown to be missing
+    ['株式会社 Acme', '□□□□ Acme'],
+  ])('PDF of the account %s names it as %s', async (name, shown) => {
+    const account = await createAccount(server.database, { name, credits: '5.00' });
+    const { secret } = await createKey(server.database, account.id);
+    const [draft] = (await server.call('GET', '/api/v1/billing/invoices', { key: secret })).json.data;
+    const response = await fetch(`${server.url}/api/v1/billing/invoices/${draft.id}.pdf`, {
+      headers: { authorization: `Bearer ${secret}` },
+    });
+    const text = embeddedText(Buffer.from(await response.arrayBuffer()));
+    expect(text).toContain(shown);
+    expect(text).toContain(publicId('account', account.id));
+    expect(text.includes('A box stands for a character')).toBe(name !== shown);
+  });
+
   test('JSON stays the default', async () => {
     const [draft] = await list();
     const headers = { accept: 'application/json, text/csv' };
@@ -221,17 +241,44 @@ describe('the statement as a document', () => {
   });
 });
 
+/** The same with the characters of embedded fonts, read through the tables that let a reader copy them. */
+function embeddedText(bytes: Buffer): string {
+  const characters = new Map<string, string>();
+  for (const stream of streamsOf(bytes)) {
+    for (const [, ranges = ''] of stream.matchAll(/beginbfrange\n([\s\S]*?)\nendbfrange/g)) {
+      for (const [, first = '', list = ''] of ranges.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/g)) {
+        [...list.matchAll(/<([0-9a-f]+)>/g)].forEach(([, code = ''], index) => {
+          const glyph = (Number.parseInt(first, 16) + index).toString(16).padStart(4, '0');
+          characters.set(glyph, Buffer.from(code, 'hex').swap16().toString('utf16le'));
+        });
+      }
+    }
+  }
+  const lines = streamsOf(bytes).flatMap((stream) =>
+    [...stream.matchAll(/\[([^\]]*)\] TJ/g)].map(([, line = '']) => {
+      const hex = [...line.matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
+      return (hex.match(/.{4}/g) ?? []).map((glyph) => characters.get(glyph) ?? '').join('');
+    }),
+  );
+  return `${pdfText(bytes)}\n${lines.join('\n')}`;
+}
+
+function streamsOf(bytes: Buffer): string[] {
+  const found: string[] = [];
+  for (const match of bytes.toString('latin1').matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)) {
+    try {
+      found.push(inflateSync(Buffer.from(match[1] ?? '', 'latin1')).toString('latin1'));
+    } catch {
+      // a stream that is not compressed holds no text
+    }
+  }
+  return found;
+}
+
 /** The text that is drawn in a PDF of ours: hex strings inside compressed content streams. */
 function pdfText(bytes: Buffer): string {
   const found: string[] = [];
-  const source = bytes.toString('latin1');
-  for (const match of source.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)) {
-    let content: string;
-    try {
-      content = inflateSync(Buffer.from(match[1] ?? '', 'latin1')).toString('latin1');
-    } catch {
-      continue;
-    }
+  for (const content of streamsOf(bytes)) {
     for (const line of content.matchAll(/\[([^\]]*)\] TJ/g)) {
       const hex = [...(line[1] ?? '').matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
       found.push(Buffer.from(hex, 'hex').toString('latin1'));

@@ -1,33 +1,24 @@
 import { transactionId } from '../../src/billing/transaction-id.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
-import { createAccount } from '../factories/account.ts';
-import { createKey, type TestKey } from '../factories/api-key.ts';
-import { createGeneration } from '../factories/generation.ts';
-import { startTestServer, type TestServer } from './support/test-server.ts';
+import { eventually } from '../factories/eventually.ts';
+import type { OperatorServer } from '../operators/support/operator-server.ts';
+import { startOperatorWorker } from '../operators/support/operator-worker.ts';
+import {
+  type DescribedOperation,
+  type DescribedParameter,
+  describedApi,
+} from './support/described-operations.ts';
+import { TAKES } from './support/id-parameters.ts';
+import { createTenant, type ObjectKind, type Tenant } from './support/tenant.ts';
+import { startWholeApplication } from './support/whole-application.ts';
 
-interface Tenant {
-  readonly owner: TestKey;
-  /** By the name of the parameter that takes it. */
-  readonly ids: Readonly<Record<string, string>>;
-}
+const { operations, components } = describedApi();
 
-let server: TestServer;
-let ours: Tenant;
-let theirs: Tenant;
-
-/** Ids of the right form that nobody has. */
-const UNKNOWN: Record<string, string> = {
-  hash: 'f'.repeat(64),
-  id: publicId('generation', newUuid()),
-  session_id: publicId('checkoutSession', newUuid()),
-  transaction_id: transactionId({ type: 'usage_charge', reference: newUuid() }),
-  invoice_id: publicId('invoice', newUuid()),
-  api_key_hash: 'f'.repeat(64),
-};
+/** The payer holds no key: whoever has the link of a checkout session may pay it. */
+const LINKS = ['getPaymentPage.session_id', 'payTestCheckout.session_id'];
 
 /** Parameters that name nothing of an account. */
-const NO_OBJECTS = [
-  'model',
+const PLAIN = [
   'limit',
   'cursor',
   'category',
@@ -35,145 +26,203 @@ const NO_OBJECTS = [
   'q',
   'start_time',
   'end_time',
+  'created_after',
   'granularity',
   'group_by',
   'type',
   'status',
+  'state',
+  'action',
   'period_start',
   'period_end',
+  'index',
+  'variant',
+  'exp',
+  'kid',
+  'sig',
+  'dl',
 ];
 
+/** Ids of the right form that nobody has. */
+const UNKNOWN: Readonly<Record<ObjectKind, string>> = {
+  account: publicId('account', newUuid()),
+  key: 'f'.repeat(64),
+  generation: publicId('generation', newUuid()),
+  task: publicId('generation', newUuid()),
+  delivery: publicId('webhookDelivery', newUuid()),
+  session: publicId('checkoutSession', newUuid()),
+  transaction: transactionId({ type: 'usage_charge', reference: newUuid() }),
+  invoice: publicId('invoice', newUuid()),
+  model: 'acme/unknown',
+  file: `${newUuid()}/0-original.png`,
+  queue: 'unknown',
+};
+
+/** The one difference between two answers that says nothing: when, and what is left of the caller's own allowance. */
+const VARYING = /^(date|x-ratelimit-(limit|remaining|reset)-(requests|tokens))$/;
+
+let server: OperatorServer;
+let ours: Tenant;
+let theirs: Tenant;
+
 beforeAll(async () => {
-  server = await startTestServer();
-  ours = await createTenant();
-  theirs = await createTenant();
-});
+  server = await startWholeApplication({ redisDatabase: 13 });
+  const worker = await startOperatorWorker(server.environment);
+  try {
+    [ours, theirs] = await Promise.all([createTenant(server), createTenant(server, 'acme/hidden')]);
+  } finally {
+    await worker.close();
+  }
+  const body = { allowed_models: ['acme/small', 'image-turbo'] };
+  await server.call('PATCH', `/admin/v1/accounts/${ours.ids.account}`, { body });
+  await eventually(
+    async () =>
+      !(await server.call('GET', '/api/v1/models', { token: ours.owner })).text.includes('acme/hidden'),
+    5_000,
+    'the hiding of a model',
+  );
+}, 120_000);
 afterAll(() => server.close());
 
-async function createTenant(): Promise<Tenant> {
-  const { id } = await createAccount(server.database);
-  const owner = await createKey(server.database, id);
-  const generation = await createGeneration(server.database, {
-    accountId: id,
-    apiKeyId: owner.id,
-    charge: '0.10',
-  });
-  const body = { amount: '5.00', currency: 'USD' };
-  const session = await server.call('POST', '/api/v1/billing/checkout/sessions', { key: owner.secret, body });
-  const invoices = await server.call('GET', '/api/v1/billing/invoices', { key: owner.secret });
-  return {
-    owner,
-    ids: {
-      hash: owner.hash,
-      api_key_hash: owner.hash,
-      id: publicId('generation', generation),
-      session_id: session.json.data.id,
-      transaction_id: transactionId({ type: 'usage_charge', reference: generation }),
-      invoice_id: invoices.json.data[0].id,
-    },
-  };
-}
-
 interface Use {
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  readonly parameter: string;
-  readonly place: 'path' | 'query';
-  readonly hasBody: boolean;
+  readonly operation: DescribedOperation;
+  readonly parameter: DescribedParameter;
+  readonly kind: ObjectKind;
+  /** `getTask.id` */
+  readonly name: string;
 }
 
-/** Every parameter of every operation for customers, out of the description itself. */
-async function uses(): Promise<Use[]> {
-  const { paths } = (await server.call('GET', '/openapi.json')).json;
-  const found: Use[] = [];
-  for (const [path, operations] of Object.entries<
-    Record<string, { operationId: string; requestBody?: object; parameters: { name: string; in: string }[] }>
-  >(paths)) {
-    for (const [method, { operationId: operation, parameters, requestBody }] of Object.entries(operations)) {
-      for (const { name: parameter, in: place } of parameters) {
-        if (path.startsWith('/api/') && place !== 'header') {
-          found.push({
-            operation,
-            method: method.toUpperCase(),
-            path,
-            parameter,
-            place: place as Use['place'],
-            hasBody: requestBody !== undefined,
-          });
-        }
-      }
+/** Every use of an id, out of the document. */
+const uses: readonly Use[] = operations.flatMap((operation) =>
+  operation.parameters.flatMap((parameter) => {
+    const kind = TAKES[operation.name]?.[parameter.name];
+    return kind ? [{ operation, parameter, kind, name: `${operation.name}.${parameter.name}` }] : [];
+  }),
+);
+const forTenants = uses.filter(({ operation }) => !operation.path.startsWith('/admin/'));
+const forOperators = uses.filter(({ operation }) => operation.path.startsWith('/admin/'));
+
+interface Seen {
+  readonly status: number;
+  readonly headers: string;
+  readonly text: string;
+}
+
+/** The whole answer to a request that differs in one id alone; the request id is the same, so that all of it can be compared. */
+async function ask({ operation, parameter }: Use, token: string, id: string, others: Tenant): Promise<Seen> {
+  let { path } = operation;
+  for (const { name, in: place } of operation.parameters) {
+    if (place === 'path') {
+      const kind = TAKES[operation.name]?.[name] ?? 'key';
+      path = path.replace(`{${name}}`, name === parameter.name ? id : others.ids[kind]);
     }
   }
-  return found;
-}
-
-/** The whole answer to a request that differs in the id alone; the request id is the same, so that all of it can be compared. */
-async function ask(
-  use: Use,
-  tenant: Tenant,
-  value: string,
-): Promise<{ status: number; headers: string; text: string }> {
-  const path =
-    use.place === 'path'
-      ? use.path.replace(`{${use.parameter}}`, value)
-      : `${use.path}?${use.parameter}=${value}`;
-  const answer = await server.call(use.method, path, {
-    key: tenant.owner.secret,
+  const query = parameter.in === 'query' ? `?${parameter.name}=${encodeURIComponent(id)}` : '';
+  const answer = await server.call(operation.method, path + query, {
+    token,
     headers: { 'x-request-id': 'the-same' },
-    ...(use.hasBody && { body: { name: 'x' } }),
+    ...(operation.body && { body: { name: 'taken over' } }),
   });
-  const headers = [...answer.headers].filter(([name]) => !/^(date|x-ratelimit-.*)$/.test(name));
+  const headers = [...answer.headers].filter(([name]) => !VARYING.test(name));
   return { status: answer.status, headers: JSON.stringify(headers), text: answer.text };
 }
 
-test('every parameter that takes an id is covered', async () => {
-  for (const { parameter, operation } of await uses()) {
-    expect([operation, [...Object.keys(UNKNOWN), ...NO_OBJECTS].includes(parameter)]).toEqual([
-      operation,
-      true,
-    ]);
+test('every parameter of every operation is an id that is covered, or names nothing of an account', () => {
+  const unsaid = operations.flatMap(({ name, parameters }) =>
+    parameters
+      .filter(({ in: place }) => place !== 'header')
+      .filter((parameter) => TAKES[name]?.[parameter.name] === undefined && !PLAIN.includes(parameter.name))
+      .map((parameter) => `${name}.${parameter.name}`),
+  );
+  expect(unsaid).toEqual(LINKS);
+});
+
+test('what is covered is still there', () => {
+  const told = Object.entries(TAKES).flatMap(([name, parameters]) =>
+    Object.keys(parameters).map((parameter) => `${name}.${parameter}`),
+  );
+  expect(uses.map(({ name }) => name).sort()).toEqual(told.sort());
+});
+
+test('no body of a customer takes an id of an account’s object', () => {
+  const bodies = operations.filter(
+    ({ path, body }) => body?.['application/json'] && !path.startsWith('/admin/'),
+  );
+  const members = bodies.flatMap(({ body }) => {
+    const schema = body?.['application/json']?.schema ?? {};
+    const name = typeof schema.$ref === 'string' ? (schema.$ref.split('/').at(-1) ?? '') : '';
+    return Object.keys((components[name]?.properties ?? schema.properties ?? {}) as object);
+  });
+  expect(members.length).toBeGreaterThan(20);
+  expect(members.filter((name) => /(^|_)(id|hash|key|account)$/.test(name))).toEqual([]);
+});
+
+test.each(forTenants.map((use) => [use.name, use] as const))(
+  '%s: the id of another account answers byte for byte as an unknown one does',
+  async (_, use) => {
+    const foreign = await ask(use, ours.owner, theirs.ids[use.kind], ours);
+    const unknown = await ask(use, ours.owner, UNKNOWN[use.kind], ours);
+    expect(foreign).toEqual(unknown);
+    // a filter finds nothing, an unsigned URL is no URL, everything else does not exist
+    const isFilter = use.parameter.in === 'query' && !use.parameter.required;
+    const isLog = use.name === 'listWebhookDeliveries.task_id';
+    const expected = isFilter || isLog ? 200 : use.kind === 'file' ? 403 : 404;
+    expect([foreign.status, foreign.text]).toEqual([expected, expect.not.stringContaining(theirs.accountId)]);
+    expect(!(isFilter || isLog) || JSON.parse(foreign.text).data.length === 0).toBe(true);
+  },
+);
+
+test.each(
+  forTenants.filter(({ kind }) => !['model', 'file'].includes(kind)).map((use) => [use.name, use] as const),
+)('%s: what another key of the account made is unknown to an inference key', async (_, use) => {
+  const foreign = await ask(use, ours.inference, ours.ids[use.kind], ours);
+  const unknown = await ask(use, ours.inference, UNKNOWN[use.kind], ours);
+  expect(foreign).toEqual(unknown);
+  expect([200, 403, 404]).toContain(foreign.status);
+});
+
+test.each(forOperators.map((use) => [use.name, use] as const))(
+  '%s: no key of a customer tells its own id from an unknown one',
+  async (_, use) => {
+    for (const token of [theirs.owner, theirs.inference]) {
+      const own = await ask(use, token, theirs.ids[use.kind], theirs);
+      expect(own).toEqual(await ask(use, token, UNKNOWN[use.kind], theirs));
+      expect(own.status).toBe(401);
+    }
+  },
+);
+
+test('after all that, everything is as it was for its owner', async () => {
+  const { owner: token, ids } = theirs;
+  const key = await server.call('GET', `/api/v1/keys/${ids.key}`, { token });
+  expect(key.json.data).toMatchObject({ name: 'test', disabled: false });
+  const log = await server.call('GET', `/api/v1/webhooks/deliveries?task_id=${ids.task}`, { token });
+  expect(log.json.data).toHaveLength(1);
+  const destructive = ['deleteKey', 'deleteTask'];
+  const order = [...forTenants].sort(
+    (a, b) => destructive.indexOf(a.operation.name) - destructive.indexOf(b.operation.name),
+  );
+  for (const use of order.filter(({ kind }) => kind !== 'file')) {
+    const own = await ask(use, token, ids[use.kind], theirs);
+    // an ended task cannot be cancelled any more, but its owner is told so
+    const expected = { getTaskContent: 302, cancelTask: 409 }[use.operation.name] ?? 200;
+    expect([use.name, own.status]).toEqual([use.name, expected]);
   }
 });
 
-test('the id of another account answers byte for byte as an unknown one does, everywhere', async () => {
-  const found = (await uses()).filter(({ parameter }) => UNKNOWN[parameter]);
-  expect(found.length).toBeGreaterThanOrEqual(11);
-  for (const use of found) {
-    const foreign = await ask(use, ours, theirs.ids[use.parameter] ?? '');
-    const unknown = await ask(use, ours, UNKNOWN[use.parameter] ?? '');
-    expect([use.operation, foreign]).toEqual([use.operation, unknown]);
-    expect([use.operation, foreign.status]).toEqual([
-      use.operation,
-      use.parameter === 'api_key_hash' ? 200 : 404,
-    ]);
-  }
-});
-
-test('the same ids work for their owner', async () => {
-  for (const use of (await uses()).filter(
-    ({ parameter, method }) => UNKNOWN[parameter] && method === 'GET',
-  )) {
-    expect([use.operation, (await ask(use, theirs, theirs.ids[use.parameter] ?? '')).status]).toEqual([
-      use.operation,
-      200,
-    ]);
-  }
-});
-
-describe('no list shows anything of another account', () => {
-  test.each([
-    'keys',
-    'usage',
-    'activity',
-    'costs?group_by=api_key',
-    'billing/balance-transactions',
-    'billing/invoices',
-  ])('%s', async (path) => {
-    const mine = await server.call('GET', `/api/v1/${path}`, { key: ours.owner.secret });
-    expect(mine.json.data.length).toBeGreaterThan(0);
-    for (const id of Object.values(theirs.ids)) {
+test.each(
+  operations
+    .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/') && !path.includes('{'))
+    .filter(({ parameters }) => !parameters.some((parameter) => parameter.required))
+    .map(({ name, path }) => [name, path]),
+)('%s shows nothing of another account', async (_, path) => {
+  const grouped = path.endsWith('/costs') ? `${path}?group_by=api_key` : path;
+  const mine = await server.call('GET', grouped, { token: ours.owner });
+  expect(mine.status).toBe(200);
+  for (const [kind, id] of Object.entries(theirs.ids)) {
+    // one account of two used the model, and queues are no account's
+    if (!['model', 'queue'].includes(kind)) {
       expect(mine.text).not.toContain(id);
     }
-  });
+  }
 });

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { z } from 'zod';
 import { describedRoutes, documentOf } from '../../ops/openapi-routes.ts';
+import { describedApi } from './support/described-operations.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -38,6 +40,61 @@ test('what is mounted is what is served as the description, both ways', async ()
         .join(),
     ).toBe(methods);
   }
+});
+
+test('the document passes the public linter: all of its recommended rules and more, nothing switched off', async () => {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    rules: {
+      'no-invalid-media-type-examples': 'error',
+      'no-invalid-schema-examples': 'error',
+      'no-invalid-parameter-examples': 'error',
+      'no-duplicated-tag-names': 'error',
+      'no-http-verbs-in-paths': 'error',
+      'operation-operationId-unique': 'error',
+      'operation-singular-tag': 'error',
+      'path-parameters-defined': 'error',
+      'paths-kebab-case': 'error',
+      'spec-strict-refs': 'error',
+    },
+  });
+  const source = JSON.stringify(documentOf());
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
+    [],
+  );
+});
+
+describe('examples', () => {
+  const routes = describedRoutes();
+  const { operations } = describedApi();
+
+  test.each(operations.map((operation) => [operation.name, operation] as const))(
+    '%s: what is sent and what is answered, each as its schema lets through',
+    (name, { parameters, body, responses }) => {
+      const route = routes.find(({ operationId }) => operationId === name);
+      for (const parameter of parameters.filter(({ required }) => required)) {
+        expect([parameter.name, parameter.example]).toEqual([parameter.name, expect.any(String)]);
+      }
+      for (const { example } of Object.values(body ?? {})) {
+        expect(example).toBeDefined();
+        const sent = route?.bodyFormat === 'raw' ? Buffer.from(String(example)) : example;
+        expect(route?.body?.safeParse(sent).error?.issues ?? []).toEqual([]);
+      }
+      const success = Object.keys(responses).find((status) => /^[23]/.test(status)) ?? '';
+      const answers = Object.entries(responses[success]?.content ?? {});
+      for (const [type, { example }] of answers.filter(([type]) => /json|event-stream/.test(type))) {
+        expect([type, example]).toEqual([type, expect.anything()]);
+      }
+      const json = responses[success]?.content?.['application/json'];
+      if (json) {
+        const { request_id: requestId } = json.example as Record<string, unknown>;
+        expect(requestId === undefined).toBe(route?.envelope !== 'data');
+        const strict = route?.response.schema.safeParse(json.example);
+        expect(strict?.error?.issues.map((issue) => issue.message) ?? []).toEqual([]);
+      }
+    },
+  );
 });
 
 describe('every operation', () => {

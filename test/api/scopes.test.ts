@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { describedRoutes } from '../../ops/openapi-routes.ts';
-import type { Access, Route } from '../../src/http/route.ts';
+import { type Access, defineRoute, type Route } from '../../src/http/route.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
@@ -78,6 +79,22 @@ beforeAll(async () => {
   };
 });
 afterAll(() => server.close());
+
+test('a route without an entry does not compile', () => {
+  const everythingElse = {
+    method: 'get',
+    path: '/nobody/thought/about/it',
+    operationId: 'forgotten',
+    summary: 'A route that says nothing about who may call it',
+    tag: 'Service',
+    envelope: 'bare',
+    response: { status: 200, schema: z.object({}) },
+    errors: [],
+    handle: async () => ({ body: {} }),
+  } as const;
+  // @ts-expect-error: the access class is missing; the build fails here as soon as it is no error any more
+  expect(defineRoute(everythingElse)).not.toHaveProperty('access');
+});
 
 test('the access classes are the intended ones', () => {
   const classOf = (route: Route): Access => {

@@ -6,6 +6,10 @@ export interface FaultProxy {
   readonly cuts: () => number;
   /** Breaks every connection now. */
   sever(): void;
+  /** Lets nothing through in either direction, without breaking anything: a network that swallows packets. */
+  freeze(): void;
+  /** Lets through what has waited, and all that follows. */
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -19,10 +23,11 @@ export interface FaultProxyOptions {
 /** The first replies of a connection belong to connecting (authentication, parameters): cutting those proves nothing. */
 const QUIET_REPLIES = 3;
 
-/** A TCP proxy that loses replies after the server has acted on the request. */
+/** A TCP proxy that loses replies after the server has acted on the request, or stands still. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   let cuts = 0;
+  let isFrozen = false;
   const server = createServer((client) => {
     const target = connect(options.targetPort, options.targetHost);
     let replies = 0;
@@ -48,19 +53,31 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
         client.write(chunk);
       }
     });
+    if (isFrozen) {
+      client.pause();
+      target.pause();
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const sever = () => {
+  const forEach = (act: (socket: Socket) => void) => {
     for (const socket of sockets) {
-      socket.destroy();
+      act(socket);
     }
   };
   return {
     port: (server.address() as AddressInfo).port,
     cuts: () => cuts,
-    sever,
+    sever: () => forEach((socket) => socket.destroy()),
+    freeze: () => {
+      isFrozen = true;
+      forEach((socket) => socket.pause());
+    },
+    thaw: () => {
+      isFrozen = false;
+      forEach((socket) => socket.resume());
+    },
     close: () => {
-      sever();
+      forEach((socket) => socket.destroy());
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
+import type { DescribedOperation } from './described-operations.ts';
 
 export interface FuzzRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+}
+
+export interface Mutation {
+  readonly request: FuzzRequest;
+  /** Statuses it must be answered with; undefined: strange, and whether it is refused is the route's business. */
+  readonly expected: readonly number[] | undefined;
 }
 
 const HOSTILE = fc.constantFrom<unknown>(
@@ -32,26 +39,24 @@ const HOSTILE = fc.constantFrom<unknown>(
   { $ne: null },
 );
 
-const BROKEN_BODIES = fc.constantFrom(
-  '',
-  '{',
-  'null',
-  '[]',
-  '"x"',
-  '5',
-  'NaN',
-  '{"a":1,}',
-  '\ufeff{}',
-  '{"__proto__":1}',
-  '['.repeat(40),
-);
-const CONTENT_TYPES = fc.constantFrom(
+const NO_OBJECTS = ['', '{', 'null', '[]', '"x"', '5', 'NaN', '{"a":1,}', '['.repeat(40)];
+const STRANGE_BODIES = ['\ufeff{}', '{"__proto__":1}', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`];
+const WRONG_TYPES = [
   'text/plain',
   'application/xml',
   'application/json; charset=utf-16',
   'multipart/form-data',
+];
+const WRONG_QUERIES = ['limit=0', 'limit=1e3', 'limit=1001', 'cursor=x', 'cursor=W10', 'limit=1&limit=2'];
+const WRONG_CREDENTIALS = [
+  'Bearer x',
+  'Basic a',
   '',
-);
+  'Bearer sk-tg-v1-x',
+  `Bearer sk-tg-v1-${'a'.repeat(49)}`,
+];
+const METHODS = ['PUT', 'PATCH', 'DELETE', 'POST', 'GET'];
+
 const HOSTILE_TEXT = fc.oneof(
   fc.constantFrom(
     '%00',
@@ -71,60 +76,104 @@ const HOSTILE_TEXT = fc.oneof(
   fc.string({ maxLength: 30 }),
 );
 
-/** A request with one thing wrong, or at least strange, about it. */
-export function mutated(request: FuzzRequest): fc.Arbitrary<FuzzRequest> {
-  const changes: fc.Arbitrary<FuzzRequest>[] = [
-    HOSTILE_TEXT.map((text) => ({
-      ...request,
-      path: `${request.path}${joint(request.path)}${encodeURIComponent(safe(text))}=1`,
-    })),
-    HOSTILE_TEXT.map((text) => ({
-      ...request,
-      path: swapLastSegment(request.path, encodeURIComponent(safe(text))),
-    })),
-    fc
-      .constantFrom('PUT', 'PATCH', 'DELETE', 'POST', 'GET')
-      .map((method) => ({ ...request, method, body: method === 'GET' ? undefined : request.body })),
-    fc
-      .constantFrom(
-        'limit=0',
-        'limit=1e3',
-        'cursor=x',
-        'cursor=W10',
-        'start_time=',
-        'limit=1&limit=2',
-        'cursor=%00',
-      )
-      .map((query) => ({
-        ...request,
-        path: `${request.path}${joint(request.path)}${query}`,
-      })),
-    fc
-      .constantFrom('Bearer x', 'Basic a', '', 'Bearer sk-tg-v1-x')
-      .map((authorization) => ({ ...request, headers: { ...request.headers, authorization } })),
-    HOSTILE_TEXT.map((text) => ({
-      ...request,
-      headers: { ...request.headers, 'x-request-id': headerText(text), 'idempotency-key': headerText(text) },
-    })),
-  ];
-  if (request.body !== undefined) {
-    const { body } = request;
-    changes.push(
-      BROKEN_BODIES.map((broken) => ({ ...request, body: broken })),
-      CONTENT_TYPES.map((type) => ({ ...request, headers: { ...request.headers, 'content-type': type } })),
-      fc
-        .tuple(fc.nat(), HOSTILE)
-        .map(([index, value]) => ({ ...request, body: withMember(body, index, value) })),
-      fc
-        .tuple(fc.nat(), HOSTILE)
-        .map(([index, value]) => ({ ...request, body: withMember(body, index, value) })),
-    );
-  }
-  return fc.oneof(...changes);
+/** A request with one thing wrong, or at least strange, about it. `methods` are those that its path has. */
+export function mutated(
+  operation: DescribedOperation,
+  request: FuzzRequest,
+  methods: readonly string[],
+): fc.Arbitrary<Mutation> {
+  return fc.oneof(
+    ...addressMutations(operation, request),
+    ...headMutations(request, methods),
+    ...(request.body === undefined ? [] : bodyMutations(operation, request, request.body)),
+  );
 }
 
-function joint(path: string): string {
-  return path.includes('?') ? '&' : '?';
+function addressMutations(operation: DescribedOperation, request: FuzzRequest): fc.Arbitrary<Mutation>[] {
+  const takesQuery = operation.parameters.some(({ in: place }) => place === 'query');
+  const isPage = operation.parameters.some(({ name }) => name === 'cursor');
+  // a page of files is open to whoever has a link, so it takes what links are decorated with
+  const isStrict = takesQuery && !isPublic(operation);
+  const unknownObject = operation.path.includes('{') ? [404] : [];
+  const found: fc.Arbitrary<Mutation>[] = [
+    HOSTILE_TEXT.map((text) => ({
+      request: withQuery(request, `x-${encodeURIComponent(safe(text))}=1`),
+      expected: isStrict ? [400] : undefined,
+    })),
+    HOSTILE_TEXT.map((text) => ({
+      request: { ...request, path: swapLastSegment(request.path, encodeURIComponent(safe(text))) },
+      expected: undefined,
+    })),
+  ];
+  if (isPage) {
+    found.push(
+      fc
+        .constantFrom(...WRONG_QUERIES)
+        .map((query) => ({ request: withQuery(bare(request), query), expected: [400, ...unknownObject] })),
+    );
+  }
+  return found;
+}
+
+function headMutations(request: FuzzRequest, methods: readonly string[]): fc.Arbitrary<Mutation>[] {
+  const others = METHODS.filter((method) => !methods.includes(method));
+  const { headers } = request;
+  return [
+    fc.constantFrom(...others).map((method) => ({
+      request: { ...request, method, body: method === 'GET' ? undefined : request.body },
+      expected: [405],
+    })),
+    fc.constantFrom(...WRONG_CREDENTIALS).map((authorization) => ({
+      request: { ...request, headers: { ...headers, authorization } },
+      expected: headers.authorization === undefined ? undefined : [401],
+    })),
+    HOSTILE_TEXT.map((text) => ({
+      request: {
+        ...request,
+        headers: { ...headers, 'x-request-id': headerText(text), 'idempotency-key': headerText(text) },
+      },
+      expected: undefined,
+    })),
+  ];
+}
+
+function bodyMutations(
+  operation: DescribedOperation,
+  request: FuzzRequest,
+  body: string,
+): fc.Arbitrary<Mutation>[] {
+  if (!operation.body?.['application/json']) {
+    return [HOSTILE_TEXT.map((text) => ({ request: { ...request, body: text }, expected: undefined }))];
+  }
+  const { headers } = request;
+  return [
+    fc.constantFrom(...NO_OBJECTS).map((text) => ({ request: { ...request, body: text }, expected: [400] })),
+    fc
+      .constantFrom(...STRANGE_BODIES)
+      .map((text) => ({ request: { ...request, body: text }, expected: undefined })),
+    fc.constantFrom(...WRONG_TYPES).map((type) => ({
+      request: { ...request, headers: { ...headers, 'content-type': type } },
+      expected: [415],
+    })),
+    ...[1, 2].map(() =>
+      fc.tuple(fc.nat(), HOSTILE).map(([index, value]) => ({
+        request: { ...request, body: withMember(body, index, value) },
+        expected: undefined,
+      })),
+    ),
+  ];
+}
+
+export function isPublic(operation: Pick<DescribedOperation, 'security'>): boolean {
+  return operation.security.length === 0;
+}
+
+function bare(request: FuzzRequest): FuzzRequest {
+  return { ...request, path: request.path.split('?', 1)[0] ?? '' };
+}
+
+function withQuery(request: FuzzRequest, query: string): FuzzRequest {
+  return { ...request, path: `${request.path}${request.path.includes('?') ? '&' : '?'}${query}` };
 }
 
 function swapLastSegment(path: string, segment: string): string {

@@ -140,7 +140,7 @@ function createKernel(
       digest: secretHash,
       keys: parts.keyCache,
       clock,
-      operatorToken: ADMIN_TOKEN,
+      operators: [{ name: 'operator', token: ADMIN_TOKEN }],
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
     rateLimiter: new RateLimiter(

@@ -1,0 +1,94 @@
+import { ACCOUNT_EXAMPLES } from './examples/account-examples.ts';
+import {
+  ACCOUNT,
+  DELIVERY,
+  GENERATION,
+  HASH,
+  INVOICE,
+  REQUEST,
+  SESSION,
+  TASK,
+} from './examples/example-ids.ts';
+import { CHAT_STREAM, INVOCATION_EXAMPLES, MESSAGE_STREAM } from './examples/invocation-examples.ts';
+import { OPERATOR_EXAMPLES } from './examples/operator-examples.ts';
+import { TASK_EXAMPLES } from './examples/task-examples.ts';
+import type { ApiExamples } from './http/openapi-examples.ts';
+
+const CHARGE = 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8';
+const PURCHASE = 'txn_P01KAJ40A1B2C3D4E5F6G7H8J9K';
+const EVENTS = 'text/event-stream';
+
+/** What requests and answers look like, for the API's description. A test holds each against its schema. */
+export const API_EXAMPLES: ApiExamples = {
+  schemas: { ...ACCOUNT_EXAMPLES, ...INVOCATION_EXAMPLES, ...TASK_EXAMPLES, ...OPERATOR_EXAMPLES },
+  members: {
+    request_id: REQUEST,
+    task_id: TASK,
+    transaction_id: CHARGE,
+    key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB',
+  },
+  parameters: {
+    hash: HASH,
+    session_id: SESSION,
+    invoice_id: INVOICE,
+    transaction_id: CHARGE,
+    task_id: TASK,
+    model: 'acme/small',
+    name: 'generate-local',
+    id: ACCOUNT,
+    'getMedia.key': '01KAJ3X1C3E5G7J9M1P3R5T7V9/0-original.png',
+    'getGeneration.id': GENERATION,
+    'getTask.id': TASK,
+    'deleteTask.id': TASK,
+    'cancelTask.id': TASK,
+    'getTaskContent.id': TASK,
+    'redeliverWebhook.id': DELIVERY,
+    'getOperatorTask.id': TASK,
+    'retryTask.id': TASK,
+    'redeliverOperatorDelivery.id': DELIVERY,
+  },
+  bodies: {
+    submitVideo: {
+      model_name: 'video-fast',
+      width: 1280,
+      height: 720,
+      seed: -1,
+      steps: 12,
+      prompt: 'a toll gate at dawn, slow pan',
+    },
+    submitImage: { prompt: 'a toll gate at dawn', size: '1024*1024', seed: 7 },
+    payTestCheckout: 'card=accepted',
+    receiveStripeEvent: '{"id":"evt_1","object":"event","type":"checkout.session.completed"}',
+  },
+  answers: {
+    createChatCompletion: { [EVENTS]: CHAT_STREAM },
+    createMessage: { [EVENTS]: MESSAGE_STREAM },
+    getInvoice: {
+      'application/json': {
+        data: ACCOUNT_EXAMPLES.Invoice,
+        balance_transactions: [PURCHASE, CHARGE],
+        request_id: REQUEST,
+      },
+    },
+    cancelTask: { 'application/json': { data: { id: TASK, status: 'canceled' }, request_id: REQUEST } },
+    deleteTask: { 'application/json': { data: { id: TASK, deleted: true }, request_id: REQUEST } },
+    redeliverWebhook: {
+      'application/json': { data: { id: DELIVERY, status: 'pending' }, request_id: REQUEST },
+    },
+    retryTask: {
+      'application/json': {
+        data: { id: GENERATION, retry_of: TASK, created: true },
+        request_id: REQUEST,
+      },
+    },
+    verifyLedger: {
+      'application/json': {
+        data: { ok: true, checked: 12, violations: [], duration_ms: 84 },
+        request_id: REQUEST,
+      },
+    },
+    getReadiness: { 'application/json': { status: 'ready', checks: { database: true } } },
+    getOpenApi: { 'application/json': { openapi: '3.1.0' } },
+    getMetrics: { 'text/plain': 'tollgate_http_requests_in_flight 3\n' },
+  },
+};

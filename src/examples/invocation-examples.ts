@@ -1,0 +1,73 @@
+import { GENERATION, USAGE } from './example-ids.ts';
+
+/** Chat and messages, by schema. */
+export const INVOCATION_EXAMPLES = {
+  ChatRequest: {
+    model: 'acme/small',
+    messages: [
+      { role: 'system', content: 'Answer in one sentence.' },
+      { role: 'user', content: 'What is a toll gate?' },
+    ],
+    max_tokens: 100,
+  },
+  ChatCompletion: {
+    id: GENERATION,
+    object: 'chat.completion',
+    created: 1_795_253_400,
+    model: 'acme/small',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'A gate that opens for those who have paid.' },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { ...USAGE, prompt_tokens: 1200, completion_tokens: 350 },
+  },
+  MessagesRequest: {
+    model: 'acme/small',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'What is a toll gate?' }],
+  },
+  Message: {
+    id: GENERATION,
+    type: 'message',
+    role: 'assistant',
+    model: 'acme/small',
+    content: [{ type: 'text', text: 'A gate that opens for those who have paid.' }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { ...USAGE, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0 },
+  },
+};
+
+const chunk = (members: object): string =>
+  `data: ${JSON.stringify({
+    id: GENERATION,
+    object: 'chat.completion.chunk',
+    created: 1_795_253_400,
+    model: 'acme/small',
+    ...members,
+  })}\n\n`;
+
+/** A short answer with `stream: true`. */
+export const CHAT_STREAM = [
+  chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
+  chunk({ choices: [{ index: 0, delta: { content: 'A gate.' }, finish_reason: null }] }),
+  chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+  chunk({ choices: [], usage: INVOCATION_EXAMPLES.ChatCompletion.usage }),
+  'data: [DONE]\n\n',
+].join('');
+
+const event = (type: string, members: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+
+/** The same as a message. */
+export const MESSAGE_STREAM = [
+  event('message_start', { message: { ...INVOCATION_EXAMPLES.Message, content: [], stop_reason: null } }),
+  event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'A gate.' } }),
+  event('content_block_stop', { index: 0 }),
+  event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: INVOCATION_EXAMPLES.Message.usage }),
+  event('message_stop', {}),
+].join('');

@@ -1,0 +1,86 @@
+import { CREATED, DELIVERY, HASH, TASK } from './example-ids.ts';
+
+/** Tasks and their webhooks, by schema. */
+export const TASK_EXAMPLES = {
+  TaskResult: {
+    extra: {
+      seed: '7',
+      queue_position: null,
+      estimated_amount: '0.005',
+      charged_amount: '0.005',
+      currency: 'USD',
+      expires_at: '2026-11-22T09:30:04.000Z',
+      debug_info: {
+        request_info: '',
+        submit_time_ms: '1795253400000',
+        execute_time_ms: '1795253401200',
+        complete_time_ms: '1795253404000',
+      },
+    },
+    task: {
+      task_id: TASK,
+      task_type: 'TXT_TO_IMG',
+      status: 'TASK_STATUS_SUCCEED',
+      reason: '',
+      eta: 0,
+      progress_percent: 100,
+    },
+    images: [
+      {
+        image_url: 'https://gateway.example/media/…?exp=1795257000&kid=1&sig=…',
+        image_url_ttl: '3600',
+        image_type: 'png',
+      },
+    ],
+    videos: [],
+    audios: [],
+  },
+  Task: {
+    id: TASK,
+    endpoint: '/v3/async/image-turbo',
+    model: 'image-turbo',
+    kind: 'image',
+    status: 'succeeded',
+    progress_percent: 100,
+    queue_position: null,
+    seed: '7',
+    attempts: 1,
+    cancel_requested: false,
+    estimated_amount: '0.005',
+    charged_amount: '0.005',
+    currency: 'USD',
+    api_key_hash: HASH,
+    error: null,
+    outputs: [
+      {
+        index: 0,
+        variant: 'original',
+        media_type: 'image/png',
+        bytes: 482_113,
+        width: 1024,
+        height: 1024,
+        duration_ms: null,
+        sha256: HASH,
+      },
+    ],
+    created_at: CREATED,
+    started_at: '2026-11-21T09:30:01.200Z',
+    completed_at: '2026-11-21T09:30:04.000Z',
+    deadline_at: '2026-11-21T10:30:00.000Z',
+    expires_at: '2026-11-22T09:30:04.000Z',
+  },
+  WebhookSecret: {
+    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    previous_secret_expires_at: null,
+  },
+  WebhookDelivery: {
+    id: DELIVERY,
+    task_id: TASK,
+    url: 'https://shop.example/hooks',
+    status: 'delivered',
+    created_at: '2026-11-21T09:30:04.000Z',
+    delivered_at: '2026-11-21T09:30:04.300Z',
+    next_try_at: null,
+    tries: [{ try: 1, at: '2026-11-21T09:30:04.100Z', http_status: 200, error: null, duration_ms: 184 }],
+  },
+};

@@ -1,0 +1,55 @@
+import type { JsonSchema } from './openapi-schemas.ts';
+
+/** Examples that stand for whole values; what is put together from them needs none of its own. */
+export interface ApiExamples {
+  /** By the name of a schema. */
+  readonly schemas: Readonly<Record<string, unknown>>;
+  /** By the name of an object's member, where its schema has no example. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** By the name of a parameter, or of an operation and its parameter: `getTask.id`. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Bodies of requests by operation, where their schema has no name. */
+  readonly bodies: Readonly<Record<string, unknown>>;
+  /** Answers by operation and media type, where they cannot be made of their members. */
+  readonly answers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Finds a named schema. */
+export type SchemaLookup = (name: string) => JsonSchema | undefined;
+
+/**
+ * An example of a schema: the one written down for it, else one made of its members' examples. Undefined when a member that
+ * has to be there has none.
+ */
+export function exampleOf(schema: JsonSchema, examples: ApiExamples, lookup: SchemaLookup): unknown {
+  if (typeof schema.$ref === 'string') {
+    const name = schema.$ref.split('/').at(-1) ?? '';
+    return examples.schemas[name] ?? exampleOf(lookup(name) ?? {}, examples, lookup);
+  }
+  const [written] = Array.isArray(schema.examples) ? schema.examples : [];
+  if (written !== undefined) {
+    return written;
+  }
+  if (schema.const !== undefined) {
+    return schema.const;
+  }
+  if (schema.type === 'array') {
+    const item = exampleOf((schema.items ?? {}) as JsonSchema, examples, lookup);
+    return item === undefined ? undefined : [item];
+  }
+  return schema.type === 'object' ? objectExample(schema, examples, lookup) : undefined;
+}
+
+function objectExample(schema: JsonSchema, examples: ApiExamples, lookup: SchemaLookup): object | undefined {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const made: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)) {
+    const value = exampleOf(member, examples, lookup) ?? examples.members[name];
+    if (value !== undefined) {
+      made[name] = value;
+    } else if (required.has(name)) {
+      return undefined;
+    }
+  }
+  return made;
+}

@@ -1,0 +1,77 @@
+import { publicId } from '../../../src/lib/ids.ts';
+import { createAccount } from '../../factories/account.ts';
+import { createKey } from '../../factories/api-key.ts';
+import { failTask, orderImage } from '../../operators/support/customer.ts';
+import { ADMIN_TOKEN, type OperatorServer } from '../../operators/support/operator-server.ts';
+import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
+import type { FuzzWorld } from './fuzz-requests.ts';
+import { createTenant } from './tenant.ts';
+
+const OF_EACH = 6;
+
+/** Fills an installation with everything that an operation can be about. No worker is left running. */
+export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld> {
+  const worker = await startOperatorWorker(server.environment);
+  // the operators' requests go against another account: the fuzzer must not suspend its own
+  const [own, other] = await Promise.all([createTenant(server), createTenant(server)]).finally(() =>
+    worker.close(),
+  );
+  const { database } = server.db;
+  const { customer } = own;
+  const several = async (make: () => Promise<string>): Promise<string[]> => {
+    const made: string[] = [];
+    for (let index = 0; index < OF_EACH; index += 1) {
+      made.push(await make());
+    }
+    return made;
+  };
+  const keysOf = (accountId: string) =>
+    several(async () => (await createKey(database, accountId, { role: 'inference' })).hash);
+  const orders = () => several(() => orderImage(server, customer));
+  const failed = await orders();
+  for (const task of failed) {
+    await failTask(server, customer, task, true);
+  }
+  const sessions = await several(async () => {
+    const body = { amount: '5.00' };
+    const path = '/api/v1/billing/checkout/sessions';
+    return (await server.call('POST', path, { token: own.owner, body })).json.data.id;
+  });
+  const content = await server.call('GET', `/api/v1/tasks/${own.ids.task}/content`, { token: own.owner });
+  const media = new URL(content.headers.get('location') ?? '');
+  const ended = [own.ids.task, ...(await orders())];
+  const account = [publicId('account', (await createAccount(database)).id), other.ids.account];
+  return {
+    keySecret: own.owner,
+    operatorToken: ADMIN_TOKEN,
+    ids: {
+      ...{ hash: await keysOf(own.accountId), api_key_hash: [own.ids.key], session_id: sessions },
+      ...{
+        transaction_id: [own.ids.transaction],
+        model: ['acme/small', 'acme%2Fhidden'],
+        account_id: account,
+      },
+      invoice_id: [own.ids.invoice, `${own.ids.invoice}.csv`, `${own.ids.invoice}.pdf`],
+      ...{ task_id: ended, name: ['webhooks', 'generate-local'], 'getGeneration.id': [own.ids.generation] },
+      ...{
+        'getTask.id': ended,
+        'cancelTask.id': ended,
+        'deleteTask.id': failed.slice(3),
+        'getOperatorTask.id': ended,
+      },
+      ...{ 'getTaskContent.id': [own.ids.task], 'retryTask.id': failed.slice(0, 3) },
+      'redeliverWebhook.id': [own.ids.delivery],
+      'redeliverOperatorDelivery.id': [own.ids.delivery],
+      id: account,
+      'changeAccountKey.id': [other.ids.account],
+      'changeAccountKey.hash': await keysOf(other.accountId),
+      'createRefund.id': [other.ids.account],
+    },
+    bodies: {
+      createRefund: [{ generation_id: other.ids.generation, description: 'unusable' }],
+      payTestCheckout: ['card=accepted', 'card=declined', ''],
+    },
+    addresses: { getMedia: [media.pathname + media.search] },
+    headers: {},
+  };
+}

@@ -1,0 +1,45 @@
+import type { ObjectKind } from './tenant.ts';
+
+/**
+ * Every parameter that takes an id, by operation, and what the id names. A new one has to be written down here:
+ * the isolation test fails otherwise.
+ */
+export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>>> = {
+  getTaskResult: { task_id: 'task' },
+  listTasks: { model: 'model' },
+  getTask: { id: 'task' },
+  deleteTask: { id: 'task' },
+  cancelTask: { id: 'task' },
+  getTaskContent: { id: 'task' },
+  listWebhookDeliveries: { task_id: 'task' },
+  redeliverWebhook: { id: 'delivery' },
+  getModel: { model: 'model' },
+  getKey: { hash: 'key' },
+  updateKey: { hash: 'key' },
+  deleteKey: { hash: 'key' },
+  getGeneration: { id: 'generation' },
+  getMedia: { key: 'file' },
+  getUsage: { api_key_hash: 'key', model: 'model' },
+  getActivity: { api_key_hash: 'key' },
+  getCosts: { api_key_hash: 'key' },
+  listBalanceTransactions: { api_key_hash: 'key' },
+  getBalanceTransaction: { transaction_id: 'transaction' },
+  getInvoice: { invoice_id: 'invoice' },
+  getCheckoutSession: { session_id: 'session' },
+  getAccount: { id: 'account' },
+  updateAccount: { id: 'account' },
+  listAccountKeys: { id: 'account' },
+  createAccountKey: { id: 'account' },
+  changeAccountKey: { id: 'account', hash: 'key' },
+  createAdjustment: { id: 'account' },
+  createRefund: { id: 'account' },
+  verifyLedger: { account_id: 'account' },
+  listOperatorTasks: { account_id: 'account' },
+  getOperatorTask: { id: 'task' },
+  retryTask: { id: 'task' },
+  pauseQueue: { name: 'queue' },
+  resumeQueue: { name: 'queue' },
+  listOperatorDeliveries: { account_id: 'account', task_id: 'task' },
+  redeliverOperatorDelivery: { id: 'delivery' },
+  listAuditEntries: { object: 'account' },
+};

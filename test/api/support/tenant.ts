@@ -1,0 +1,83 @@
+import { transactionId } from '../../../src/billing/transaction-id.ts';
+import { parsePublicId } from '../../../src/lib/ids.ts';
+import { createKey } from '../../factories/api-key.ts';
+import { eventually } from '../../factories/eventually.ts';
+import { type Customer, createCustomer, orderImage } from '../../operators/support/customer.ts';
+import type { OperatorServer } from '../../operators/support/operator-server.ts';
+
+/** What an id can name. */
+export const OBJECT_KINDS = [
+  'account',
+  'key',
+  'generation',
+  'task',
+  'delivery',
+  'session',
+  'transaction',
+  'invoice',
+  'model',
+  'file',
+  'queue',
+] as const;
+export type ObjectKind = (typeof OBJECT_KINDS)[number];
+
+export interface Tenant {
+  readonly customer: Customer;
+  readonly accountId: string;
+  /** Secret of an owner key. */
+  readonly owner: string;
+  /** Secret of an inference key that made none of the objects. */
+  readonly inference: string;
+  /** An id of each kind, in its public form. */
+  readonly ids: Readonly<Record<ObjectKind, string>>;
+}
+
+/** An account that has one of everything and has called `model`: run a worker beside the server, so that its task ends. */
+export async function createTenant(server: OperatorServer, model = 'acme/small'): Promise<Tenant> {
+  const customer = await createCustomer(server);
+  const token = customer.secret;
+  const spare = await createKey(server.db.database, customer.accountId, { role: 'inference' });
+  const idle = await createKey(server.db.database, customer.accountId, { role: 'inference' });
+  const webhook = { url: 'https://127.0.0.1/refused' };
+  const task = await orderImage(server, customer, { extra: { webhook } });
+  const chat = await server.call('POST', '/api/v1/chat/completions', {
+    token,
+    body: { model, max_tokens: 5, messages: [{ content: 'hello' }] },
+  });
+  const session = await server.call('POST', '/api/v1/billing/checkout/sessions', {
+    token,
+    body: { amount: '5.00' },
+  });
+  const invoices = await server.call('GET', '/api/v1/billing/invoices', { token });
+  const found = await eventually(
+    async () => {
+      const native = await server.call('GET', `/api/v1/tasks/${task}`, { token });
+      const events = await server.call('GET', `/api/v1/webhooks/deliveries?task_id=${task}`, { token });
+      const [delivery] = events.json.data;
+      return native.json.data.status === 'succeeded' && delivery !== undefined && delivery;
+    },
+    60_000,
+    'the end of the task and its webhook',
+  );
+  const content = await server.call('GET', `/api/v1/tasks/${task}/content`, { token });
+  const reference = parsePublicId('generation', chat.json.id) ?? '';
+  return {
+    customer,
+    accountId: customer.accountId,
+    owner: token,
+    inference: idle.secret,
+    ids: {
+      account: customer.account,
+      key: spare.hash,
+      generation: chat.json.id,
+      task,
+      delivery: found.id,
+      session: session.json.data.id,
+      transaction: transactionId({ type: 'usage_charge', reference }),
+      invoice: invoices.json.data[0].id,
+      model,
+      file: new URL(content.headers.get('location') ?? '').pathname.replace('/media/', ''),
+      queue: 'webhooks',
+    },
+  };
+}

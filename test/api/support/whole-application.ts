@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type OperatorServer, startOperatorServer } from '../../operators/support/operator-server.ts';
+
+/** Two text models, so that one can be hidden from an account; limits that no test reaches. */
+const CATALOG = `
+providers: [{ id: builtin, protocol: builtin }]
+models:
+${['acme/small', 'acme/hidden']
+  .map(
+    (id) => `  - id: ${id}
+    endpoints: [chat, messages]
+    context_length: 128000
+    max_output_tokens: 200
+    pricing: { prompt: "0.000001", completion: "0.000002" }
+    routes: [{ provider: builtin, model: builtin-small }]`,
+  )
+  .join('\n')}
+  - { id: video-fast, endpoints: [video], pricing: { request: "0.04" }, routes: [{ engine: local }] }
+  - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
+engines: [{ id: local, kind: builtin }]
+limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 100000 }
+`;
+
+/**
+ * The API with every route, put together as in production, over a catalog of its own. `trustedProxies: 1` lets a request name
+ * the address it comes from.
+ */
+export async function startWholeApplication(options: {
+  readonly redisDatabase: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}): Promise<OperatorServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
+  const catalog = join(folder, 'tollgate.yaml');
+  await writeFile(catalog, CATALOG);
+  const server = await startOperatorServer({
+    redisDatabase: options.redisDatabase,
+    environment: { TOLLGATE_CONFIG: catalog, TRUSTED_PROXIES: '1', ...options.environment },
+  });
+  return {
+    ...server,
+    close: async () => {
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

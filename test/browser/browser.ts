@@ -1,0 +1,32 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../setup/chromium-from-apt.ts';
+
+/** Chromium without a window, without anything that talks to the network by itself. */
+export async function startBrowser(): Promise<Browser> {
+  const { command, environment } = await findChromium(process.env);
+  return await chromium.launch({
+    executablePath: command,
+    env: { ...process.env, ...environment } as Record<string, string>,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** Keeps a picture of a page in the folder that SCREENSHOTS names, for people to look at. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder) {
+    mkdirSync(folder, { recursive: true });
+    await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  }
+}
