@@ -1,5 +1,5 @@
 import type { JobsOptions } from 'bullmq';
-import type { ZodType, z } from 'zod';
+import { type ZodType, z } from 'zod';
 
 /** `generate` is one queue per engine pool; the others are one queue each. */
 export const QUEUE_FAMILIES = ['generate', 'postprocess', 'webhooks', 'maintenance'] as const;
@@ -31,6 +31,9 @@ export interface JobContract<Name extends string, Payload> {
 const JOB_ID_PATTERN = /^(?=.*[^0-9])[A-Za-z0-9_.-]{1,128}$/;
 /** Bytes of JSON a payload may have: anything larger is not ids. */
 const PAYLOAD_BYTES_MAX = 4_096;
+
+/** What a job's log lines are found by, beside its ids. Absent where nobody knows it any more. */
+export const traceFields = { requestId: z.string().min(1).max(128).optional() };
 
 const DEFAULTS = {
   attempts: 1,

@@ -6,6 +6,8 @@ export interface RelayTicket {
   readonly id: string;
   /** How often the row has been handed out: part of the job's id, so that each time is a new job. */
   readonly dispatch: number;
+  /** Id of the request that the row comes from, where it is known. */
+  readonly requestId?: string;
 }
 
 /** Where a lane's rows come from. Implemented by a store; safe to call from several relays at once. */

@@ -17,6 +17,8 @@ const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 30_000;
 /** A job of a dead worker is run again once; the claim makes that safe, and the task's own lease is faster anyway. */
 const STALLED_MAX = 1;
+/** Ms after which a worker whose fetch failed fetches again. The library's own 15 s would be added to every outage of Redis. */
+const FETCH_AGAIN_MS = 1_000;
 /** Far above any real rate. Without a limiter a worker does not look at the pause that an upstream's 429 puts on its queue. */
 const LIMITER = { max: 1_000_000, duration: 1_000 };
 
@@ -43,6 +45,7 @@ export function buildWorkers(
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: STALLED_MAX,
       limiter: LIMITER,
+      runRetryDelay: FETCH_AGAIN_MS,
     });
     worker.on('error', (error) => complaints.hear(error, queue));
     worker.on('failed', (job, error) => {

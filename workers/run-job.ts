@@ -53,9 +53,14 @@ export async function runJob(
 
 /** The ids of a payload, as they stand in every other line and answer. */
 function idsOf(payload: unknown): Readonly<Record<string, string>> {
-  const { taskId, deliveryId } = payload as { taskId?: unknown; deliveryId?: unknown };
+  const { taskId, deliveryId, requestId } = payload as Readonly<Record<string, unknown>>;
   return {
-    ...(typeof taskId === 'string' && { taskId: publicId('generation', taskId) }),
+    ...(typeof requestId === 'string' && { requestId }),
+    // a task and its generation have the same id; both names are searched for
+    ...(typeof taskId === 'string' && {
+      taskId: publicId('generation', taskId),
+      generationId: publicId('generation', taskId),
+    }),
     ...(typeof deliveryId === 'string' && { deliveryId: publicId('webhookDelivery', deliveryId) }),
   };
 }

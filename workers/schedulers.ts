@@ -15,6 +15,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.reap-holds': 5 * SECOND_MS,
   'maintenance.expire-media': MINUTE_MS,
   'maintenance.expire-tasks': HOUR_MS,
+  'maintenance.sweep-orphans': HOUR_MS,
   'maintenance.make-partitions': 6 * HOUR_MS,
   'maintenance.close-months': HOUR_MS,
   'maintenance.roll-up-days': 5 * MINUTE_MS,

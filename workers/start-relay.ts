@@ -20,7 +20,7 @@ export function startRelay(
       queue: queueName('generate', pool),
       contract: generateTask,
       source: dispatch.queued(pool),
-      toPayload: ({ id, dispatch: number }) => ({ taskId: id, dispatch: number }),
+      toPayload: ({ id, ...ticket }) => ({ taskId: id, ...ticket }),
     }),
   );
   lanes.push(
@@ -28,13 +28,13 @@ export function startRelay(
       queue: queueName('postprocess'),
       contract: postprocessTask,
       source: dispatch.generated(),
-      toPayload: ({ id, dispatch: number }) => ({ taskId: id, dispatch: number }),
+      toPayload: ({ id, ...ticket }) => ({ taskId: id, ...ticket }),
     }),
     defineLane({
       queue: queueName('webhooks'),
       contract: deliverWebhook,
       source: deliveries.due(),
-      toPayload: ({ id, dispatch: number }) => ({ deliveryId: id, dispatch: number }),
+      toPayload: ({ id, ...ticket }) => ({ deliveryId: id, ...ticket }),
     }),
   );
   const complaints = new Complaints(log);

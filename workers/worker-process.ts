@@ -12,6 +12,7 @@ export interface WorkerProcessSettings {
   readonly drainMs: number;
 }
 
+const POSTPROCESS_SLOTS_PER_CORE = 4;
 const WEBHOOK_SLOTS = 20;
 const MAINTENANCE_SLOTS = 4;
 /** Ms beyond the drain after which the process ends whatever still runs: leases and holds repair the rest. */
@@ -48,7 +49,7 @@ export function runWorkerProcess(
     workerName: `${hostname()}.${process.pid}`,
     selection: parseQueueSelection(args),
     concurrency: {
-      postprocess: Math.max(1, availableParallelism() - 1),
+      postprocess: POSTPROCESS_SLOTS_PER_CORE * availableParallelism(),
       webhooks: WEBHOOK_SLOTS,
       maintenance: MAINTENANCE_SLOTS,
     },

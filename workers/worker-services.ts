@@ -3,6 +3,7 @@ import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
 import type { GenerateService } from '../src/tasks/generate.service.ts';
+import type { OrphanSweepService } from '../src/tasks/orphan-sweep.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
@@ -15,6 +16,7 @@ export interface WorkerServices {
   readonly postprocess: Pick<PostprocessService, 'run'>;
   readonly webhooks: Pick<DeliverWebhookService, 'deliver'>;
   readonly sweeps: Pick<SweepService, 'sweep'>;
+  readonly orphans: Pick<OrphanSweepService, 'sweep'>;
   readonly retention: Pick<RetentionService, 'expireMedia' | 'expireTasks'>;
   readonly reaper: Pick<HoldReaper, 'reap'>;
   readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;

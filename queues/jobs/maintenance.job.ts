@@ -22,6 +22,8 @@ export const sweepTasks = defineChore('maintenance.sweep-tasks', 60_000);
 export const reapHolds = defineChore('maintenance.reap-holds', 60_000);
 /** Media past its retention. */
 export const expireMedia = defineChore('maintenance.expire-media', 10 * 60_000);
+/** Files that no task lists. */
+export const sweepOrphans = defineChore('maintenance.sweep-orphans', 10 * 60_000);
 /** Task rows, webhook logs and worker registrations past their retention. */
 export const expireTasks = defineChore('maintenance.expire-tasks', 10 * 60_000);
 /** The partitions of the months ahead. */

@@ -55,6 +55,8 @@ export interface EngineCapabilities {
   readonly cancelRunning: boolean;
   /** Whether a second submit of the same task costs money: then a lost reference is never answered by a blind re-submit. */
   readonly paid: boolean;
+  /** Draws by rules instead of by a trained model; its files say so. */
+  readonly algorithmic?: boolean;
 }
 
 export interface EngineContext {

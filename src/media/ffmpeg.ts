@@ -33,6 +33,8 @@ export interface Mp4Options extends InputOptions {
   readonly height: number;
   /** What the file says about its making; a constant of ours. */
   readonly comment: string;
+  /** One frame of it as PNG from the same run, where it is encoded anew. */
+  readonly still?: { readonly path: string; readonly atSeconds: number };
 }
 
 export interface FrameOptions {
@@ -93,14 +95,17 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
   });
   return {
     probe: (path, probeOptions) => probeVideo(options.ffprobePath, path, probeOptions),
-    toMp4: (input, output, mp4) =>
-      run(
-        command(input)
-          .inputOptions(...QUIET, ...hostileInput(mp4))
-          .outputOptions(...mp4Output(mp4))
-          .output(output),
-        limits(mp4.signal),
-      ),
+    toMp4: (input, output, mp4) => {
+      const made = command(input)
+        .inputOptions(...QUIET, ...hostileInput(mp4))
+        .outputOptions(...mp4Output(mp4))
+        .output(output);
+      if (mp4.still) {
+        const filter = ['-vf', `${fillAndCrop(mp4)},setsar=1`];
+        made.output(mp4.still.path).outputOptions(...filter, ...stillOutput(mp4.still.atSeconds));
+      }
+      return run(made, limits(mp4.signal));
+    },
     checkPictures: (path, input) =>
       run(
         command(path)
@@ -134,13 +139,21 @@ function hostileInput(options: InputOptions): string[] {
   ].flat();
 }
 
+function fillAndCrop({ width, height }: Mp4Options, colours = ''): string {
+  return `scale=${width}:${height}:force_original_aspect_ratio=increase${colours},crop=${width}:${height}`;
+}
+
+function stillOutput(atSeconds: number): string[] {
+  const at = ['-ss', atSeconds.toFixed(3)];
+  return ['-map', '0:v:0', ...at, '-frames:v', '1', '-c:v', 'png', '-f', 'image2pipe'];
+}
+
 function mp4Output(options: Mp4Options): string[] {
-  const { width, height } = options;
-  const fill = `scale=${width}:${height}:force_original_aspect_ratio=increase:out_color_matrix=bt709:out_range=tv`;
+  const filter = `${fillAndCrop(options, ':out_color_matrix=bt709:out_range=tv')},setsar=1`;
   // filter_units drops SEI messages (type 6), where encoders leave their settings and anything else they like.
   const video = options.copyVideo
     ? ['-c:v', 'copy', '-bsf:v', 'filter_units=remove_types=6']
-    : [...H264, '-crf', '18', ...BT709, '-vf', `${fill},crop=${width}:${height},setsar=1`];
+    : [...H264, '-crf', '18', ...BT709, '-vf', filter];
   return [
     ['-map', '0:v:0', '-map', '0:a:0?'],
     video,

@@ -7,6 +7,7 @@ import { writeImage, writeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
 import type { Size } from './media-limits.ts';
 import type { DigitalSource } from './provenance.ts';
+import { together } from './together.ts';
 import { finishVideo } from './video.ts';
 
 export interface PostprocessJob {
@@ -67,12 +68,15 @@ async function image(job: PostprocessJob, index: number, input: string): Promise
   const path = join(job.folder, `${index}-original.${format}`);
   const thumbnailPath = join(job.folder, `${index}-thumbnail.webp`);
   const opened = await openImage(input, size);
-  await writeImage(opened, size, path, { format, source });
-  const thumbnailSize = await writeThumbnail(opened, size, thumbnailPath, source);
-  return [
-    await describe(index, 'original', path, format === 'png' ? 'image/png' : 'image/jpeg', size),
-    await describe(index, 'thumbnail', thumbnailPath, 'image/webp', thumbnailSize),
-  ];
+  const mediaType = format === 'png' ? 'image/png' : 'image/jpeg';
+  return await together<[MediaOutput, MediaOutput]>([
+    writeImage(opened, size, path, { format, source }).then(() =>
+      describe(index, 'original', path, mediaType, size),
+    ),
+    writeThumbnail(opened, size, thumbnailPath, source).then((thumbnailSize) =>
+      describe(index, 'thumbnail', thumbnailPath, 'image/webp', thumbnailSize),
+    ),
+  ]);
 }
 
 async function video(
@@ -92,12 +96,12 @@ async function video(
     source: job.source ?? DEFAULT_SOURCE,
     signal: job.signal,
   });
-  const original = await describe(index, 'original', paths.video, 'video/mp4', size);
-  return [
-    { ...original, durationMs: probe.durationMs, frames: probe.frames },
-    await describe(index, 'poster', paths.poster, 'image/webp', size),
-    await describe(index, 'thumbnail', paths.thumbnail, 'image/webp', thumbnail),
-  ];
+  const [original, ...stills] = await together<[MediaOutput, MediaOutput, MediaOutput]>([
+    describe(index, 'original', paths.video, 'video/mp4', size),
+    describe(index, 'poster', paths.poster, 'image/webp', size),
+    describe(index, 'thumbnail', paths.thumbnail, 'image/webp', thumbnail),
+  ]);
+  return [{ ...original, durationMs: probe.durationMs, frames: probe.frames }, ...stills];
 }
 
 async function describe(

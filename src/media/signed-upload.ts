@@ -25,15 +25,20 @@ const DIGITS = /^\d{1,13}$/;
 
 /**
  * Signs uploads to our own API: `/media-upload/<key>?exp=<Unix ms>&size=<bytes>&sha256=<hex>&nonce=…&sig=…`, HMAC-SHA256 with a
- * key derived for this use alone, so that no media URL can be turned into an upload. The secret has at least 16 characters.
+ * key derived for this use alone, so that no media URL can be turned into an upload. A secret has at least 16 characters; what previous ones signed is still good.
  */
-export function createUploadSigner(secret: string, clock: Clock): UploadSigner {
-  invariant(secret.length >= 16, 'a signing secret has at least 16 characters');
-  const signingKey = Buffer.from(hkdfSync('sha256', secret, '', 'tollgate media upload v1', 32));
-  const signature = (parts: readonly string[]) =>
-    createHmac('sha256', signingKey)
-      .update(['PUT', ...parts].join('\n'))
-      .digest();
+export function createUploadSigner(
+  secret: string,
+  clock: Clock,
+  previousSecrets: readonly string[] = [],
+): UploadSigner {
+  const keys = [secret, ...previousSecrets].map(deriveKey);
+  const signatures = (parts: readonly string[]) =>
+    keys.map((key) =>
+      createHmac('sha256', key)
+        .update(['PUT', ...parts].join('\n'))
+        .digest(),
+    );
 
   const grantUpload: GrantUpload = async ({ key, bytes, sha256 }) => {
     const expiresAt = clock.now() + TTL_MS;
@@ -45,7 +50,7 @@ export function createUploadSigner(secret: string, clock: Clock): UploadSigner {
       randomBytes(16).toString('base64url'),
     ] as const;
     const [, exp, size, , nonce] = parts;
-    const sig = signature(parts).toString('base64url');
+    const sig = signatures(parts)[0]?.toString('base64url') ?? '';
     const query = new URLSearchParams({ exp, size, sha256, nonce, sig });
     return { url: `/media-upload/${key}?${query}`, headers: {}, expiresAt };
   };
@@ -57,9 +62,11 @@ export function createUploadSigner(secret: string, clock: Clock): UploadSigner {
     }) as [string, string, string, string, string];
     const wellFormed = DIGITS.test(exp) && DIGITS.test(size) && SHA256.test(sha256) && NONCE.test(nonce);
     const given = Buffer.from(sig, 'base64url');
-    const right = signature([key, exp, size, sha256, nonce]);
+    const isRight = signatures([key, exp, size, sha256, nonce]).some(
+      (right) => given.length === right.length && timingSafeEqual(given, right),
+    );
     const mediaType = mediaTypeOfKey(key);
-    if (!wellFormed || given.length !== right.length || !timingSafeEqual(given, right)) {
+    if (!wellFormed || !isRight) {
       throw new AppError('signature_invalid', 'The signature of this upload is not valid.');
     }
     if (Number(exp) <= clock.now()) {
@@ -70,4 +77,9 @@ export function createUploadSigner(secret: string, clock: Clock): UploadSigner {
   }
 
   return { grantUpload, verify };
+}
+
+function deriveKey(secret: string): Buffer {
+  invariant(secret.length >= 16, 'a signing secret has at least 16 characters');
+  return Buffer.from(hkdfSync('sha256', secret, '', 'tollgate media upload v1', 32));
 }

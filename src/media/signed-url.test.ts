@@ -75,7 +75,7 @@ describe('createUrlSigner', () => {
 
   test('rotates secrets', () => {
     const old = createUrlSigner({ publicUrl, secret: OLD, clock }).sign(KEY, { ttlSeconds: 60 });
-    const rotating = createUrlSigner({ publicUrl, secret: NEW, previousSecret: OLD, clock });
+    const rotating = createUrlSigner({ publicUrl, secret: NEW, previousSecrets: [OLD], clock });
     expect(rotating.verify(read(old)).key).toBe(KEY);
     expect(signer.verify(read(rotating.sign(KEY, { ttlSeconds: 60 }))).key).toBe(KEY);
     expect(() => signer.verify(read(old))).toThrow(expect.objectContaining({ code: 'signature_invalid' }));

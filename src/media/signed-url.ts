@@ -10,8 +10,8 @@ export interface UrlSignerOptions {
   readonly publicUrl: string;
   /** At least 16 characters; URLs are signed with it. */
   readonly secret: string;
-  /** Still accepted, until the URLs it signed have expired. */
-  readonly previousSecret?: string;
+  /** Still accepted, until the URLs they signed have expired. */
+  readonly previousSecrets?: readonly string[];
   readonly clock: Clock;
 }
 
@@ -48,11 +48,11 @@ const DOWNLOAD_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/;
 
 /**
  * Signs media URLs: `<publicUrl>/media/<key>?exp=<Unix s>&kid=<id>[&dl=<name>]&sig=<base64url>`, HMAC-SHA256 over method,
- * key, expiry and name with a key derived for this use alone (HKDF, RFC 5869). Two secrets allow rotation.
+ * key, expiry and name with a key derived for this use alone (HKDF, RFC 5869). Several secrets allow rotation.
  */
 export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const current = deriveKey(options.secret);
-  const keys = options.previousSecret ? [current, deriveKey(options.previousSecret)] : [current];
+  const keys = [current, ...(options.previousSecrets ?? []).map(deriveKey)];
 
   function sign(key: string, { ttlSeconds, downloadName }: SignOptions): string {
     requireSignable(key, { ttlSeconds, downloadName });

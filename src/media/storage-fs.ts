@@ -1,10 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { copyFile, type FileHandle, mkdir, open, realpath, rename, rm, unlink } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import {
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { invariant } from '../lib/invariant.ts';
+import { listFiles } from './list-files.ts';
 import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
 import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
@@ -18,6 +28,8 @@ export interface FileStorageOptions {
 
 /** Where files grow before they are renamed into place. Begins with a dot, so no key can name it. */
 const INCOMING = '.incoming';
+
+const FOLDER_TRIES = 5;
 
 /**
  * Storage in a local folder, for one host. Several hosts need the S3 driver or a shared file system with atomic renames.
@@ -35,13 +47,12 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
       await copyFile(path, incoming, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       const bytes = await syncFile(incoming);
       const target = join(root, key);
-      await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-      await checkInside(root, dirname(target));
-      await rename(incoming, target);
+      await moveInto(root, incoming, target);
       await syncFolder(dirname(target));
       return { key, bytes, mediaType };
-    } finally {
+    } catch (error) {
       await rm(incoming, { force: true });
+      throw error;
     }
   }
 
@@ -64,7 +75,13 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
   }
 
   async function getFile(key: string, path: string): Promise<void> {
-    await pipeline(await read(key), createWriteStream(path, { flags: 'wx' }));
+    const file = await openObject(root, key);
+    if (file === undefined) {
+      throw mediaNotFound();
+    }
+    // By its name, for the kernel copies faster than streams do; what the name stands for was checked, and only we write here.
+    await file.close();
+    await copyFile(join(root, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   }
 
   async function remove(key: string): Promise<void> {
@@ -74,6 +91,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
     const target = join(root, key);
     if (await isInside(root, dirname(target))) {
       await unlink(target).catch(ignoreMissing);
+      await removeEmptyFolders(root, dirname(target));
     }
   }
 
@@ -84,8 +102,36 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
     getFile,
     signedUrl: async (key, sign) => options.sign(key, sign),
     delete: remove,
+    list: (prefix, after) => listFiles(root, prefix, after),
     close: async () => {},
   };
+}
+
+/** Another task's last file may take an empty folder with it at the very moment this one needs it. */
+async function moveInto(root: string, incoming: string, target: string): Promise<void> {
+  for (let again = FOLDER_TRIES; ; again -= 1) {
+    try {
+      await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+      await checkInside(root, dirname(target));
+      await rename(incoming, target);
+      return;
+    } catch (error) {
+      if (again === 0 || (error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Every task has folders of its own: left behind empty, they would use up the disk's inodes. */
+async function removeEmptyFolders(root: string, from: string): Promise<void> {
+  for (let folder = from; dirname(folder) !== root && folder !== root; folder = dirname(folder)) {
+    try {
+      await rmdir(folder);
+    } catch {
+      return;
+    }
+  }
 }
 
 async function openObject(root: string, key: string): Promise<FileHandle | undefined> {

@@ -28,6 +28,7 @@ const MEDIA_TYPES: Record<string, MediaOutput['mediaType']> = {
 };
 
 const KEY_CHARACTERS_MAX = 512;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$/;
 
 /**
@@ -42,6 +43,13 @@ export function storageKey(parts: StorageKeyParts): string {
     throw new InvariantError(`no storage key: ${key}`);
   }
   return key;
+}
+
+/** The task whose file a key names, `acct/<account>/<month>/<task>/…` or `raw/<task>/…`; undefined for any other key. */
+export function taskOfKey(key: string): string | undefined {
+  const [area, ...rest] = key.split('/');
+  const task = area === 'acct' ? rest[2] : area === 'raw' ? rest[0] : undefined;
+  return task !== undefined && UUID.test(task) ? task : undefined;
 }
 
 /** Whether a text can be a key: plain `/`-separated names, none of which begins with a dot or climbs. */

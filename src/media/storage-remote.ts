@@ -94,6 +94,9 @@ export class RemoteStorage implements Storage {
     }
   }
 
+  // The objects are the API's to look after.
+  async *list(): AsyncGenerator<never> {}
+
   async close(): Promise<void> {
     await this.#api.close();
   }

@@ -7,6 +7,7 @@ import {
   type GetObjectCommandOutput,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
@@ -24,7 +25,14 @@ import {
 import { createS3Granter } from './s3-grant.ts';
 import { putS3File, SHA256_METADATA } from './s3-put.ts';
 import { requireSignable } from './signed-url.ts';
-import type { ByteRange, GrantUpload, SignOptions, Storage, StoredObject } from './storage.types.ts';
+import type {
+  ByteRange,
+  GrantUpload,
+  ListedObject,
+  SignOptions,
+  Storage,
+  StoredObject,
+} from './storage.types.ts';
 import { mediaNotFound, StorageError } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
 
@@ -135,6 +143,26 @@ export class S3Storage implements Storage {
         throw toStorageError('a delete', error);
       }
     });
+  }
+
+  async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
+    const { bucket, prefix: own } = this.#location;
+    let from = after === undefined ? undefined : own + after;
+    for (;;) {
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: own + prefix, StartAfter: from });
+      const { Contents = [], IsTruncated } = await this.#client.send(command).catch((error: unknown) => {
+        throw toStorageError('a listing', error);
+      });
+      for (const { Key, LastModified } of Contents) {
+        if (Key !== undefined && LastModified !== undefined) {
+          yield { key: Key.slice(own.length), storedAtMs: LastModified.getTime() };
+        }
+      }
+      from = Contents.at(-1)?.Key;
+      if (!IsTruncated || from === undefined) {
+        return;
+      }
+    }
   }
 
   async close(): Promise<void> {

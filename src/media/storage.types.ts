@@ -6,6 +6,13 @@ export interface StoredObject {
   readonly mediaType: string;
 }
 
+/** An object as a listing shows it. */
+export interface ListedObject {
+  readonly key: string;
+  /** Unix ms. */
+  readonly storedAtMs: number;
+}
+
 export interface ByteRange {
   readonly start: number;
   /** Inclusive, as in HTTP. */
@@ -33,6 +40,11 @@ export interface Storage {
   signedUrl(key: string, options: SignOptions): Promise<string>;
   /** Removes an object; removing a missing one is no error. */
   delete(key: string): Promise<void>;
+  /**
+   * Objects whose keys begin with `prefix` (which ends with a slash), in the order of their keys, from the first after `after`. Nothing
+   * where the objects lie with another host: that one lists them.
+   */
+  list(prefix: string, after?: string): AsyncIterable<ListedObject>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
@@ -21,11 +21,23 @@ export async function withTemporaryFolder<Result>(
   const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
   const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
   const folder = join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
-  await mkdir(base, { recursive: true, mode: 0o700 });
-  await mkdir(folder, { mode: 0o700 });
+  await mkdir(folder, { mode: 0o700 }).catch(async () => {
+    await mkdir(base, { recursive: true, mode: 0o700 });
+    await mkdir(folder, { mode: 0o700 });
+  });
   try {
     return await fn(folder);
   } finally {
+    await removeFolder(folder);
+  }
+}
+
+/** Most folders hold a few files and nothing else: those go by the short way. */
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    await Promise.all((await readdir(folder)).map((name) => unlink(join(folder, name))));
+    await rmdir(folder);
+  } catch {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }

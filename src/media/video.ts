@@ -6,6 +6,7 @@ import { openImage } from './image-file.ts';
 import { MediaError } from './media-error.ts';
 import { pixelsMax, type Size } from './media-limits.ts';
 import { type DigitalSource, digitalSourceUri } from './provenance.ts';
+import { together } from './together.ts';
 import { type VerifiedVideo, verifyVideo } from './verify-video.ts';
 
 export interface FinishedVideo {
@@ -37,33 +38,64 @@ export async function finishVideo(
   const limits = { pixelsMax: pixelsMax(size.width, size.height), signal };
   const verified = await verifyVideo(ffmpeg, input, size, signal);
   const copyVideo = canCopy(verified, size);
-  if (copyVideo) {
-    // Encoding anew would meet broken pictures by itself; a copy passes them on.
-    await ffmpeg.checkPictures(input, { ...limits, container: verified.container });
-  }
-  await ffmpeg.toMp4(input, paths.video, {
-    ...limits,
-    ...size,
-    container: verified.container,
-    copyVideo,
-    copyAudio: verified.probe.audioCodec === 'aac',
-    comment: digitalSourceUri(source),
-  });
-  // A truncated input can still give a file: what counts is what came out.
-  const made = await verifyVideo(ffmpeg, paths.video, size, signal);
-  if (made.probe.frames < 1 || made.probe.durationMs < verified.probe.durationMs * DURATION_KEPT_MIN) {
+  const { container } = verified;
+  const atSeconds = verified.probe.durationMs > POSTER_SECONDS * 2000 ? POSTER_SECONDS : 0;
+  const still = { path: join(options.folder, 'still.png'), atSeconds };
+  const make = async (): Promise<FinishedVideo> => {
+    await ffmpeg.toMp4(input, paths.video, {
+      ...limits,
+      ...size,
+      ...{ container, copyVideo },
+      copyAudio: verified.probe.audioCodec === 'aac',
+      comment: digitalSourceUri(source),
+      ...(copyVideo ? {} : { still }),
+    });
+    const taken = copyVideo
+      ? ffmpeg.poster(paths.video, still.path, { ...limits, container: 'mov', atSeconds })
+      : Promise.resolve();
+    const [probe, thumbnail] = await together<[VideoProbe, Size]>([
+      verifyMade(ffmpeg, paths.video, verified.probe, size, signal),
+      taken.then(() => writeStills(still.path, size, paths, source)),
+    ]);
+    return { probe, thumbnail };
+  };
+  // Encoding anew meets broken pictures by itself; a copy passes them on.
+  const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
+  const [, finished] = await together<[unknown, FinishedVideo]>([check, make()]);
+  return finished;
+}
+
+/** A truncated input can still give a file: what counts is what came out. */
+async function verifyMade(
+  ffmpeg: Ffmpeg,
+  path: string,
+  announced: VideoProbe,
+  size: Size,
+  signal: AbortSignal,
+): Promise<VideoProbe> {
+  const { probe } = await verifyVideo(ffmpeg, path, size, signal);
+  if (probe.frames < 1 || probe.durationMs < announced.durationMs * DURATION_KEPT_MIN) {
     throw new MediaError(
       'media_corrupt',
-      `only ${made.probe.durationMs} of ${verified.probe.durationMs} ms can be read`,
+      `only ${probe.durationMs} of ${announced.durationMs} ms can be read`,
     );
   }
-  const still = join(options.folder, 'still.png');
-  const atSeconds = made.probe.durationMs > POSTER_SECONDS * 2000 ? POSTER_SECONDS : 0;
-  await ffmpeg.poster(paths.video, still, { ...limits, container: 'mov', atSeconds });
+  return probe;
+}
+
+/** Poster and thumbnail of one frame. Returns the thumbnail's size. */
+async function writeStills(
+  still: string,
+  size: Size,
+  paths: VideoPaths,
+  source: DigitalSource,
+): Promise<Size> {
   const image = await openImage(still, size);
-  await writeImage(image, size, paths.poster, { format: 'webp', source });
-  const thumbnail = await writeThumbnail(image, size, paths.thumbnail, source);
-  return { probe: made.probe, thumbnail };
+  const [, thumbnail] = await together<[unknown, Size]>([
+    writeImage(image, size, paths.poster, { format: 'webp', source }),
+    writeThumbnail(image, size, paths.thumbnail, source),
+  ]);
+  return thumbnail;
 }
 
 function canCopy({ container, probe }: VerifiedVideo, size: Size): boolean {

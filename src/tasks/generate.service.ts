@@ -138,6 +138,7 @@ export class GenerateService {
       model: request.model,
       latencyMs: Date.now() - attempt.beganAt,
       cost: status.costNanoUsd?.toString() ?? null,
+      ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' } : {}),
     };
     const marked = await claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
     if (!marked) {
@@ -149,7 +150,6 @@ export class GenerateService {
       await deleteRaw(storage, task, outputs);
       return { result: 'ended' };
     }
-    await claims.notifyWaiting().catch(() => undefined);
     return { result: 'advanced' };
   }
 

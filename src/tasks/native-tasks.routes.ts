@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { linkHeader } from '../http/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
@@ -14,6 +15,8 @@ import {
 } from './native-tasks.schema.ts';
 import { scopeOf, taskIdOf } from './task-scope.ts';
 import type { TasksService } from './tasks.service.ts';
+
+const NO_BODY = z.object({});
 
 /** `/api/v1/tasks`: the native view, with true states, amounts, cancel and files. */
 export function nativeTaskRoutes(tasks: TasksService, cancels: CancelTaskService): Route[] {
@@ -69,7 +72,11 @@ function cancelRoute(cancels: CancelTaskService): Route {
     access: 'inference',
     envelope: 'data',
     params: TASK_PARAMS,
-    response: { status: 200, schema: TASK_CANCEL_RESPONSE },
+    response: {
+      status: 200,
+      schema: TASK_CANCEL_RESPONSE,
+      also: { 202: 'Its worker has been told; the task ends soon' },
+    },
     errors: ['task_not_found', 'task_not_cancelable'],
     async handle({ principal, params }) {
       const id = taskIdOf(params.id);
@@ -116,8 +123,8 @@ function contentRoute(tasks: TasksService): Route {
     envelope: 'bare',
     params: TASK_PARAMS,
     query: TASK_CONTENT_QUERY,
-    response: { status: 302, schema: TASK_DELETE_RESPONSE.partial() },
-    errors: ['task_not_found', 'media_not_found', 'media_expired'],
+    response: { status: 302, schema: NO_BODY },
+    errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
     async handle({ principal, params, query }) {
       const location = await tasks.contentUrl(taskIdOf(params.id), scopeOf(principal), query);
       return { status: 302, headers: { Location: location, 'Cache-Control': 'no-store' }, body: {} };

@@ -5,6 +5,7 @@ import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { storageKey } from '../media/storage-key.ts';
 import { withTemporaryFolder } from '../media/temporary-folder.ts';
+import { together } from '../media/together.ts';
 import { type AttemptOutcome, runOfGenerated } from './generate.service.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
 import { deleteRaw } from './raw-outputs.ts';
@@ -82,11 +83,8 @@ export class PostprocessService {
     lease.report(STARTED_PROGRESS);
     const files = await this.#make(task, generated, lease, folder);
     lease.report(MADE_PROGRESS);
-    const outputs: TaskOutput[] = [];
-    for (const file of files) {
-      lease.signal.throwIfAborted();
-      outputs.push(await this.#store(task, file));
-    }
+    lease.signal.throwIfAborted();
+    const outputs = await together<TaskOutput[]>(files.map((file) => this.#store(task, file)));
     const outcome = await endings.succeed(
       task,
       task.attempt,
@@ -117,7 +115,11 @@ export class PostprocessService {
       inputs.push(path);
     }
     const { width, height } = readParameters(task.parameters);
-    return await postprocess({ kind: task.kind, width, height, inputs, folder, signal: lease.signal });
+    const source = generated.source ? { source: generated.source } : {};
+    return await postprocess({
+      ...{ kind: task.kind, width, height, inputs, folder, signal: lease.signal },
+      ...source,
+    });
   }
 
   async #store(task: ClaimedTask, file: MediaOutput): Promise<TaskOutput> {

@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import {
-  claimTask,
+  claimTasks,
   findLease,
   markGenerated,
   markSubmitting,
-  notifyChannel,
   renewLeases,
   returnTask,
-  storeReference,
+  storeReferences,
 } from '../store/sql/tasks/claims.ts';
 import { run } from '../store/statement.ts';
+import { StatementBatch } from './statement-batch.ts';
 import type { LeasedState, TaskState } from './task-state.ts';
 import { stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, TaskKind } from './tasks.types.ts';
@@ -61,12 +61,39 @@ export interface ReturnedTask {
 
 const DISPATCH_CHANNEL = 'tollgate_tasks';
 
-/** Claims and everything written under one. Each method is one guarded statement; a claim that is over changes no row. */
+interface ClaimOrder {
+  readonly taskId: string;
+  readonly worker: string;
+  readonly leaseMs: number;
+}
+
+/** The fence, and what is to be written behind it. */
+interface Fenced<Value> {
+  readonly id: string;
+  readonly attempt: number;
+  readonly value: Value;
+}
+
+/**
+ * Claims and everything written under one, guarded: a claim that is over changes no row. What every task goes through is written for
+ * many tasks at once.
+ */
 export class TaskClaimsStore {
   readonly #pool: pg.Pool;
+  readonly #claims: Readonly<Record<LeasedState, StatementBatch<ClaimOrder, ClaimedTask | undefined>>>;
+  readonly #references: StatementBatch<Fenced<{ engineId: string; reference: string }>, boolean>;
+  readonly #generated: StatementBatch<
+    Fenced<{ run: GeneratedRun; progress: number }>,
+    { cancelRequested: boolean } | undefined
+  >;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
+    const claims = (to: LeasedState) =>
+      new StatementBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders));
+    this.#claims = { generating: claims('generating'), processing: claims('processing') };
+    this.#references = new StatementBatch((items) => this.#storeReferences(items));
+    this.#generated = new StatementBatch((items) => this.#markAllGenerated(items));
   }
 
   /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue or not due yet. */
@@ -76,9 +103,7 @@ export class TaskClaimsStore {
     worker: string,
     leaseMs: number,
   ): Promise<ClaimedTask | undefined> {
-    const from: TaskState = stateAfterLapse(to);
-    const [row] = await run<ClaimRow>(this.#pool, claimTask, [taskId, from, to, worker, leaseMs]);
-    return row && toClaimed(row);
+    return await this.#claims[to].run({ taskId, worker, leaseMs });
   }
 
   /** Renews leases in one statement. Missing from the answer: those to look at with {@link findLease}. */
@@ -117,23 +142,17 @@ export class TaskClaimsStore {
     engineId: string,
     reference: string,
   ): Promise<boolean> {
-    return (await run(this.#pool, storeReference, [taskId, attempt, engineId, reference])).length === 1;
+    return await this.#references.run({ id: taskId, attempt, value: { engineId, reference } });
   }
 
-  /** Hands the task on to post-processing; undefined when the claim is over. */
+  /** Hands the task on to post-processing and wakes the relays; undefined when the claim is over. */
   async markGenerated(
     taskId: string,
     attempt: number,
     generated: GeneratedRun,
     progress: number,
   ): Promise<{ cancelRequested: boolean } | undefined> {
-    const [row] = await run<{ cancel_requested: boolean }>(this.#pool, markGenerated, [
-      taskId,
-      attempt,
-      JSON.stringify(generated),
-      progress,
-    ]);
-    return row && { cancelRequested: row.cancel_requested };
+    return await this.#generated.run({ id: taskId, attempt, value: { run: generated, progress } });
   }
 
   /** Gives the task back one step; false when the claim is over. */
@@ -143,10 +162,68 @@ export class TaskClaimsStore {
     return (await run(this.#pool, returnTask, values)).length === 1;
   }
 
-  /** Tells the relays that a task waits. */
-  async notifyWaiting(): Promise<void> {
-    await run(this.#pool, notifyChannel, [DISPATCH_CHANNEL, '']);
+  async #claimAll(to: LeasedState, orders: readonly ClaimOrder[]): Promise<(ClaimedTask | undefined)[]> {
+    const from: TaskState = stateAfterLapse(to);
+    // Two jobs for one task in one batch: the first has it.
+    const byTask = new Map(orders.toReversed().map((order) => [order.taskId, order]));
+    const distinct = [...byTask.values()];
+    const rows = await run<ClaimRow>(this.#pool, claimTasks, [
+      distinct.map((order) => order.taskId),
+      distinct.map((order) => order.worker),
+      distinct.map((order) => Math.round(order.leaseMs)),
+      from,
+      to,
+    ]);
+    const claimed = new Map(rows.map((row) => [row.id, toClaimed(row)]));
+    return orders.map((order) =>
+      byTask.get(order.taskId) === order ? claimed.get(order.taskId) : undefined,
+    );
   }
+
+  async #storeReferences(
+    items: readonly Fenced<{ engineId: string; reference: string }>[],
+  ): Promise<boolean[]> {
+    const rows = await run<FenceRow>(this.#pool, storeReferences, [
+      ...fencesOf(items),
+      items.map((item) => item.value.engineId),
+      items.map((item) => item.value.reference),
+    ]);
+    const stored = byFence(rows);
+    return items.map((item) => stored.has(fenceKey(item)));
+  }
+
+  async #markAllGenerated(
+    items: readonly Fenced<{ run: GeneratedRun; progress: number }>[],
+  ): Promise<({ cancelRequested: boolean } | undefined)[]> {
+    const rows = await run<FenceRow & { cancel_requested: boolean }>(this.#pool, markGenerated, [
+      ...fencesOf(items),
+      items.map((item) => JSON.stringify(item.value.run)),
+      items[0]?.value.progress,
+      DISPATCH_CHANNEL,
+    ]);
+    const marked = byFence(rows);
+    return items.map((item) => {
+      const row = marked.get(fenceKey(item));
+      return row && { cancelRequested: row.cancel_requested };
+    });
+  }
+}
+
+interface FenceRow extends Record<string, unknown> {
+  id: string;
+  attempt: number;
+}
+
+function fencesOf(items: readonly { id: string; attempt: number }[]): [string[], number[]] {
+  return [items.map((item) => item.id), items.map((item) => item.attempt)];
+}
+
+function fenceKey({ id, attempt }: { id: string; attempt: number }): string {
+  return `${id}/${attempt}`;
+}
+
+function byFence<Row extends FenceRow>(rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [fenceKey(row), row]));
 }
 
 interface ClaimRow {

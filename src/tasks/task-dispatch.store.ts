@@ -76,7 +76,9 @@ export class TaskDispatchStore {
         const rows = await take(after, limit, lostAfterMs);
         const [first] = rows;
         after = first?.accounts === ACCOUNTS_PER_LOOK ? (first.last_account ?? NO_ACCOUNT) : NO_ACCOUNT;
-        return rows.flatMap(({ id, dispatch }) => (id && dispatch ? [{ id, dispatch }] : []));
+        return rows.flatMap(({ id, dispatch, request_id: requestId }) =>
+          id && dispatch ? [{ id, dispatch, ...(requestId !== null && { requestId }) }] : [],
+        );
       },
       putBack: async (tickets: readonly RelayTicket[]) => {
         const values = [tickets.map((ticket) => ticket.id), tickets.map((ticket) => ticket.dispatch)];
@@ -90,6 +92,7 @@ interface TakenRow {
   /** Null in the one row that comes when nothing was taken. */
   id: string | null;
   dispatch: number | null;
+  request_id: string | null;
   accounts: number;
   last_account: string | null;
 }

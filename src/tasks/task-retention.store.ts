@@ -3,6 +3,7 @@ import {
   deleteOldTasks,
   deleteTask,
   findExpiredMedia,
+  findUnlisted,
   forgetSilentWorkers,
   markMediaDeleted,
 } from '../store/sql/tasks/retention.ts';
@@ -11,6 +12,18 @@ import { run } from '../store/statement.ts';
 export interface ExpiredMedia {
   readonly taskId: string;
   readonly storageKeys: readonly string[];
+}
+
+/** A stored file, and the task its key names. */
+export interface TaskFile {
+  readonly taskId: string;
+  readonly storageKey: string;
+}
+
+export interface UnlistedFile {
+  readonly storageKey: string;
+  /** False: there is no such task (any more). */
+  readonly ofEndedTask: boolean;
 }
 
 const SILENT_WORKER_DAYS = 1;
@@ -42,6 +55,19 @@ export class TaskRetentionStore {
   /** Deletes an ended task; false when it is live, gone or another account's. */
   async deleteTask(taskId: string, accountId: string): Promise<boolean> {
     return (await run(this.#pool, deleteTask, [taskId, accountId])).length === 1;
+  }
+
+  /**
+   * Which of these stored files no task lists: left behind by a worker that died between storing and settling. Files of tasks that are
+   * under way, or ended less than `endedMs` ago, are never among them.
+   */
+  async findUnlisted(files: readonly TaskFile[], endedMs: number): Promise<UnlistedFile[]> {
+    const rows = await run<{ key: string; of_ended: boolean }>(this.#pool, findUnlisted, [
+      files.map((file) => file.taskId),
+      files.map((file) => file.storageKey),
+      endedMs,
+    ]);
+    return rows.map((row) => ({ storageKey: row.key, ofEndedTask: row.of_ended }));
   }
 
   /** Forgets workers not heard of for a day. */

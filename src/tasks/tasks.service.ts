@@ -84,17 +84,19 @@ export class TasksService {
   }
 
   /**
-   * A fresh URL of one file. Throws AppError task_not_found, media_expired, media_not_found (no such index or variant),
-   * task_not_finished while it runs and for a task that failed.
+   * A fresh URL of one file. Throws AppError task_not_found, task_not_finished while it runs, media_expired, media_not_found (no such
+   * index or variant, or a task that ended without a result).
    */
   async contentUrl(taskId: string, scope: TaskScope, query: TaskContentQuery): Promise<string> {
     const task = await this.#find(taskId, scope);
     if (task.mediaDeletedAt || (task.mediaExpiresAt && task.mediaExpiresAt.getTime() <= Date.now())) {
       throw new AppError('media_expired', 'The files of this task have expired.');
     }
+    if (!isTerminal(task.state)) {
+      throw new AppError('task_not_finished', 'The task has no content yet: it has not finished.');
+    }
     if (task.state !== 'succeeded') {
-      const why = isTerminal(task.state) ? `it ended as ${task.state}` : 'it has not finished';
-      throw new AppError('media_not_found', `The task has no content: ${why}.`, { status: 409 });
+      throw new AppError('media_not_found', `The task has no content: it ended as ${task.state}.`);
     }
     const output = (await this.#outputs(task)).find(
       ({ index, variant }) => index === query.index && variant === query.variant,

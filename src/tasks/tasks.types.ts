@@ -1,5 +1,6 @@
 import type { ChargeLines } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
+import type { DigitalSource } from '../media/provenance.ts';
 import type { TaskState } from './task-state.ts';
 
 export type TaskKind = 'image' | 'video';
@@ -65,4 +66,6 @@ export interface GeneratedRun {
   readonly latencyMs: number;
   /** What the engine's operator bills us, in nano-USD as decimal text, where it says so. */
   readonly cost: string | null;
+  /** What the files will say made them; a trained model unless stated. */
+  readonly source?: DigitalSource;
 }

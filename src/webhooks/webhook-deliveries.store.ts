@@ -56,8 +56,16 @@ export class WebhookDeliveriesStore {
     return {
       take: async (limit, lostAfterMs) => {
         const values = [limit, lostAfterMs, ACCOUNT_IN_FLIGHT_MAX];
-        const rows = await run<{ id: string; dispatch: string }>(this.#pool, takeDeliveries, values);
-        return rows.map((row) => ({ id: row.id, dispatch: Number(row.dispatch) }));
+        const rows = await run<{ id: string; dispatch: string; request_id: string | null }>(
+          this.#pool,
+          takeDeliveries,
+          values,
+        );
+        return rows.map(({ id, dispatch, request_id: requestId }) => ({
+          id,
+          dispatch: Number(dispatch),
+          ...(requestId !== null && { requestId }),
+        }));
       },
       putBack: async (tickets) => {
         await run(this.#pool, putBackDeliveries, [tickets.map((ticket) => ticket.id)]);

@@ -19,6 +19,8 @@ export interface WebhookSecrets {
 
 /** Ms that the secret before a rotation still signs. */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
+const RESEAL_PAGE = 500;
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 
 /** Signing secrets of accounts, made when first needed. */
 export class WebhookSecretsService {
@@ -53,6 +55,26 @@ export class WebhookSecretsService {
   async rotate(accountId: string): Promise<WebhookSecrets> {
     await this.#store.rotate(accountId, this.#cipher.seal(newWebhookSecret(), accountId));
     return await this.get(accountId);
+  }
+
+  /** Seals every account's secrets anew, so that a previous TOLLGATE_SECRET is no longer needed. Returns how many accounts. */
+  async resealAll(): Promise<number> {
+    let resealed = 0;
+    for (let after = FIRST_UUID; ; ) {
+      const page = await this.#store.listAfter(after, RESEAL_PAGE);
+      for (const { accountId, ...sealed } of page) {
+        const anew = (old: Buffer) => this.#cipher.seal(this.#open(old, accountId), accountId);
+        const { secret, previousSecret } = sealed;
+        const to = { secret: anew(secret), previousSecret: previousSecret && anew(previousSecret) };
+        await this.#store.reseal(accountId, sealed, to);
+      }
+      resealed += page.length;
+      const last = page.at(-1);
+      if (last === undefined) {
+        return resealed;
+      }
+      after = last.accountId;
+    }
   }
 
   #open(sealed: Buffer, accountId: string): string {

@@ -1,10 +1,19 @@
 import type pg from 'pg';
-import { findSecret, insertSecret, rotateSecret } from '../store/sql/webhooks/secrets.ts';
+import {
+  findSecret,
+  insertSecret,
+  listSecrets,
+  resealSecret,
+  rotateSecret,
+} from '../store/sql/webhooks/secrets.ts';
 import { run } from '../store/statement.ts';
 
-export interface SealedSecrets {
+export interface SealedPair {
   readonly secret: Buffer;
   readonly previousSecret: Buffer | null;
+}
+
+export interface SealedSecrets extends SealedPair {
   readonly rotatedAt: Date;
 }
 
@@ -28,6 +37,28 @@ export class WebhookSecretsStore {
   /** Stores the first secret of an account, unless it has one by now. */
   async insert(accountId: string, sealed: Buffer): Promise<void> {
     await run(this.#pool, insertSecret, [accountId, sealed]);
+  }
+
+  /** Up to `limit` accounts' secrets, in order of their ids. */
+  async listAfter(
+    accountId: string,
+    limit: number,
+  ): Promise<(SealedPair & { readonly accountId: string })[]> {
+    const rows = await run<{ account_id: string; secret: Buffer; previous_secret: Buffer | null }>(
+      this.#pool,
+      listSecrets,
+      [accountId, limit],
+    );
+    return rows.map((row) => ({
+      accountId: row.account_id,
+      secret: row.secret,
+      previousSecret: row.previous_secret,
+    }));
+  }
+
+  /** Replaces what was read as `from`, unless it has been rotated meanwhile. */
+  async reseal(accountId: string, from: SealedPair, to: SealedPair): Promise<void> {
+    await run(this.#pool, resealSecret, [accountId, from.secret, to.secret, to.previousSecret]);
   }
 
   /** Makes the current secret the previous one. */

@@ -11,6 +11,8 @@ export interface WorkerProcessOptions {
   readonly slots?: number;
   readonly leases?: LeaseSettings;
   readonly drainMs?: number;
+  /** Kills itself once that many finished files are stored: between storing and settling. */
+  readonly dieAfterFiles?: number;
   readonly engine?: { paid?: boolean; recovers?: boolean };
 }
 

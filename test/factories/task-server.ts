@@ -48,7 +48,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
       digest: secretHash,
       keys: new KeyCache((hash) => keys.facts(hash), systemClock),
       clock: systemClock,
-      operatorToken: 'test-admin-token-0123456789abcdef',
+      operators: [{ name: 'operator', token: 'test-admin-token-0123456789abcdef' }],
       failuresPerMinute: 1_000_000,
     }),
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),

@@ -13,6 +13,7 @@ import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import type { MediaOutput, PostprocessJob } from '../../src/media/postprocess.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
@@ -21,6 +22,7 @@ import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
+import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { type MediaPostprocess, PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
@@ -54,6 +56,8 @@ export interface TaskStackOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly engine: Engine;
+  /** Other pools beside the engine's. */
+  readonly moreEngines?: readonly Engine[];
   /** Shared by all processes of a test; a new one unless given. */
   readonly folder?: string;
   readonly prefix?: string;
@@ -121,7 +125,12 @@ export async function createTaskStack(options: TaskStackOptions) {
   const deliveries = new WebhookDeliveriesStore(pool);
   const leases = new LeaseKeeper(claims, options.leases ?? FAST_LEASES, log);
   const engines = new EngineRegistry(
-    new Map([[options.engine.id, { engine: options.engine, slots: options.slots ?? 8 }]]),
+    new Map(
+      [options.engine, ...(options.moreEngines ?? [])].map((engine) => [
+        engine.id,
+        { engine, slots: options.slots ?? 8 },
+      ]),
+    ),
   );
   const waiter = new TaskWaiter(reads);
   const estimates = new QueueEstimates(reads, () => dispatch.liveSlots());
@@ -150,6 +159,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       log,
     }),
     sweeps: new SweepService(sweepStore, endings, log),
+    orphans: new OrphanSweepService(retentionStore, storage, { clock: systemClock, log }),
     retention: new RetentionService(retentionStore, storage, { taskDays: 30 }, log),
     reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
     months: new MonthClose(pool, new LedgerVerifier(pool), log),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createLogger } from '../../src/lib/logger.ts';
+import type { Storage } from '../../src/media/storage.types.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { runWorkerProcess } from '../../workers/worker-process.ts';
 import type { WorkerProcessOptions } from './spawn-task-worker.ts';
@@ -12,10 +13,24 @@ const database = createDatabase(
   { url: options.databaseUrl, moneyConnections: 8, connections: 2 },
   () => undefined,
 );
+/** Stores, and dies right after so many finished files. */
+function dyingAfter(files: number | undefined, storage: Storage): Storage['putFile'] {
+  let left = files ?? Number.POSITIVE_INFINITY;
+  return async (key, path, mediaType) => {
+    const stored = await storage.putFile(key, path, mediaType);
+    left -= key.startsWith('acct/') ? 1 : 0;
+    if (left <= 0) {
+      process.kill(process.pid, 'SIGKILL');
+    }
+    return stored;
+  };
+}
+
 const stack = await createTaskStack({
   ...options,
   database,
   engine: new ScriptedEngine(join(options.folder, 'journal'), options.engine),
+  wrapStorage: (storage) => ({ ...storage, putFile: dyingAfter(options.dieAfterFiles, storage) }),
   log: createLogger({ name: 'worker', level: process.env.TEST_LOG ?? 'silent' }),
 });
 runWorkerProcess(

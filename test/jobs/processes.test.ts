@@ -80,6 +80,29 @@ test('killed right after a paid upstream accepted: the run is found again, never
   expect(await it.charges(id)).toHaveLength(1);
 });
 
+test('killed between storing and settling: another worker settles, once, and the engine is not asked again', async () => {
+  const victim = await spawnTaskWorker(
+    {
+      ...{ databaseUrl: it.database.url, redisUrl: it.redisUrl, prefix: it.stack.prefix, folder: it.folder },
+      leases: FAST_LEASES,
+      dieAfterFiles: 1,
+    },
+    ['--queues=postprocess'],
+  );
+  children.push(victim);
+  const rest = it.stack.start('generate,maintenance');
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await once(victim, 'exit');
+  expect(await it.charges(id)).toEqual([]);
+  await worker(['--queues=postprocess']);
+  const { task, media } = await sweptToEnd(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(media).toHaveLength(1);
+  expect(submitsOf(it.journal, id)).toEqual([1]);
+  expect(await it.charges(id)).toHaveLength(1);
+  await rest.close();
+});
+
 test('stopped for three leases and woken: the result is the other worker’s, the sleeper writes nothing', async () => {
   const sleeper = await worker(['--queues=generate']);
   const rest = it.stack.start('maintenance,postprocess');

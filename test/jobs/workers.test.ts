@@ -134,7 +134,7 @@ test('notifications come again after the connection was cut', async () => {
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate-signals' AND datname = current_database()",
   );
   await eventually(async () => heard.length === 2);
-  await it.stack.claims.notifyWaiting();
+  await it.pool.query("SELECT pg_notify('tollgate_tasks', '')");
   await eventually(async () => heard.length === 3);
   await signals.close();
   expect(heard).toEqual(['waiting', 'waiting', 'waiting']);

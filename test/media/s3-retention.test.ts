@@ -29,6 +29,7 @@ beforeAll(async () => {
         }
         await bucket.delete(key);
       },
+      list: (...args) => bucket.list(...args),
       close: () => bucket.close(),
     }),
   });
@@ -98,4 +99,27 @@ test('a file outside storage keys is never deleted by a sweep', async () => {
   await bucket.putFile('acct/other/2026-01/task/0.png', path, 'image/png');
   await bucket.delete('../media/acct/other/2026-01/task/0.png');
   expect(await bucket.stat('acct/other/2026-01/task/0.png')).toBeDefined();
+});
+
+test('a bucket lists its objects in the order of their keys, from any key on, and nothing of its neighbours', async () => {
+  const path = join(it.folder, 'listed.png');
+  await writeFile(path, 'x');
+  const keys = ['raw/a/1/0.png', 'raw/a/2/0.png', 'raw/b/1/0.png'];
+  const since = Date.now() - 60_000;
+  for (const key of [...keys, 'acct/listed/2026-01/task/0.png']) {
+    await bucket.putFile(key, path, 'image/png');
+  }
+  const listed = async (after?: string) => {
+    const found = [];
+    for await (const object of bucket.list('raw/', after)) {
+      found.push(object);
+    }
+    return found;
+  };
+  const all = await listed();
+  expect(all.map(({ key }) => key)).toEqual(keys);
+  expect(all.every(({ storedAtMs }) => storedAtMs > since)).toBe(true);
+  expect((await listed(keys[0])).map(({ key }) => key)).toEqual(keys.slice(1));
+  await Promise.all(keys.map((key) => bucket.delete(key)));
+  expect(await listed()).toEqual([]);
 });

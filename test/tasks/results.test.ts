@@ -190,7 +190,11 @@ test('content redirects to a fresh URL; 409 before the end, 410 after expiry, 40
   expect((await content('?index=1')).status).toBe(404);
   expect((await content('?variant=poster')).status).toBe(404);
   const waiting = publicId('generation', await submitImage(it.stack, it.who, 'run=1'));
-  expect((await server.call('GET', `/api/v1/tasks/${waiting}/content`)).status).toBe(409);
+  const early = await server.call('GET', `/api/v1/tasks/${waiting}/content`);
+  expect([early.status, early.json.error.code]).toEqual([409, 'task_not_finished']);
+  await server.call('POST', `/api/v1/tasks/${waiting}/cancel`);
+  const never = await server.call('GET', `/api/v1/tasks/${waiting}/content`);
+  expect([never.status, never.json.error.code]).toEqual([404, 'media_not_found']);
   await it.pool.query('UPDATE tasks SET media_expires_at = clock_timestamp() WHERE id = $1', [id]);
   expect((await content()).status).toBe(410);
 });

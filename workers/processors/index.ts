@@ -15,6 +15,7 @@ import { postprocessTaskProcessor } from './postprocess-task.processor.ts';
 import {
   expireMediaProcessor,
   expireTasksProcessor,
+  sweepOrphansProcessor,
   sweepTasksProcessor,
 } from './task-maintenance.processor.ts';
 
@@ -28,6 +29,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'maintenance.reap-holds': reapHoldsProcessor(services),
     'maintenance.expire-media': expireMediaProcessor(services),
     'maintenance.expire-tasks': expireTasksProcessor(services),
+    'maintenance.sweep-orphans': sweepOrphansProcessor(services),
     'maintenance.make-partitions': makePartitionsProcessor(services),
     'maintenance.close-months': closeMonthsProcessor(services),
     'maintenance.roll-up-days': rollUpDaysProcessor(services),

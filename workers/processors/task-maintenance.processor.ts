@@ -21,3 +21,10 @@ export function expireTasksProcessor(
 ): Processor<'maintenance.expire-tasks'> {
   return async (_, { signal }) => ({ tasks: await services.retention.expireTasks(signal) });
 }
+
+/** Deletes files that no task lists. */
+export function sweepOrphansProcessor(
+  services: Pick<WorkerServices, 'orphans'>,
+): Processor<'maintenance.sweep-orphans'> {
+  return async (_, { signal }) => ({ files: await services.orphans.sweep(signal) });
+}

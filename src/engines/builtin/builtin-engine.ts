@@ -62,6 +62,7 @@ export class BuiltinEngine implements Engine {
     cancelQueued: true,
     cancelRunning: true,
     paid: false,
+    algorithmic: true,
   } as const;
   readonly pollIntervalMs = POLL_INTERVAL_MS;
   readonly id: string;

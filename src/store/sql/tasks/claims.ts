@@ -1,21 +1,26 @@
 import type { Statement } from '../../statement.ts';
 
-const CLAIMED = `id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
+const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
   engine_submitted_at, engine_reference, raw_outputs, created_at, started_at, deadline_at`;
 
 /**
- * $1 task, $2 from, $3 to, $4 worker, $5 lease in ms. The one way to begin work: whoever changes the row has it, with the next number
- * of the fence.
+ * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to. The one way to begin work: whoever changes the row has it, with
+ * the next number of the fence.
  */
-export const claimTask: Statement = {
+export const claimTasks: Statement = {
   name: 'task_claim',
-  text: `UPDATE tasks
-       SET state = $3, attempt = attempt + 1, worker = $4,
-           lease_until = clock_timestamp() + $5 * interval '1 ms',
+  text: `WITH free AS (
+      SELECT t.id, i.worker, i.lease_ms
+        FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[]) i (id, worker, lease_ms) ON t.id = i.id
+       WHERE t.state = $4 AND t.cancel_requested_at IS NULL
+         AND t.not_before <= clock_timestamp() AND t.deadline_at > clock_timestamp()
+       ORDER BY t.id FOR UPDATE OF t)
+    UPDATE tasks t
+       SET state = $5, attempt = attempt + 1, worker = f.worker,
+           lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
            started_at = coalesce(started_at, clock_timestamp()),
            base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)
-     WHERE id = $1 AND state = $2 AND cancel_requested_at IS NULL
-       AND not_before <= clock_timestamp() AND deadline_at > clock_timestamp()
+      FROM free f WHERE t.id = f.id
     RETURNING ${CLAIMED}`,
 };
 
@@ -51,22 +56,38 @@ export const markSubmitting: Statement = {
      WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
 };
 
-/** $1 task, $2 attempt, $3 engine, $4 reference. */
-export const storeReference: Statement = {
-  name: 'task_store_reference',
-  text: `UPDATE tasks
-       SET engine = $3, engine_reference = $4, engine_submitted_at = coalesce(engine_submitted_at, clock_timestamp())
-     WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
+/** $1 tasks, $2 attempts, $3 engines, $4 references. The ids of those whose claims stand. */
+export const storeReferences: Statement = {
+  name: 'task_store_references',
+  text: `WITH mine AS (
+      SELECT t.id, i.engine, i.reference
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::text[], $4::text[]) i (id, attempt, engine, reference)
+          ON t.id = i.id AND t.attempt = i.attempt
+       WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t)
+    UPDATE tasks t
+       SET engine = m.engine, engine_reference = m.reference,
+           engine_submitted_at = coalesce(engine_submitted_at, clock_timestamp())
+      FROM mine m WHERE t.id = m.id
+    RETURNING t.id, t.attempt`,
 };
 
-/** $1 task, $2 attempt, $3 raw outputs, $4 progress. Frees the engine's slot: what follows needs no engine. */
+/**
+ * $1 tasks, $2 attempts, $3 raw outputs, $4 progress, $5 channel of the relays. Frees the engines' slots: what follows needs no engine.
+ */
 export const markGenerated: Statement = {
   name: 'task_mark_generated',
-  text: `UPDATE tasks
-       SET state = 'generated', raw_outputs = $3, progress = greatest(progress, $4::real), worker = NULL,
-           lease_until = NULL, dispatched_at = NULL, not_before = clock_timestamp()
-     WHERE id = $1 AND attempt = $2 AND state = 'generating'
-    RETURNING cancel_requested_at IS NOT NULL AS cancel_requested`,
+  text: `WITH mine AS (
+      SELECT t.id, i.raw_outputs
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::jsonb[]) i (id, attempt, raw_outputs)
+          ON t.id = i.id AND t.attempt = i.attempt
+       WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t),
+    marked AS (
+      UPDATE tasks t
+         SET state = 'generated', raw_outputs = m.raw_outputs, progress = greatest(progress, $4::real), worker = NULL,
+             lease_until = NULL, dispatched_at = NULL, not_before = clock_timestamp()
+        FROM mine m WHERE t.id = m.id
+      RETURNING t.id, t.attempt, cancel_requested_at IS NOT NULL AS cancel_requested)
+    SELECT id, attempt, cancel_requested, pg_notify($5, '') FROM marked`,
 };
 
 /**
@@ -88,6 +109,3 @@ export const returnTask: Statement = {
       INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, $6 FROM returned)
     SELECT id FROM returned`,
 };
-
-/** $1 channel, $2 payload. */
-export const notifyChannel: Statement = { name: 'task_notify', text: 'SELECT pg_notify($1, $2)' };

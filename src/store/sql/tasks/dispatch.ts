@@ -38,9 +38,9 @@ function takeStatement(
       UPDATE tasks t SET dispatched_at = clock_timestamp(), dispatches = t.dispatches + 1
         FROM picked p WHERE t.id = p.id
       RETURNING t.id, t.dispatches AS dispatch, p.turn)
-    SELECT m.id, m.dispatch, (SELECT count(*) FROM considered)::integer AS accounts,
+    SELECT m.id, m.dispatch, h.request_id, (SELECT count(*) FROM considered)::integer AS accounts,
            (SELECT account_id FROM considered ORDER BY account_id DESC LIMIT 1) AS last_account
-      FROM (VALUES (1)) always (one) LEFT JOIN marked m ON true ORDER BY m.turn, m.id`,
+      FROM (VALUES (1)) always (one) LEFT JOIN marked m ON true LEFT JOIN holds h ON h.id = m.id ORDER BY m.turn, m.id`,
   };
 }
 

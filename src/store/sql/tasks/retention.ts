@@ -43,3 +43,15 @@ export const forgetSilentWorkers: Statement = {
   name: 'worker_forget_silent',
   text: `DELETE FROM worker_slots WHERE seen_at < clock_timestamp() - $1 * interval '1 day'`,
 };
+
+/**
+ * $1 tasks and $2 keys of stored files, side by side; $3 ms since the end of a task. Files that no task lists: of tasks that ended
+ * that long ago (`of_ended`), and of tasks there are no rows of.
+ */
+export const findUnlisted: Statement = {
+  name: 'task_find_unlisted',
+  text: `SELECT f.key, t.id IS NOT NULL AS of_ended
+      FROM unnest($1::uuid[], $2::text[]) f (task_id, key) LEFT JOIN tasks t ON t.id = f.task_id
+     WHERE (t.id IS NULL OR t.completed_at < clock_timestamp() - $3 * interval '1 ms')
+       AND NOT EXISTS (SELECT FROM task_outputs o WHERE o.task_id = f.task_id AND o.storage_key = f.key)`,
+};

@@ -28,8 +28,9 @@ export const takeDeliveries: Statement = {
        FOR UPDATE OF w SKIP LOCKED),
     marked AS (
       UPDATE webhook_deliveries w SET dispatched_at = clock_timestamp() FROM picked p WHERE w.id = p.id
-      RETURNING w.id, w.dispatched_at, p.turn)
-    SELECT id, (extract(epoch FROM dispatched_at) * 1000)::bigint AS dispatch FROM marked ORDER BY turn, id`,
+      RETURNING w.id, w.task_id, w.dispatched_at, p.turn)
+    SELECT m.id, (extract(epoch FROM m.dispatched_at) * 1000)::bigint AS dispatch, g.request_id
+      FROM marked m LEFT JOIN generations g ON g.id = m.task_id ORDER BY m.turn, m.id`,
 };
 
 /** $1 ids. */

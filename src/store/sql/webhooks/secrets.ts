@@ -6,6 +6,18 @@ export const findSecret: Statement = {
   text: 'SELECT secret, previous_secret, rotated_at FROM webhook_secrets WHERE account_id = $1',
 };
 
+/** $1 account to begin after, $2 limit. */
+export const listSecrets: Statement = {
+  name: 'webhook_list_secrets',
+  text: `SELECT account_id, secret, previous_secret FROM webhook_secrets WHERE account_id > $1 ORDER BY account_id LIMIT $2`,
+};
+
+/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret sealed anew. Nothing if it was rotated meanwhile. */
+export const resealSecret: Statement = {
+  name: 'webhook_reseal_secret',
+  text: 'UPDATE webhook_secrets SET secret = $3, previous_secret = $4 WHERE account_id = $1 AND secret = $2',
+};
+
 /** $1 account, $2 sealed secret. Of two that come at once, the first stays. */
 export const insertSecret: Statement = {
   name: 'webhook_insert_secret',

@@ -1,0 +1,27 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+
+/**
+ * An engine that has nothing to do: OpenAI's Images API, which answers every request at once with the same small picture. It
+ * runs in a process of its own, so what is measured is everything around an engine: queues, states, files, money.
+ */
+
+const SIDE_PIXELS = 256;
+
+const picture = await sharp({
+  create: { width: SIDE_PIXELS, height: SIDE_PIXELS, channels: 3, background: '#4a6fa5' },
+})
+  .png()
+  .toBuffer();
+const answer = JSON.stringify({ created: 1, data: [{ b64_json: picture.toString('base64') }] });
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(answer));
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ type: 'ready', address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+});
+process.on('disconnect', () => process.exit(0));

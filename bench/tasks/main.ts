@@ -1,0 +1,191 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
+import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
+import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { startBenchPostgres } from '../measure/bench-postgres.ts';
+import { runClients } from '../measure/clients.ts';
+import { profileSummary } from '../measure/profile.ts';
+import { type BenchRow, publishResult } from '../measure/result.ts';
+import { markdownTable } from '../measure/table.ts';
+import { bareJobsPerSecond } from './bare-queue.ts';
+import { Customers, openAccounts, runAtRate, runBatch } from './orders.ts';
+import { measurePostprocess } from './postprocess.ts';
+import { addressOf, startProcess, stopProcess } from './processes.ts';
+import { TaskClock } from './task-clock.ts';
+
+/**
+ * `npm run bench:tasks [-- --quick --profile --keep]`: the asynchronous path on real processes. One API process, two worker
+ * processes, Postgres with fsync on, Redis with its append-only file, files in a local folder; the engine answers at once, over
+ * HTTP, from a process of its own. Load, engine, databases and service share the machine.
+ */
+const quick = process.argv.includes('--quick');
+const profiled = process.argv.includes('--profile');
+const kept = process.argv.includes('--keep');
+const CLIENTS = 64;
+const ACCOUNTS = 16;
+const WORKERS = 2;
+const ENGINE_SLOTS = 16;
+const PICK_UP_RATE = 5;
+const PICK_UP_TASKS = quick ? 30 : 150;
+const TASKS = quick ? 600 : 4_000;
+const BARE_JOBS = quick ? 5_000 : 20_000;
+const SUBMIT_MS = quick ? 3_000 : 10_000;
+const WARM_UP_TASKS = 200;
+
+function catalogFor(engine: string): string {
+  return `
+models:
+  - id: image-turbo
+    endpoints: [image]
+    pricing: { request: "0.000001" }
+    routes: [{ engine: instant, model: instant }]
+engines:
+  - { id: instant, kind: openai, base_url: "${engine}/v1", kinds: [image], slots: ${ENGINE_SLOTS} }
+limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 10000 }
+`;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-tasks-'));
+const log = join(folder, 'processes.log');
+const adminToken = 'admin-token-of-the-tasks-bench';
+const postgres = await startBenchPostgres();
+const redis = await startEmbeddedRedis({
+  dataDir: folder,
+  durable: true,
+  logFile: join(folder, 'redis.log'),
+  environment: process.env,
+  cacheFolders: redisCacheFolders(process.env, folder),
+});
+const children: ChildProcess[] = [];
+const profiles = { api: join(folder, 'profile-api'), worker: join(folder, 'profile-worker') };
+
+function startProfiled(script: string, environment: NodeJS.ProcessEnv, profile: string): ChildProcess {
+  const options = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
+  const child = startProcess(script, environment, log, options);
+  children.push(child);
+  return child;
+}
+
+async function startWorkers(environment: NodeJS.ProcessEnv): Promise<ChildProcess[]> {
+  const workers = Array.from({ length: WORKERS }, () =>
+    startProfiled('dist/workers/main.js', environment, profiles.worker),
+  );
+  await Promise.all(workers.map((worker) => once(worker, 'message')));
+  return workers;
+}
+
+async function endToEnd(customers: Customers, clock: TaskClock, tasks: number): Promise<number> {
+  const mark = await clock.mark();
+  await runBatch(tasks, CLIENTS, () => customers.submit());
+  await clock.untilEnded(mark);
+  return await clock.perSecond(mark);
+}
+
+async function pickUp(customers: Customers, clock: TaskClock) {
+  const mark = await clock.mark();
+  await runAtRate(PICK_UP_TASKS, PICK_UP_RATE, () => customers.submit());
+  await clock.untilEnded(mark);
+  return await clock.pickUp(mark);
+}
+
+async function measureService() {
+  const engine = startProcess('bench/tasks/instant-engine.ts', {}, log);
+  children.push(engine);
+  writeFileSync(join(folder, 'tollgate.yaml'), catalogFor(await addressOf(engine)));
+  const { ffmpeg, ffprobe } = findFfmpeg(process.env);
+  const environment = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.redisUrl,
+    DATA_DIR: folder,
+    TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
+    TOLLGATE_SECRET: 'a secret of the tasks bench, 32 characters',
+    ADMIN_TOKEN: adminToken,
+    FFMPEG_PATH: ffmpeg,
+    FFPROBE_PATH: ffprobe,
+    PORT: '0',
+    LOG_LEVEL: 'info',
+  };
+  await once(startProcess('dist/src/operators/first-start.js', environment, log), 'exit');
+  const api = startProfiled('dist/src/server.js', environment, profiles.api);
+  const url = await addressOf(api);
+  const customers = new Customers(url, await openAccounts(url, adminToken, ACCOUNTS));
+  const clock = await TaskClock.open(postgres.ownerUrl);
+  const workers = await startWorkers(environment);
+  await endToEnd(customers, clock, WARM_UP_TASKS);
+  const waits = await pickUp(customers, clock);
+  const perSecond = await endToEnd(customers, clock, TASKS);
+  if ((await customers.fetchNewest()) === 0) {
+    throw new Error('the newest picture is empty');
+  }
+  await Promise.all(workers.map(stopProcess));
+  const bare = await bareJobsPerSecond(redis.redisUrl, BARE_JOBS, CLIENTS, log);
+  const submits = await runClients({ clients: CLIENTS, warmUpMs: SUBMIT_MS / 5, measureMs: SUBMIT_MS }, () =>
+    customers.submit(),
+  );
+  await Promise.all([customers.close(), clock.close()]);
+  return { waits, perSecond, bare, submits, turnedAway: customers.turnedAway };
+}
+
+function rowsOf(
+  { waits, perSecond, bare, submits, turnedAway }: Awaited<ReturnType<typeof measureService>>,
+  media: Awaited<ReturnType<typeof measurePostprocess>>,
+): BenchRow[] {
+  return [
+    {
+      figure: `submits/s, ${CLIENTS} clients`,
+      baseline: '',
+      tollgate: submits.perSecond.toFixed(0),
+      compared: `p50 / p99 ${submits.p50Ms.toFixed(1)} / ${submits.p99Ms.toFixed(1)} ms; ${turnedAway} asked to come back`,
+    },
+    {
+      figure: `tasks/s from submit to result, ${TASKS} tasks; baseline: BullMQ alone, add and process`,
+      baseline: bare.toFixed(0),
+      tollgate: perSecond.toFixed(0),
+      compared: `${(perSecond / bare).toFixed(3)} ×`,
+    },
+    {
+      figure: `submit to start p50 / p99 at ${PICK_UP_RATE}/s, ${waits.tasks} tasks`,
+      baseline: '',
+      tollgate: `${waits.p50Ms.toFixed(1)} / ${waits.p99Ms.toFixed(1)} ms`,
+      compared: '',
+    },
+    ...media.map(({ name, perSecond: ours, directPerSecond }) => ({
+      figure: `${name} post-processed/s; baseline: the same tools alone`,
+      baseline: directPerSecond.toFixed(2),
+      tollgate: ours.toFixed(2),
+      compared: `${(ours / directPerSecond).toFixed(2)} ×`,
+    })),
+  ];
+}
+
+try {
+  const service = await measureService();
+  const { ffmpeg, ffprobe } = findFfmpeg(process.env);
+  const media = await measurePostprocess({ folder: join(folder, 'media-bench'), ffmpeg, ffprobe, quick });
+  publishResult({
+    conditions: `One API process, ${WORKERS} worker processes, fsync on; the engine answers at once.`,
+    rows: rowsOf(service, media),
+  });
+} catch (error) {
+  process.stderr.write(`${(error as Error).stack}\n`);
+  process.exitCode = 1;
+} finally {
+  await Promise.all(children.map(stopProcess));
+  await redis.stop();
+  await postgres.stop();
+  if (profiled) {
+    for (const [name, profile] of Object.entries(profiles)) {
+      const rows = profileSummary(profile).map(([place, share]) => [place, `${(share * 100).toFixed(1)} %`]);
+      process.stdout.write(`\n${markdownTable([[`busy time of the ${name} process`, 'share'], ...rows])}\n`);
+    }
+  }
+  if (kept) {
+    process.stdout.write(`\nlogs and files: ${folder}\n`);
+  } else {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+const BODY = JSON.stringify({ prompt: 'a quiet harbour at dusk', size: '256*256', seed: 7 });
+const ANSWER_CONNECTIONS = 64;
+
+/** Customers of one gateway that order small pictures in turn. */
+export class Customers {
+  readonly #url: string;
+  readonly #pool: Pool;
+  readonly #keys: readonly string[];
+  #turn = 0;
+  #turnedAway = 0;
+
+  constructor(url: string, keys: readonly string[]) {
+    this.#url = url;
+    this.#pool = new Pool(url, { connections: ANSWER_CONNECTIONS });
+    this.#keys = keys;
+  }
+
+  /** Times that the gateway asked to come back later because it was overloaded. */
+  get turnedAway(): number {
+    return this.#turnedAway;
+  }
+
+  /** Submits one image task, again after a while where the gateway is overloaded. Throws unless it was accepted. */
+  async submit(): Promise<void> {
+    this.#turn += 1;
+    const answer = await this.#pool.request({
+      method: 'POST',
+      path: '/v3/async/image-turbo',
+      headers: { ...this.#authorization(this.#turn), 'content-type': 'application/json' },
+      body: BODY,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode === 503) {
+      this.#turnedAway += 1;
+      await delay(Number(answer.headers['retry-after'] ?? 1) * 1_000);
+      return await this.submit();
+    }
+    if (answer.statusCode !== 200) {
+      throw new Error(`a submit was answered ${answer.statusCode}: ${text}`);
+    }
+  }
+
+  /** How many bytes the picture of one customer's newest task has, as that customer would fetch it. Throws when there is none. */
+  async fetchNewest(): Promise<number> {
+    const headers = this.#authorization(0);
+    const list = await this.#pool.request({ method: 'GET', path: '/api/v1/tasks?limit=1', headers });
+    const { data } = (await list.body.json()) as { data: { id: string }[] };
+    const path = `/v3/async/task-result?task_id=${data[0]?.id}`;
+    const result = await this.#pool.request({ method: 'GET', path, headers });
+    const { images } = (await result.body.json()) as { images: { image_url: string }[] };
+    // the gateway was started on a free port, which its public URL does not know
+    const { pathname, search } = new URL(images[0]!.image_url);
+    const file = await fetch(new URL(pathname + search, this.#url));
+    return (await file.arrayBuffer()).byteLength;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  #authorization(turn: number): { authorization: string } {
+    return { authorization: `Bearer ${this.#keys[turn % this.#keys.length]}` };
+  }
+}
+
+/** Carries out `count` operations, `clients` at a time. */
+export async function runBatch(
+  count: number,
+  clients: number,
+  operation: (number: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const client = async () => {
+    while (next < count) {
+      next += 1;
+      await operation(next);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+/** Carries out `count` operations at a fixed rate, whatever they take. */
+export async function runAtRate(
+  count: number,
+  perSecond: number,
+  operation: () => Promise<void>,
+): Promise<void> {
+  const startedAt = performance.now();
+  const running: Promise<void>[] = [];
+  for (let number = 0; number < count; number += 1) {
+    await delay(Math.max(0, startedAt + (number * 1_000) / perSecond - performance.now()));
+    running.push(operation());
+  }
+  await Promise.all(running);
+}
+
+/** Opens accounts with credits through the operator's API; returns a key of each. */
+export async function openAccounts(url: string, adminToken: string, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const answer = await fetch(`${url}/admin/v1/accounts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: `bench ${number}`, credits: '1000' }),
+    });
+    const body = (await answer.json()) as { key?: string };
+    if (!body.key) {
+      throw new Error(`no account: ${answer.status} ${JSON.stringify(body)}`);
+    }
+    keys.push(body.key);
+  }
+  return keys;
+}

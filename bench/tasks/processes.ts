@@ -1,0 +1,44 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Starts a script of this repository; its output goes to `log`, and it ends when its channel closes. */
+export function startProcess(
+  script: string,
+  environment: NodeJS.ProcessEnv,
+  log: string,
+  nodeOptions: readonly string[] = [],
+): ChildProcess {
+  const output = openSync(log, 'a');
+  return fork(join(ROOT, script), {
+    cwd: ROOT,
+    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [...nodeOptions],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+}
+
+/** The address a process announces once it listens. Throws when it ends before. */
+export async function addressOf(child: ChildProcess): Promise<string> {
+  const [message] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`a process of the bench ended with ${code} before it was ready`);
+    }),
+  ])) as [{ address: string }];
+  return message.address;
+}
+
+/** Asks a process to end and waits until it is gone. */
+export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return;
+  }
+  const gone = once(child, 'exit');
+  child.disconnect();
+  await gone;
+}

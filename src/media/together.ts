@@ -1,0 +1,16 @@
+/**
+ * Runs pieces of work side by side. Settles when all have: whoever removes the folder they write into must not be early. Throws the
+ * error of the first in order that failed.
+ */
+export async function together<Results extends readonly unknown[]>(
+  work: {
+    readonly [Index in keyof Results]: Promise<Results[Index]>;
+  },
+): Promise<Results> {
+  const settled = await Promise.allSettled(work as readonly Promise<unknown>[]);
+  const failed = settled.find((outcome) => outcome.status === 'rejected');
+  if (failed) {
+    throw failed.reason;
+  }
+  return settled.map((outcome) => (outcome as PromiseFulfilledResult<unknown>).value) as unknown as Results;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import { StatementBatch } from './statement-batch.ts';
+
+class Refused extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`refused: ${code}`);
+    this.code = code;
+  }
+}
+
+test('an item is sent at once; what arrives while it is away is one batch, answered in order', async () => {
+  const sent: number[][] = [];
+  const batch = new StatementBatch<number, string>(async (items) => {
+    sent.push([...items]);
+    await new Promise(setImmediate);
+    return items.map((item) => `answer ${item}`);
+  });
+  const answers = await Promise.all([1, 2, 3].map((item) => batch.run(item)));
+  expect(answers).toEqual(['answer 1', 'answer 2', 'answer 3']);
+  expect(sent).toEqual([[1], [2, 3]]);
+  expect(await batch.run(4)).toBe('answer 4');
+});
+
+test('an item that Postgres refuses takes no other one down with it', async () => {
+  const batch = new StatementBatch<number, number>(async (items) => {
+    await new Promise(setImmediate);
+    if (items.includes(13)) {
+      throw new Refused('22P05');
+    }
+    return [...items];
+  });
+  const outcomes = await Promise.allSettled([1, 12, 13, 14].map((item) => batch.run(item)));
+  expect(outcomes.map((outcome) => outcome.status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+});
+
+test('after a lost answer nothing is sent again: it may have been written', async () => {
+  const sent: number[][] = [];
+  const batch = new StatementBatch<number, number>(async (items) => {
+    sent.push([...items]);
+    await new Promise(setImmediate);
+    if (items.length > 1) {
+      throw new Error('Connection terminated unexpectedly');
+    }
+    return [...items];
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3].map((item) => batch.run(item)));
+  expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(sent).toEqual([[1], [2, 3]]);
+});

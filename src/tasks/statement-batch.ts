@@ -1,0 +1,68 @@
+import { sqlState } from '../ledger/failure-kind.ts';
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const ITEMS_MAX = 100;
+
+/**
+ * One statement in flight, and what arrives meanwhile is the next: many small writes of one process cost one round trip and one
+ * commit. Without load an item is sent at once, alone.
+ */
+export class StatementBatch<Item, Result> {
+  readonly #send: (items: readonly Item[]) => Promise<Result[]>;
+  #queue: Waiting<Item, Result>[] = [];
+  #running = false;
+
+  /** `send` answers in the order of the items, and writes all of them or none. */
+  constructor(send: (items: readonly Item[]) => Promise<Result[]>) {
+    this.#send = send;
+  }
+
+  /** Resolves after the item's statement has committed. Throws what Postgres throws about it. */
+  run(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, resolve, reject });
+      if (!this.#running) {
+        void this.#drain();
+      }
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#running = true;
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.slice(0, ITEMS_MAX);
+      this.#queue = this.#queue.slice(batch.length);
+      await this.#deliver(batch);
+    }
+    this.#running = false;
+  }
+
+  async #deliver(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#send(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index] as Result);
+      });
+    } catch (error) {
+      if (batch.length > 1 && isRolledBack(error)) {
+        // One item's fault is not the others': each for itself.
+        await Promise.all(batch.map((waiting) => this.#deliver([waiting])));
+        return;
+      }
+      for (const { reject } of batch) {
+        reject(error);
+      }
+    }
+  }
+}
+
+/** Postgres itself refused the statement, so nothing of it was written. After a lost answer nobody knows: that is not sent again. */
+function isRolledBack(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && !state.startsWith('08') && !state.startsWith('57');
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { queueName } from '../../queues/queue-name.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
+import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { eventually } from '../factories/eventually.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+/** The workers' own limiter counts in the same place; it never gets this far. */
+const JOBS_A_SECOND_MAX = 1_000_000;
+
+const busy = new OpenAiImageServer();
+const idle = new OpenAiImageServer();
+let it: TaskTest;
+let redis: Redis;
+
+beforeAll(async () => {
+  const settings = { kind: 'openai', kinds: ['image'], paid: true };
+  await Promise.all([busy.start(), idle.start()]);
+  it = await TaskTest.open({
+    redisDatabase: 10,
+    slots: 1,
+    engine: openAiKind.create({ ...settings, id: 'gpu', base_url: `${busy.url}/v1` }),
+    moreEngines: [openAiKind.create({ ...settings, id: 'other', base_url: `${idle.url}/v1` })],
+  });
+  redis = new Redis(it.redisUrl, { maxRetriesPerRequest: null });
+});
+
+afterAll(async () => {
+  await redis.quit();
+  await it.close();
+  await Promise.all([busy.close(), idle.close()]);
+});
+
+async function order(pool: string, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    ids.push(await submitImage(it.stack, it.who, 'a picture'));
+  }
+  await it.pool.query('UPDATE tasks SET pool = $1 WHERE id = ANY ($2::uuid[])', [pool, ids]);
+  return ids;
+}
+
+/** Whether an upstream's 429 keeps the queue's workers from taking jobs. */
+async function isPaused(queue: Queue | undefined): Promise<boolean> {
+  return ((await queue?.getRateLimitTtl(JOBS_A_SECOND_MAX)) ?? 0) > 0;
+}
+
+test('two pools of one kind: the one that is answered 429 pauses, the other goes on; then both are served, once', async () => {
+  busy.reset('rate_limit');
+  const waiting = await order('gpu', 3);
+  const served = await order('other', 6);
+  const queues = ['gpu', 'other'].map(
+    (pool) => new Queue(queueName('generate', pool), { connection: redis, prefix: it.stack.prefix }),
+  );
+  it.stack.start();
+  await eventually(() => isPaused(queues[0]), 10_000, 'the pause');
+  for (const id of served) {
+    expect(await isPaused(queues[1])).toBe(false);
+    expect((await it.ended(id)).task.state).toBe('succeeded');
+  }
+  expect(idle.accepted).toBe(served.length);
+  for (const id of waiting) {
+    expect((await it.stack.reads.findTask(id, EVERY_TASK))?.completedAt).toBeNull();
+  }
+  expect(busy.accepted).toBe(0);
+
+  busy.reset();
+  for (const id of waiting) {
+    const { task } = await it.ended(id, 20_000);
+    expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
+    expect(await it.charges(id)).toHaveLength(1);
+  }
+  expect(busy.accepted).toBe(waiting.length);
+  await Promise.all(queues.map((queue) => queue.close()));
+});
