@@ -1,13 +1,19 @@
-import type { AddressInfo } from 'node:net';
+import { rm } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo, ListenOptions } from 'node:net';
 import { CatalogError } from './catalog/catalog-error.ts';
 import { composeApi } from './compose/api.ts';
 import { composeFoundation } from './compose/foundation.ts';
-import { ConfigError, loadConfig } from './config/config.ts';
+import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { stopServers } from './http/stop-servers.ts';
 import { shutDownOnce } from './lib/shutdown.ts';
 
 /** Time a balancer gets to notice that `/readyz` says no, before connections are refused. Not waited for on a desktop. */
 const BALANCER_NOTICE_MS = 5_000;
+
+/** Connections that may wait to be accepted while the process is busy; the kernel caps it. */
+const BACKLOG = 4_096;
 
 /** Entry of the API process. */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -16,19 +22,15 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const { log } = foundation;
   const api = await composeApi(foundation);
   let leaving = false;
-  const server = createHttpServer((request, response) => {
+  const servers = await listen(config, (request, response) => {
     if (leaving) {
       // whoever keeps connections open to us moves on with its next request, instead of meeting a closed one
       response.setHeader('Connection', 'close');
     }
-    api.app(request, response);
+    api.listener(request, response);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, config.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  log.info({ host: config.host, port }, 'listening');
+  const { port } = servers[0].address() as AddressInfo;
+  log.info({ host: config.host, port, socket: config.listenSocket }, 'listening');
   foundation.catalogSource.watch();
   process.on('SIGHUP', () => void foundation.catalogSource.reload());
   shutDownOnce(config.drainMs + BALANCER_NOTICE_MS + 10_000, log, async () => {
@@ -37,16 +39,34 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
     if (config.production) {
       await new Promise((resolve) => setTimeout(resolve, BALANCER_NOTICE_MS));
     }
-    // Accepts no more connections; requests on accepted ones are served to their end, new ones on them too.
-    const closed = new Promise((resolve) => server.close(resolve));
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, config.drainMs))]);
-    await api.drain(0);
-    server.closeAllConnections();
-    await closed;
+    await stopServers(servers, config.drainMs, () => api.drain(0));
     await api.close();
     await foundation.close();
   });
   process.send?.({ type: 'ready', address: `http://${config.host}:${port}` });
+}
+
+/** The port, and the socket where there is one: its file may be left over from a process that was killed. */
+async function listen(
+  { host, port, listenSocket }: Config,
+  listener: RequestListener,
+): Promise<[Server, ...Server[]]> {
+  const main = await listenOn({ host, port }, listener);
+  if (listenSocket === null) {
+    return [main];
+  }
+  await rm(listenSocket, { force: true });
+  // the proxy runs under an account of its own; who may reach the file is up to its folder
+  const everybody = { readableAll: true, writableAll: true };
+  return [main, await listenOn({ path: listenSocket, ...everybody }, listener)];
+}
+
+function listenOn(options: ListenOptions, listener: RequestListener): Promise<Server> {
+  const server = createHttpServer(listener);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...options, backlog: BACKLOG }, () => resolve(server));
+  });
 }
 
 try {

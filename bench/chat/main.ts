@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { profileSummary } from '../measure/profile.ts';
-import { machineFacts, markdownTable } from '../measure/table.ts';
+import { publishResult } from '../measure/result.ts';
+import { markdownTable } from '../measure/table.ts';
 import { atRate, type ChatTarget, saturate, type Timing } from './load.ts';
 
 /**
@@ -96,35 +97,34 @@ try {
   };
   const bareResult = await measure(targets.bare);
   const ours = await measure(targets.gateway);
-  const added = (a: number, b: number) => `+${(a - b).toFixed(1)}`;
-  process.stdout.write(
-    `${[
-      `One API process, authentication, hold and settle in Postgres with fsync on. ${machineFacts()}`,
-      '',
-      markdownTable([
-        ['', 'bare proxy', 'Tollgate', 'compared'],
-        [
-          `requests/s, ${CONNECTIONS} connections`,
-          bareResult.full.perSecond.toFixed(0),
-          ours.full.perSecond.toFixed(0),
-          `${(ours.full.perSecond / bareResult.full.perSecond).toFixed(2)} ×`,
-        ],
-        [
-          `latency p50 / p99 ms at ${RATE} requests/s`,
-          `${bareResult.rate.p50Ms.toFixed(1)} / ${bareResult.rate.p99Ms.toFixed(1)}`,
-          `${ours.rate.p50Ms.toFixed(1)} / ${ours.rate.p99Ms.toFixed(1)}`,
-          `${added(ours.rate.p50Ms, bareResult.rate.p50Ms)} / ${added(ours.rate.p99Ms, bareResult.rate.p99Ms)}`,
-        ],
-        [
-          `first token p50 / p99 ms at ${STREAM_RATE} streams/s`,
-          `${bareResult.first.p50Ms.toFixed(1)} / ${bareResult.first.p99Ms.toFixed(1)}`,
-          `${ours.first.p50Ms.toFixed(1)} / ${ours.first.p99Ms.toFixed(1)}`,
-          `${added(ours.first.p50Ms, bareResult.first.p50Ms)} / ${added(ours.first.p99Ms, bareResult.first.p99Ms)}`,
-        ],
-      ]),
-      '',
-    ].join('\n')}\n`,
-  );
+  const added = (a: number, b: number) => `+${(a - b).toFixed(1)} ms`;
+  const both = ({ p50Ms, p99Ms }: Timing) => `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)} ms`;
+  const addedBoth = (our: Timing, bares: Timing) =>
+    `${added(our.p50Ms, bares.p50Ms)} / ${added(our.p99Ms, bares.p99Ms)}`;
+  publishResult({
+    conditions:
+      'One API process, authentication, hold and settle in Postgres with fsync on; the baseline is a bare proxy on the same stack, without keys and money.',
+    rows: [
+      {
+        figure: `chat calls per second, ${CONNECTIONS} connections`,
+        baseline: bareResult.full.perSecond.toFixed(0),
+        tollgate: ours.full.perSecond.toFixed(0),
+        compared: `${(ours.full.perSecond / bareResult.full.perSecond).toFixed(2)} ×`,
+      },
+      {
+        figure: `chat latency p50 / p99 at ${RATE} calls/s`,
+        baseline: both(bareResult.rate),
+        tollgate: both(ours.rate),
+        compared: addedBoth(ours.rate, bareResult.rate),
+      },
+      {
+        figure: `first token p50 / p99 at ${STREAM_RATE} streams/s`,
+        baseline: both(bareResult.first),
+        tollgate: both(ours.first),
+        compared: addedBoth(ours.first, bareResult.first),
+      },
+    ],
+  });
 } finally {
   for (const child of children) {
     child.disconnect();

@@ -14,7 +14,7 @@ import {
 } from '../../test/factories/ledger.ts';
 import { type BenchPostgres, startBenchPostgres } from '../measure/bench-postgres.ts';
 import { type LoadResult, runClients } from '../measure/clients.ts';
-import { machineFacts, markdownTable } from '../measure/table.ts';
+import { publishResult } from '../measure/result.ts';
 import { writeHistory } from './history.ts';
 import { reserveAndSettle } from './transaction-per-request.ts';
 
@@ -81,7 +81,8 @@ async function addHistory(postgres: BenchPostgres, account: TestAccount, rows: n
   await writeHistory(owner, account, rows).finally(() => owner.end());
 }
 
-async function measureVerify(): Promise<string> {
+/** Ms that a proof of the whole ledger takes. */
+async function measureVerify(): Promise<number> {
   const fresh = await startBenchPostgres();
   try {
     const [account] = await makeAccounts(aMonthAgo(fresh.url), 1);
@@ -92,14 +93,14 @@ async function measureVerify(): Promise<string> {
     if (!report.ok) {
       throw new Error(`the books are wrong: ${JSON.stringify(report.violations.slice(0, 3))}`);
     }
-    return `${(report.durationMs / 1_000).toFixed(1)} s for ${VERIFY_ROWS.toLocaleString('en')} entries`;
+    return report.durationMs;
   } finally {
     await fresh.stop();
   }
 }
 
-function row(name: string, result: LoadResult, note: string): string[] {
-  return [name, result.perSecond.toFixed(0), result.p50Ms.toFixed(1), result.p99Ms.toFixed(1), note];
+function figure(result: LoadResult): string {
+  return `${result.perSecond.toFixed(0)} (p50 / p99 ${result.p50Ms.toFixed(1)} / ${result.p99Ms.toFixed(1)} ms)`;
 }
 
 const postgres = await startBenchPostgres();
@@ -114,34 +115,43 @@ try {
   await addHistory(postgres, grown!, HISTORY_ROWS);
   const grownHot = await measureLanes(postgres.url, [grown!]);
   const grownCold = await measureLanes(postgres.url, cold);
-  const verify = await measureVerify();
+  const verifyMs = await measureVerify();
   const ratio = (a: LoadResult, b: LoadResult) => `${(a.perSecond / b.perSecond).toFixed(2)} ×`;
-  process.stdout.write(
-    `${[
-      `Reserve + settle, both durable (fsync on), ${CLIENTS} clients, one process. ${machineFacts()}`,
-      '',
-      markdownTable([
-        ['', 'per second', 'p50 ms', 'p99 ms', 'ratio'],
-        row('transaction per request, 1 account', baselineHot, '1'),
-        row('transaction per request, 1,000 accounts', baselineCold, '1'),
-        row('group commit, 1 account', lanesHot, `${ratio(lanesHot, baselineHot)} the baseline`),
-        row('group commit, 1,000 accounts', lanesCold, `hot is ${ratio(lanesHot, lanesCold)} of it`),
-        row(
-          `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1 account`,
-          grownHot,
-          `${ratio(grownHot, lanesHot)} before`,
-        ),
-        row(
-          `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1,000 accounts`,
-          grownCold,
-          `${ratio(grownCold, lanesCold)} before`,
-        ),
-      ]),
-      '',
-      `Ledger verify: ${verify}`,
-      '',
-    ].join('\n')}`,
-  );
+  publishResult({
+    conditions: `Reserve and settle, both durable (fsync on), ${CLIENTS} clients, one process; the baseline is one transaction per request.`,
+    rows: [
+      {
+        figure: 'reserve + settle per second, 1 account',
+        baseline: figure(baselineHot),
+        tollgate: figure(lanesHot),
+        compared: ratio(lanesHot, baselineHot),
+      },
+      {
+        figure: 'reserve + settle per second, 1,000 accounts',
+        baseline: figure(baselineCold),
+        tollgate: figure(lanesCold),
+        compared: `${ratio(lanesCold, baselineCold)}; one hot account is ${ratio(lanesHot, lanesCold)} of it`,
+      },
+      {
+        figure: `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1 account`,
+        baseline: '',
+        tollgate: figure(grownHot),
+        compared: `${ratio(grownHot, lanesHot)} before`,
+      },
+      {
+        figure: `… after ${HISTORY_ROWS.toLocaleString('en')} ledger rows, 1,000 accounts`,
+        baseline: '',
+        tollgate: figure(grownCold),
+        compared: `${ratio(grownCold, lanesCold)} before`,
+      },
+      {
+        figure: `proof of ${VERIFY_ROWS.toLocaleString('en')} ledger entries`,
+        baseline: '',
+        tollgate: `${(verifyMs / 1_000).toFixed(1)} s`,
+        compared: '',
+      },
+    ],
+  });
 } finally {
   await postgres.stop();
 }

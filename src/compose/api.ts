@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
@@ -15,6 +16,8 @@ import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { Idempotency } from '../http/idempotency.ts';
 import type { Kernel } from '../http/kernel.ts';
 import { KeyCache } from '../http/key-cache.ts';
+import { shedLoad } from '../http/load-shedding.ts';
+import { startLoadThrottle } from '../http/load-throttle.ts';
 import { MemoryRateStore } from '../http/memory-rate-store.ts';
 import { RateLimiter } from '../http/rate-limiter.ts';
 import { RedisRateStore } from '../http/redis-rate-store.ts';
@@ -46,7 +49,7 @@ import { composeWorkerStorage } from './worker-storage.ts';
 const REAP_EVERY_MS = 5_000;
 
 export interface Api {
-  readonly app: ReturnType<typeof createApp>;
+  readonly listener: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
   /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
@@ -87,10 +90,15 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     ledger: foundation.ledger,
   });
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
+  const { aliases } = foundation.catalogSource.current;
+  const paidRoutes = [
+    ...invocation.routes,
+    ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable),
+  ];
   const app = createApp({
     watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
     kernel,
-    paidRoutes: [...invocation.routes, ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable)],
+    paidRoutes,
     account: composeAccount(foundation, identity),
     billingRoutes: composeBilling(foundation, identity.keysStore).routes,
     operators: operators.services,
@@ -101,21 +109,45 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       about: API_DESCRIPTION,
     },
     surroundings: {
-      aliases: foundation.catalogSource.current.aliases,
+      aliases,
       trustedProxies: config.trustedProxies,
       pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
   });
+  resealSecrets(foundation, tasks);
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
+  const guarded = guardFromLoad(foundation, app, paidRoutes);
   return {
-    app,
+    listener: guarded.listener,
     announceShutdown: readiness.shutDown,
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
+      guarded.close();
       await reaping.close();
       await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
     },
   };
+}
+
+/** The application, with paid calls turned away while more of them come than this process can do. */
+function guardFromLoad(
+  { ledger, catalogSource, registry }: Foundation,
+  listener: RequestListener,
+  routes: readonly Route[],
+): { readonly listener: RequestListener; close(): void } {
+  const throttle = startLoadThrottle(() => ledger.delayMs);
+  const aliases = catalogSource.current.aliases.paths;
+  return { listener: shedLoad({ listener, routes, aliases, throttle, registry }), close: throttle.close };
+}
+
+/** Once a start is enough: while a previous secret is configured, what was sealed under it is sealed under the new one. */
+function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
+  if (config.previousSecrets.length > 0) {
+    secrets.resealAll().then(
+      (accounts) => log.info({ accounts }, 'webhook secrets sealed under the new TOLLGATE_SECRET'),
+      (error: unknown) => log.error({ error }, 'webhook secrets not sealed under the new TOLLGATE_SECRET'),
+    );
+  }
 }
 
 function composeIdentity({ database, clock, log, movements }: Foundation): Identity {
@@ -136,12 +168,12 @@ function composeKernel(foundation: Foundation, identity: Identity, rateLimiter: 
       digest: secretHash,
       keys: identity.keyCache,
       clock,
-      operatorToken: config.adminToken,
+      operators: config.operators,
     }),
     rateLimiter,
     idempotency: new Idempotency(
       new IdempotencyStore(database.money),
-      createAnswerCipher(config.secret),
+      createAnswerCipher(config.secret, config.previousSecrets),
       log,
     ),
     metrics: createHttpMetrics(registry),

@@ -53,8 +53,8 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   );
   const base = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/admin`;
   const sessions = new OperatorSessions({
-    installationSecret: config.secret,
-    adminToken: config.adminToken,
+    installationSecrets: [config.secret, ...config.previousSecrets],
+    operators: config.operators,
     clock,
   });
   const pages = operatorPages({

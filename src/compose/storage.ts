@@ -30,8 +30,9 @@ export async function composeStorage(
   process: 'api' | 'worker',
   { clock, log }: { clock: Clock; log: Logger },
 ): Promise<StorageParts> {
-  const signer = createUrlSigner({ publicUrl: config.publicUrl, secret: config.secret, clock });
-  const uploads = createUploadSigner(config.secret, clock);
+  const { publicUrl, secret, previousSecrets } = config;
+  const signer = createUrlSigner({ publicUrl, secret, previousSecrets, clock });
+  const uploads = createUploadSigner(secret, clock, previousSecrets);
   const choice = config.storage;
   switch (choice.kind) {
     case 'fs': {
@@ -57,8 +58,14 @@ export async function composeStorage(
 }
 
 /** What workers without storage of their own show to the API. */
-export function storageToken({ storageToken: configured, secret }: Config): string {
+function storageToken({ storageToken: configured, secret }: Config): string {
   return configured ?? deriveStorageToken(secret);
+}
+
+/** What the API takes from them: workers that have not heard of a new secret yet still show the one of before. */
+export function acceptedStorageTokens(config: Config): string[] {
+  const previous = config.storageToken === undefined ? config.previousSecrets.map(deriveStorageToken) : [];
+  return [storageToken(config), ...previous];
 }
 
 /** A wrong setting stops the start; a store that is away does not: everything but media works without it. */

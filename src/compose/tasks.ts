@@ -39,6 +39,9 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     deliveries: new WebhookDeliveriesStore(pool),
     endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }),
     results: new TaskResultsService(reads, storage, estimates, waiter),
-    secrets: new WebhookSecretsService(new WebhookSecretsStore(pool), createAnswerCipher(config.secret)),
+    secrets: new WebhookSecretsService(
+      new WebhookSecretsStore(pool),
+      createAnswerCipher(config.secret, config.previousSecrets),
+    ),
   };
 }

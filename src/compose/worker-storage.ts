@@ -4,7 +4,7 @@ import { createWorkerDoor } from '../generations/worker-door.ts';
 import { mediaUploadPage, workerStoragePage } from '../generations/worker-storage.routes.ts';
 import { UsedUploads } from '../media/used-uploads.ts';
 import type { Foundation } from './foundation.ts';
-import { storageToken } from './storage.ts';
+import { acceptedStorageTokens } from './storage.ts';
 
 const UPLOAD_IDLE_MS = 30_000;
 const UPLOAD_TOTAL_MS = 1_800_000;
@@ -20,7 +20,7 @@ export function composeWorkerStorage({
   if (!grantUpload) {
     return [];
   }
-  const door = createWorkerDoor([storageToken(config), config.adminToken], clock);
+  const door = createWorkerDoor([...acceptedStorageTokens(config), config.adminToken], clock);
   const folder = join(config.dataFolder, 'uploads');
   const used = new UsedUploads(folder, clock);
   return [

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { discoverGpus } from '../engines/gpu-slots.ts';
 import type { EngineRegistry } from '../engines/registry.ts';
@@ -7,9 +7,11 @@ import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
+import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
@@ -90,6 +92,9 @@ function composeRunners(
   own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string },
 ) {
   const ffmpeg = composeFfmpeg(config);
+  // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
+  const cores = availableParallelism();
+  const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
   const generate = new GenerateService(
@@ -97,7 +102,10 @@ function composeRunners(
     { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
   );
   const finish = new PostprocessService(
-    { claims, reads, leases, endings, storage, postprocess: (job) => postprocess(job, ffmpeg) },
+    {
+      ...{ claims, reads, leases, endings, storage },
+      postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
+    },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(database.sequelize);
@@ -109,9 +117,10 @@ function composeRunners(
 }
 
 function composeChores(foundation: Foundation, tasks: TaskParts) {
-  const { database, ledger, ledgerStore, verifier, storage, log } = foundation;
+  const { database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
   return {
     sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
+    orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
     months: new MonthClose(database.money, verifier, log),

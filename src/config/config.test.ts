@@ -27,13 +27,30 @@ test.each([
   ['REDIS_URL', 'localhost:6379'],
   ['PUBLIC_URL', 'not a url'],
   ['TOLLGATE_SECRET', 'short'],
+  ['TOLLGATE_SECRET_PREVIOUS', `${'x'.repeat(32)},short`],
   ['ADMIN_TOKEN', 'short'],
+  ['ADMIN_TOKENS', 'alice'],
+  ['ADMIN_TOKENS', 'alice:short'],
+  ['ADMIN_TOKENS', `al ice:${'a'.repeat(24)}`],
+  ['ADMIN_TOKENS', `operator:${'a'.repeat(24)}`],
+  ['ADMIN_TOKENS', `alice:${'a'.repeat(24)},alice:${'b'.repeat(24)}`],
+  ['ADMIN_TOKENS', `alice:${'a'.repeat(24)},bob:${'a'.repeat(24)}`],
+  ['LISTEN_SOCKET', 'relative.sock'],
   ['LOG_LEVEL', 'loud'],
   ['STRIPE_WEBHOOK_SECRET', 'weak'],
 ])('%s=%s stops the start with one line that names it', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('operators are ADMIN_TOKEN and whoever has a token of their own', () => {
+  const [alice, bob] = ['a'.repeat(24), `${'b'.repeat(24)}:with-a-colon`];
+  expect(loadConfig({ ...SOUND, ADMIN_TOKENS: `alice:${alice}, bob:${bob}` }).operators).toEqual([
+    { name: 'operator', token: SOUND.ADMIN_TOKEN },
+    { name: 'alice', token: alice },
+    { name: 'bob', token: bob },
+  ]);
 });
 
 test('a Stripe key without a webhook secret does not start', () => {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
+import { adminToken, DEFAULT_OPERATOR, namedOperators, type Operator } from './operator-settings.ts';
 import { type StorageChoice, storageChoice, storageVariables } from './storage-settings.ts';
 
 export { ConfigError };
@@ -17,18 +18,30 @@ const url = (protocols: readonly string[]) =>
     message: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
 
+const secret = z.string().min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32');
+
+const previousSecrets = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((parts) => parts.every((part) => part.length >= 32), 'each must have at least 32 characters');
+
 const SETTINGS = z.object({
   PORT: integer(0, 65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
+  LISTEN_SOCKET: z
+    .string()
+    .startsWith('/', 'must be an absolute path')
+    .max(100, 'must have at most 100 characters')
+    .optional(),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
   DATABASE_URL: url(['postgres:', 'postgresql:']),
   REDIS_URL: url(['redis:', 'rediss:']),
   DATA_DIR: z.string().min(1).default('./.data'),
   TOLLGATE_CONFIG: z.string().min(1).default('./tollgate.yaml'),
-  TOLLGATE_SECRET: z
-    .string()
-    .min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32'),
-  ADMIN_TOKEN: z.string().min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24'),
+  TOLLGATE_SECRET: secret,
+  TOLLGATE_SECRET_PREVIOUS: previousSecrets.default([]),
+  ADMIN_TOKEN: adminToken,
+  ADMIN_TOKENS: z.string().transform(namedOperators).default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: integer(4, 500).default(20),
   TRUSTED_PROXIES: integer(0, 10).default(0),
@@ -49,6 +62,8 @@ const SETTINGS = z.object({
 export interface Config {
   readonly port: number;
   readonly host: string;
+  /** Path of a socket that the API also listens on, for a proxy on the same host; null: none. */
+  readonly listenSocket: string | null;
   /** Base of the URLs we hand out, without a trailing slash. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
@@ -59,7 +74,12 @@ export interface Config {
   readonly catalogFile: string;
   /** Root of the keys that sign media URLs and encrypt stored answers. */
   readonly secret: string;
+  /** Roots of before: what was made under them is still accepted and read, nothing new is made. */
+  readonly previousSecrets: readonly string[];
+  /** The token of the operator named `operator`. */
   readonly adminToken: string;
+  /** Everybody who may operate, {@link adminToken} first. The audit log names them. */
+  readonly operators: readonly Operator[];
   readonly logLevel: string;
   /** Proxies in front of the API whose word about the client's address is believed. */
   readonly trustedProxies: number;
@@ -98,6 +118,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return Object.freeze({
     port: settings.PORT,
     host: settings.HOST,
+    listenSocket: settings.LISTEN_SOCKET ?? null,
     publicUrl: (settings.PUBLIC_URL ?? `http://${urlHost(settings.HOST)}:${settings.PORT}`).replace(
       /\/+$/,
       '',
@@ -108,7 +129,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     dataFolder: resolve(settings.DATA_DIR),
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,
+    previousSecrets: settings.TOLLGATE_SECRET_PREVIOUS,
     adminToken: settings.ADMIN_TOKEN,
+    operators: [{ name: DEFAULT_OPERATOR, token: settings.ADMIN_TOKEN }, ...settings.ADMIN_TOKENS],
     logLevel: settings.LOG_LEVEL,
     trustedProxies: settings.TRUSTED_PROXIES,
     drainMs: settings.DRAIN_SECONDS * 1_000,

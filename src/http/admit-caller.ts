@@ -6,10 +6,12 @@ import type { Principal, Route } from './route.ts';
 export interface Admission {
   /** Undefined on public and operator routes. */
   readonly principal: Principal | undefined;
+  /** Name of the operator, on operator routes. */
+  readonly operator: string | undefined;
   readonly reportTokens: (tokens: number) => void;
 }
 
-const NOBODY: Admission = { principal: undefined, reportTokens: () => undefined };
+const NOBODY: Admission = { principal: undefined, operator: undefined, reportTokens: () => undefined };
 
 /** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
 export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<Admission> {
@@ -19,8 +21,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     return NOBODY;
   }
   if (route.access === 'operator') {
-    kernel.authenticator.operator(request.headers, address);
-    return NOBODY;
+    return { ...NOBODY, operator: kernel.authenticator.operator(request.headers, address) };
   }
   const principal = await kernel.authenticator.principal(request.headers, address, route.method === 'get');
   exchange.accountId = principal.accountId;
@@ -45,7 +46,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     response.once('close', () => ticket.finish());
   }
   requireRole(route, principal);
-  return { principal, reportTokens: (tokens) => ticket.reportTokens(tokens) };
+  return { principal, operator: undefined, reportTokens: (tokens) => ticket.reportTokens(tokens) };
 }
 
 function requireRole(route: Route, principal: Principal): void {

@@ -11,9 +11,16 @@ export interface AnswerCipher {
   open(sealed: Buffer, binding: string): string | undefined;
 }
 
-/** AES-256-GCM under a key derived (HKDF-SHA-256) from the installation's secret. Layout: nonce, tag, ciphertext. */
-export function createAnswerCipher(installationSecret: string): AnswerCipher {
-  const key = Buffer.from(hkdfSync('sha256', installationSecret, '', 'tollgate idempotent answers', 32));
+/**
+ * AES-256-GCM under a key derived (HKDF-SHA-256) from the installation's secret. Layout: nonce, tag, ciphertext. What was sealed
+ * under a previous secret is still opened.
+ */
+export function createAnswerCipher(
+  installationSecret: string,
+  previousSecrets: readonly string[] = [],
+): AnswerCipher {
+  const key = deriveKey(installationSecret);
+  const keys = [key, ...previousSecrets.map(deriveKey)];
   return {
     seal(plain, binding) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -22,15 +29,29 @@ export function createAnswerCipher(installationSecret: string): AnswerCipher {
       return Buffer.concat([nonce, cipher.getAuthTag(), text]);
     },
     open(sealed, binding) {
-      try {
-        const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES))
-          .setAAD(Buffer.from(binding))
-          .setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-        const text = [decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()];
-        return Buffer.concat(text).toString('utf8');
-      } catch {
-        return undefined;
+      for (const candidate of keys) {
+        const plain = openWith(candidate, sealed, binding);
+        if (plain !== undefined) {
+          return plain;
+        }
       }
+      return undefined;
     },
   };
+}
+
+function deriveKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'tollgate idempotent answers', 32));
+}
+
+function openWith(key: Buffer, sealed: Buffer, binding: string): string | undefined {
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES))
+      .setAAD(Buffer.from(binding))
+      .setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    const text = [decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()];
+    return Buffer.concat(text).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -12,8 +12,8 @@ export interface AuthenticatorOptions {
   readonly digest: (secret: string) => string | undefined;
   readonly keys: KeyCache;
   readonly clock: Clock;
-  /** The operator's token; undefined = nobody is an operator. */
-  readonly operatorToken: string | undefined;
+  /** Who may operate, by token. */
+  readonly operators: readonly { readonly name: string; readonly token: string }[];
   /** Failed authentications that one client address may make per minute. Default 120. */
   readonly failuresPerMinute?: number;
 }
@@ -24,12 +24,12 @@ const FAILURES_PER_MINUTE = 120;
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #failures: FailureLimiter;
-  readonly #operatorDigest: Buffer | undefined;
+  readonly #operators: readonly { readonly name: string; readonly digest: Buffer }[];
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     this.#failures = new FailureLimiter(options.failuresPerMinute ?? FAILURES_PER_MINUTE, options.clock);
-    this.#operatorDigest = options.operatorToken === undefined ? undefined : sha256(options.operatorToken);
+    this.#operators = options.operators.map(({ name, token }) => ({ name, digest: sha256(token) }));
   }
 
   /**
@@ -46,14 +46,19 @@ export class Authenticator {
     }
   }
 
-  /** Passes for the operator's token alone, compared in constant time. Throws AppError missing_api_key, invalid_api_key. */
-  operator(headers: IncomingHttpHeaders, address: string): void {
+  /**
+   * The name of the operator whose token this is. Every token is compared, in constant time. Throws AppError missing_api_key,
+   * invalid_api_key.
+   */
+  operator(headers: IncomingHttpHeaders, address: string): string {
     this.#refuseFlood(address);
     try {
       const digest = sha256(presentedSecret(headers));
-      if (!this.#operatorDigest || !timingSafeEqual(digest, this.#operatorDigest)) {
+      const [found] = this.#operators.filter((operator) => timingSafeEqual(digest, operator.digest));
+      if (!found) {
         throw new AppError('invalid_api_key', 'the operator token is not valid');
       }
+      return found.name;
     } catch (error) {
       this.#count(error, address);
       throw error;

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
 import { LruMap } from './lru-map.ts';
 import type { Principal } from './route.ts';
 
@@ -21,6 +22,8 @@ interface Entry {
 /** Counted from the start of the lookup, so that a change is seen on every replica within a second. */
 const FRESH_MS = 800;
 const ENTRIES_MAX = 10_000;
+/** A store that is silent for longer, in ms, is as good as away: the caller is told so instead of waiting with it. */
+const LOOKUP_MS_MAX = 2_000;
 
 /** Remembers looked-up keys for less than a second, and asks once for any number of requests at the same time. */
 export class KeyCache {
@@ -34,7 +37,10 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** The facts of a key by its hash; undefined for an unknown or deleted one. Rejects when the store does. */
+  /**
+   * The facts of a key by its hash; undefined for an unknown or deleted one. Rejects when the store does, and with AppError
+   * service_unavailable when it does not answer.
+   */
   async find(hash: string): Promise<KeyFacts | undefined> {
     const entry = this.#entries.get(hash);
     if (entry && entry.freshUntilMs > this.#clock.now()) {
@@ -61,8 +67,23 @@ export class KeyCache {
 
   async #load(hash: string): Promise<KeyFacts | undefined> {
     const freshUntilMs = this.#clock.now() + FRESH_MS;
-    const facts = await this.#lookup(hash);
+    const facts = await withinTime(this.#lookup(hash));
     this.#entries.set(hash, { facts, freshUntilMs });
     return facts;
+  }
+}
+
+async function withinTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = 'The key cannot be looked up right now, please retry.';
+      reject(new AppError('service_unavailable', message, { retryAfterSeconds: 1 }));
+    }, LOOKUP_MS_MAX);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

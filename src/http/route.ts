@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 export interface Principal {
@@ -30,6 +29,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
    */
   readonly generationId: string;
   readonly principal: A extends 'inference' | 'owner' ? Principal : undefined;
+  /** Name of the operator who calls. */
+  readonly operator: A extends 'operator' ? string : undefined;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -40,7 +41,6 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly signal: AbortSignal;
   /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
   readonly reportTokens: (tokens: number) => void;
-  readonly log: Logger;
   /** For handlers that stream; a handler that returns a {@link Reply} does not touch it. */
   readonly response: Response;
 }
@@ -74,10 +74,14 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly bodyBytesMax?: number;
   /** `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms). Default `json`. */
   readonly bodyFormat?: 'json' | 'raw';
+  /** What a raw body usually is, for the description. */
+  readonly bodyMediaType?: string;
   readonly response: {
     readonly status: number;
     readonly schema: ZodType;
     readonly mediaTypes?: readonly string[];
+    /** Other statuses that a good request is answered with, and when; their bodies are of the first media type. */
+    readonly also?: Readonly<Record<number, string>>;
   };
   /** Documented beside the ones every route has (400, 401, 403, 429, 500). */
   readonly errors: readonly ErrorCode[];

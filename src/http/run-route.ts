@@ -133,6 +133,7 @@ function contextOf(
     requestId: exchange.requestId,
     generationId,
     principal: admission.principal as never,
+    operator: admission.operator as never,
     params: input.params,
     query: input.query,
     body: input.body,
@@ -140,7 +141,6 @@ function contextOf(
     url: request.originalUrl,
     signal: departureSignal(exchange),
     reportTokens: admission.reportTokens,
-    log: exchange.log,
     response,
   };
 }

@@ -35,6 +35,7 @@ const ERROR_TABLE = {
   idempotency_completed: { status: 409, type: 'invalid_request_error' },
   key_in_use: { status: 409, type: 'invalid_request_error' },
   task_not_cancelable: { status: 409, type: 'invalid_request_error' },
+  task_not_finished: { status: 409, type: 'invalid_request_error' },
   task_not_retryable: { status: 409, type: 'invalid_request_error' },
   media_expired: { status: 410, type: 'not_found_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },

@@ -46,8 +46,8 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       body: createKeyBody,
       response: { status: 201, schema: createdKeyResponse },
       errors: ['account_not_found'],
-      async handle({ params, body, requestId }) {
-        const { row, secret } = await keys.create(params.id, body, requestId);
+      async handle({ params, body, operator, requestId }) {
+        const { row, secret } = await keys.create(params.id, body, { operator, requestId });
         return { body: { data: presentKey(row), key: secret } };
       },
     }),
@@ -61,8 +61,8 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       body: changeKeyBody,
       response: { status: 200, schema: keyResponse },
       errors: ['account_not_found', 'key_not_found'],
-      async handle({ params, body, requestId }) {
-        const row = await keys.setDisabled(params.id, params.hash, body.disabled, requestId);
+      async handle({ params, body, operator, requestId }) {
+        const row = await keys.setDisabled(params.id, params.hash, body.disabled, { operator, requestId });
         return { body: { data: presentKey(row) } };
       },
     }),

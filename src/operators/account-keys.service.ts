@@ -8,6 +8,7 @@ import { AppError } from '../lib/errors.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditStore } from './audit.store.ts';
+import type { OperatorAct } from './operator-access.ts';
 
 export interface AccountKeysParts {
   readonly accounts: Pick<AccountsService, 'get'>;
@@ -33,10 +34,10 @@ export class AccountKeysService {
   }
 
   /** Throws AppError account_not_found, invalid_parameter. */
-  async create(account: string, body: CreateKeyBody, requestId: string): Promise<CreatedKey> {
+  async create(account: string, body: CreateKeyBody, act: OperatorAct): Promise<CreatedKey> {
     const { id } = await this.#parts.accounts.get(account);
     const created = await this.#parts.keys.create(id, body);
-    await this.#record('key.create', account, requestId, {
+    await this.#record('key.create', account, act, {
       hash: created.row.hash,
       name: created.row.name,
       role: created.row.role,
@@ -48,7 +49,7 @@ export class AccountKeysService {
    * Disables or enables a key. Once it returns no paid call of a disabled key is admitted anywhere. Throws AppError
    * account_not_found, key_not_found.
    */
-  async setDisabled(account: string, hash: string, disabled: boolean, requestId: string): Promise<ApiKeyRow> {
+  async setDisabled(account: string, hash: string, disabled: boolean, act: OperatorAct): Promise<ApiKeyRow> {
     const { accounts, store, movements, cache } = this.#parts;
     const { id } = await accounts.get(account);
     const keyId = await store.idOfHash(id, hash);
@@ -58,11 +59,11 @@ export class AccountKeysService {
     if (!row) {
       throw new AppError('key_not_found', 'There is no such key.');
     }
-    await this.#record(disabled ? 'key.disable' : 'key.enable', account, requestId, { hash });
+    await this.#record(disabled ? 'key.disable' : 'key.enable', account, act, { hash });
     return row;
   }
 
-  #record(action: string, object: string, requestId: string, detail: object): Promise<void> {
-    return this.#parts.audit.append({ action, object, requestId, detail });
+  #record(action: string, object: string, act: OperatorAct, detail: object): Promise<void> {
+    return this.#parts.audit.append({ ...act, action, object, detail });
   }
 }

@@ -27,8 +27,8 @@ export function accountRoutes(accounts: AccountsService): Route[] {
       body: createAccountBody,
       response: { status: 201, schema: createdAccountResponse },
       errors: [],
-      async handle({ body, requestId }) {
-        const { row, secret } = await accounts.open(body, requestId);
+      async handle({ body, operator, requestId }) {
+        const { row, secret } = await accounts.open(body, { operator, requestId });
         return { body: { data: presentAccount(row), key: secret } };
       },
     }),
@@ -69,8 +69,10 @@ export function accountRoutes(accounts: AccountsService): Route[] {
       body: updateAccountBody,
       response: { status: 200, schema: accountResponse },
       errors: ['account_not_found'],
-      async handle({ params, body, requestId }) {
-        return { body: { data: presentAccount(await accounts.update(params.id, body, requestId)) } };
+      async handle({ params, body, operator, requestId }) {
+        return {
+          body: { data: presentAccount(await accounts.update(params.id, body, { operator, requestId })) },
+        };
       },
     }),
   ];

@@ -8,6 +8,7 @@ import { invariant } from '../lib/invariant.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import type { AuditStore } from './audit.store.ts';
+import type { OperatorAct } from './operator-access.ts';
 import type { CreateAccountBody, UpdateAccountBody } from './operators.schema.ts';
 
 export interface OpenedAccount {
@@ -31,7 +32,7 @@ export class AccountsService {
   }
 
   /** Opens an account with an owner key and, when asked for, first credits. */
-  async open(body: CreateAccountBody, requestId: string): Promise<OpenedAccount> {
+  async open(body: CreateAccountBody, act: OperatorAct): Promise<OpenedAccount> {
     const id = newUuid();
     await this.#movements.openAccount(id, body.name);
     if (body.credits !== undefined && body.credits > 0n) {
@@ -41,7 +42,7 @@ export class AccountsService {
     await this.#audit.append({
       action: 'account.create',
       object: publicId('account', id),
-      requestId,
+      ...act,
       detail: { name: body.name, credits: body.credits?.toString() ?? '0' },
     });
     return { row: await this.#require(id), secret };
@@ -64,7 +65,7 @@ export class AccountsService {
   }
 
   /** Changes an account; binds the very next call everywhere. */
-  async update(id: string, body: UpdateAccountBody, requestId: string): Promise<AccountRow> {
+  async update(id: string, body: UpdateAccountBody, act: OperatorAct): Promise<AccountRow> {
     const uuid = accountUuid(id);
     const changed = await this.#movements.changeAccount(uuid, {
       ...(body.name !== undefined && { name: body.name }),
@@ -74,7 +75,7 @@ export class AccountsService {
     if (!changed) {
       throw accountNotFound();
     }
-    await this.#audit.append({ action: 'account.update', object: id, requestId, detail: body });
+    await this.#audit.append({ ...act, action: 'account.update', object: id, detail: body });
     return this.#require(uuid);
   }
 

@@ -1,12 +1,12 @@
 import type { Sequelize } from 'sequelize';
 import { type AuditLogModel, auditLogModel } from '../store/models/audit-log.model.ts';
+import type { OperatorAct } from './operator-access.ts';
 
-export interface AuditEntry {
+export interface AuditEntry extends OperatorAct {
   /** Verb with its object's kind, e.g. `account.create`. */
   readonly action: string;
   /** Public id of what was acted on. */
   readonly object: string;
-  readonly requestId: string;
   readonly detail: object;
 }
 
@@ -19,8 +19,8 @@ export class AuditStore {
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    const { action, object, requestId, detail } = entry;
-    const fields = { actor: 'operator', action, object, request_id: requestId, detail };
+    const { operator, action, object, requestId, detail } = entry;
+    const fields = { actor: operator, action, object, request_id: requestId, detail };
     await this.#model.create(fields, { fields: Object.keys(fields) as (keyof typeof fields)[] });
   }
 }

@@ -28,9 +28,12 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       body: adjustmentBody,
       response: { status: 201, schema: accountResponse },
       errors: ['account_not_found', 'insufficient_credits', 'idempotency_key_reused'],
-      async handle({ params, body, headers, requestId }) {
+      async handle({ params, body, headers, operator, requestId }) {
         const key = idempotencyKey(headers['idempotency-key']);
-        const row = await corrections.adjust({ account: params.id, idempotencyKey: key, requestId }, body);
+        const row = await corrections.adjust(
+          { account: params.id, idempotencyKey: key, operator, requestId },
+          body,
+        );
         return { body: { data: presentAccount(row) } };
       },
     }),
@@ -44,9 +47,12 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       body: refundBody,
       response: { status: 201, schema: refundResponse },
       errors: ['account_not_found', 'transaction_not_found', 'idempotency_key_reused'],
-      async handle({ params, body, headers, requestId }) {
+      async handle({ params, body, headers, operator, requestId }) {
         const key = idempotencyKey(headers['idempotency-key']);
-        const refund = await corrections.refund({ account: params.id, idempotencyKey: key, requestId }, body);
+        const refund = await corrections.refund(
+          { account: params.id, idempotencyKey: key, operator, requestId },
+          body,
+        );
         return {
           body: {
             data: {

@@ -6,14 +6,14 @@ import type { NanoUsd } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { accountUuid } from './accounts.service.ts';
 import type { AuditStore } from './audit.store.ts';
+import type { OperatorAct } from './operator-access.ts';
 import type { AdjustmentBody, RefundBody } from './operators.schema.ts';
 import { requestReference } from './request-reference.ts';
 
-export interface CorrectionCall {
+export interface CorrectionCall extends OperatorAct {
   /** Public id of the account. */
   readonly account: string;
   readonly idempotencyKey: string | undefined;
-  readonly requestId: string;
 }
 
 export interface RefundResult {
@@ -86,7 +86,13 @@ export class CorrectionsService {
   }
 
   #record(action: string, call: CorrectionCall, detail: object): Promise<void> {
-    return this.#audit.append({ action, object: call.account, requestId: call.requestId, detail });
+    return this.#audit.append({
+      operator: call.operator,
+      requestId: call.requestId,
+      action,
+      object: call.account,
+      detail,
+    });
   }
 }
 

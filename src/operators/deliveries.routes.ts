@@ -36,8 +36,10 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       params: deliveryParams,
       response: { status: 200, schema: deliveryResponse },
       errors: ['delivery_not_found'],
-      async handle({ params, requestId }) {
-        return { body: { data: presentDelivery(await deliveries.redeliver(params.id, requestId)) } };
+      async handle({ params, operator, requestId }) {
+        return {
+          body: { data: presentDelivery(await deliveries.redeliver(params.id, { operator, requestId })) },
+        };
       },
     }),
   ];

@@ -10,7 +10,7 @@ const ACCOUNT_NAME = 'default';
 const OPENING_CREDITS = nanoUsd(10n * NANO_USD_PER_USD);
 export const OWNER_KEY_FILE = 'owner.key';
 export const ADMIN_TOKEN_FILE = 'admin.token';
-const REQUEST_ID = 'first-start';
+const ACT = { operator: 'first start', requestId: 'first-start' };
 
 export interface FirstAccountOptions {
   readonly accounts: AccountsService;
@@ -30,10 +30,7 @@ export async function ensureFirstAccount(options: FirstAccountOptions): Promise<
     await writeSecretFile(dataFolder, ADMIN_TOKEN_FILE, randomBytes(32).toString('hex'));
   }
   if (await options.readModel.isEmpty()) {
-    const { secret } = await options.accounts.open(
-      { name: ACCOUNT_NAME, credits: OPENING_CREDITS },
-      REQUEST_ID,
-    );
+    const { secret } = await options.accounts.open({ name: ACCOUNT_NAME, credits: OPENING_CREDITS }, ACT);
     await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
     return 'account default created with 10.00 USD';
   }

@@ -52,10 +52,14 @@ export function operatorTaskRoutes(tasks: OperatorTasksService, retries: TaskRet
       summary:
         'Order the work of a failed task again, as a new task with its own hold; asked twice, made once',
       params: operatorTaskParams,
-      response: { status: 201, schema: retryTaskResponse },
+      response: {
+        status: 201,
+        schema: retryTaskResponse,
+        also: { 200: 'It had been retried before' },
+      },
       errors: ['task_not_found', 'task_not_retryable', 'insufficient_credits', 'model_not_allowed'],
-      async handle({ params, requestId }) {
-        const { id, created } = await retries.retry(taskUuid(params.id), requestId);
+      async handle({ params, operator, requestId }) {
+        const { id, created } = await retries.retry(taskUuid(params.id), { operator, requestId });
         const data = { id: publicId('generation', id), retry_of: params.id, created };
         return { status: created ? 201 : 200, body: { data } };
       },

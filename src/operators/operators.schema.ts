@@ -23,7 +23,7 @@ export const createAccountBody = z
     name,
     credits: usdAmount.refine((amount) => amount >= 0n, 'must not be negative').optional(),
   })
-  .meta({ id: 'CreateAccount', examples: [{ name: 'Acme', credits: '100.00' }] });
+  .meta({ id: 'CreateAccount' });
 
 export const updateAccountBody = z
   .object({
@@ -35,7 +35,7 @@ export const updateAccountBody = z
 
 export const adjustmentBody = z
   .object({ amount: usdAmount.refine((amount) => amount !== 0n, 'must not be zero'), description })
-  .meta({ id: 'Adjustment', examples: [{ amount: '-2.50', description: 'Correction of May' }] });
+  .meta({ id: 'Adjustment' });
 
 export const refundBody = z
   .object({
@@ -48,10 +48,7 @@ export const refundBody = z
     path: ['transaction_id'],
     message: 'give either transaction_id or generation_id',
   })
-  .meta({
-    id: 'Refund',
-    examples: [{ generation_id: 'gen-01JD0000000000000000000000', description: 'Unusable' }],
-  });
+  .meta({ id: 'Refund' });
 
 export const accountParams = z.object({ id: z.string().min(1).max(64) });
 export const listAccountsQuery = z.strictObject(pageQuery);

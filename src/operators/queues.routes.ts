@@ -31,8 +31,8 @@ export function queueRoutes(queues: QueuesService): Route[] {
       path: '/admin/v1/queues/{name}/pause',
       operationId: 'pauseQueue',
       summary: 'Let no worker take jobs of a queue; what runs goes on',
-      async handle({ params, requestId }) {
-        return { body: { data: presentQueue(await queues.pause(params.name, requestId)) } };
+      async handle({ params, operator, requestId }) {
+        return { body: { data: presentQueue(await queues.pause(params.name, { operator, requestId })) } };
       },
     }),
     defineRoute({
@@ -40,8 +40,8 @@ export function queueRoutes(queues: QueuesService): Route[] {
       path: '/admin/v1/queues/{name}/resume',
       operationId: 'resumeQueue',
       summary: 'Let workers take jobs of a queue again',
-      async handle({ params, requestId }) {
-        return { body: { data: presentQueue(await queues.resume(params.name, requestId)) } };
+      async handle({ params, operator, requestId }) {
+        return { body: { data: presentQueue(await queues.resume(params.name, { operator, requestId })) } };
       },
     }),
   ];

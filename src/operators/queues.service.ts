@@ -2,6 +2,7 @@ import { QueueUnavailableError } from '../../queues/producer.ts';
 import type { QueueInspector, QueueState } from '../../queues/queue-inspector.ts';
 import { AppError } from '../lib/errors.ts';
 import type { AuditStore } from './audit.store.ts';
+import type { OperatorAct } from './operator-access.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -20,25 +21,25 @@ export class QueuesService {
   }
 
   /** Lets no worker take jobs of the queue; what runs goes on. Throws AppError queue_not_found. */
-  pause(name: string, requestId: string): Promise<QueueState> {
-    return this.#change('queue.pause', name, requestId, () => this.#inspector.pause(name));
+  pause(name: string, act: OperatorAct): Promise<QueueState> {
+    return this.#change('queue.pause', name, act, () => this.#inspector.pause(name));
   }
 
   /** Throws AppError queue_not_found. */
-  resume(name: string, requestId: string): Promise<QueueState> {
-    return this.#change('queue.resume', name, requestId, () => this.#inspector.resume(name));
+  resume(name: string, act: OperatorAct): Promise<QueueState> {
+    return this.#change('queue.resume', name, act, () => this.#inspector.resume(name));
   }
 
   async #change(
     action: string,
     name: string,
-    requestId: string,
+    act: OperatorAct,
     change: () => Promise<boolean>,
   ): Promise<QueueState> {
     if (!(await available(change))) {
       throw queueNotFound();
     }
-    await this.#audit.append({ action, object: name, requestId, detail: {} });
+    await this.#audit.append({ ...act, action, object: name, detail: {} });
     const state = await available(() => this.#inspector.find(name));
     if (!state) {
       throw queueNotFound();

@@ -4,6 +4,7 @@ import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
 import type { AuditStore } from './audit.store.ts';
+import type { OperatorAct } from './operator-access.ts';
 import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
 
 /** How the event logs of two tasks name each other. */
@@ -52,7 +53,7 @@ export class TaskRetryService {
    * Retries a failed task by its stored id. Throws AppError task_not_found, task_not_retryable (not failed, prompt
    * deleted, key or account out of use), insufficient_credits, key_limit_exceeded, model_not_allowed.
    */
-  async retry(taskId: string, requestId: string): Promise<RetriedTask> {
+  async retry(taskId: string, act: OperatorAct): Promise<RetriedTask> {
     const source = await this.#store.find(taskId);
     if (!source) {
       throw new AppError('task_not_found', 'No such task.');
@@ -67,7 +68,7 @@ export class TaskRetryService {
     const id = successorId(source.id, completedAt);
     const created = (await this.#store.find(id)) === undefined;
     if (created) {
-      await this.#order(source, id, requestId);
+      await this.#order(source, id, act.requestId);
     }
     const [retryOf, retriedAs] = [publicId('generation', source.id), publicId('generation', id)];
     await this.#store.note(source.id, RETRIED_AS + retriedAs);
@@ -75,7 +76,7 @@ export class TaskRetryService {
     await this.#audit.append({
       action: 'task.retry',
       object: retryOf,
-      requestId,
+      ...act,
       detail: { retried_as: retriedAs, created },
     });
     return { id, created };

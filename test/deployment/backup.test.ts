@@ -8,23 +8,22 @@ import { migrateUp } from '../../migrations/migrate.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { fundedAccount, holdRequest, settlement, testLedger, usd } from '../factories/ledger.ts';
+import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
-import { type InstalledPostgres, installedPrograms, startInstalledPostgres } from './installed-postgres.ts';
+import { findPostgres, type InstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
 
 const run = promisify(execFile);
-const programs = installedPrograms();
-// The embedded server brings no pg_dump: this drill needs the packages postgresql and postgresql-client.
-const describeWithPostgres = programs === undefined ? describe.skip : describe;
 
-describeWithPostgres('backup, wipe, restore', () => {
+// The embedded server brings no pg_dump: this drill takes Debian's.
+describe('backup, wipe, restore', () => {
   let postgres: InstalledPostgres;
   let folder: string;
 
   beforeAll(async () => {
-    postgres = await startInstalledPostgres(programs!);
+    postgres = await startInstalledPostgres(await findPostgres(process.env));
     folder = await mkdtemp(join(tmpdir(), 'tollgate-backup-'));
     await migrate();
-  }, 60_000);
+  }, PACKAGES_TIMEOUT_MS);
 
   afterAll(async () => {
     await postgres?.stop();
@@ -35,7 +34,11 @@ describeWithPostgres('backup, wipe, restore', () => {
 
   function script(name: string, ...args: string[]) {
     return run(join(ROOT, 'ops/backup', name), args, {
-      env: { PATH: `${postgres.programs}:${process.env.PATH}`, DATABASE_OWNER_URL: postgres.ownerUrl },
+      env: {
+        ...postgres.programs.environment,
+        PATH: `${postgres.programs.folder}:${process.env.PATH}`,
+        DATABASE_OWNER_URL: postgres.ownerUrl,
+      },
     });
   }
 

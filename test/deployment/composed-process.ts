@@ -4,6 +4,7 @@ import type { ComposeFile } from './compose-file.ts';
 
 /** A service of docker-compose.yml, run as a plain process. */
 export interface ComposedProcess {
+  readonly pid: number;
   /** Standard output and error so far. */
   output(): string;
   /** Resolves with the exit code. */
@@ -47,6 +48,7 @@ function handle(child: ChildProcess): ComposedProcess {
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
   return {
+    pid: child.pid ?? 0,
     output: () => text,
     exited,
     stop: () => {

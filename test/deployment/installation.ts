@@ -13,6 +13,11 @@ export interface Installation {
   /** Addresses of the API processes. */
   readonly urls: readonly string[];
   readonly processes: readonly ComposedProcess[];
+  /** The database, as the owner of the schema. */
+  readonly ownerUrl: string;
+  readonly redisUrl: string;
+  /** Process id of the worker that has a task, by the task's stored id. */
+  workerOf(taskId: string): Promise<number>;
   /** The operator's answer to a new account with credits: its owner key. */
   openAccount(url: string, credits: string): Promise<string>;
   /** SIGTERM to all; the exit codes. */
@@ -70,6 +75,9 @@ export async function install(options: InstallationOptions): Promise<Installatio
     return {
       urls,
       processes,
+      ownerUrl: urlOf('TEST_DATABASE_OWNER_URL', database),
+      redisUrl: outside.REDIS_URL,
+      workerOf: (taskId) => workerOf(urlOf('TEST_DATABASE_OWNER_URL', database), taskId),
       openAccount,
       stop: () => Promise.all(processes.map((running) => running.stop())),
       remove,
@@ -139,6 +147,19 @@ function urlOf(variable: string, name: string): string {
   const url = new URL(process.env[variable]!);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+async function workerOf(ownerUrl: string, taskId: string): Promise<number> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ worker: string }>('SELECT worker FROM tasks WHERE id = $1', [
+      taskId,
+    ]);
+    return Number(rows[0]?.worker.split('.').at(-1));
+  } finally {
+    await client.end();
+  }
 }
 
 async function asOwner(sql: string): Promise<void> {

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { choosePort } from '../../ops/embedded/free-port.ts';
+import type { PrivateApt } from '../../ops/embedded/private-apt.ts';
+import { runCommand } from '../../ops/embedded/run-command.ts';
 import { findServiceUser } from '../../ops/embedded/unprivileged-user.ts';
+import { dependencies, libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
 const run = promisify(execFile);
@@ -16,23 +19,66 @@ export interface InstalledPostgres {
   readonly ownerUrl: string;
   readonly applicationUrl: string;
   /** Folder of pg_dump and the other programs. */
-  readonly programs: string;
+  readonly programs: PostgresPrograms;
   stop(): Promise<void>;
 }
 
-/** Folder of the newest server that Debian's packages brought, with its pg_dump; undefined: there is none. */
-export function installedPrograms(): string | undefined {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).map(Number).filter(Boolean) : [];
+/** Postgres's programs and what they need to run. */
+export interface PostgresPrograms {
+  readonly folder: string;
+  /** LD_LIBRARY_PATH, where the libraries are not the system's. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const LIBRARIES =
+  /^lib(pq5|icu\d+|xml2|xslt1\.1|ldap-?[\d.-]*(t64)?|ssl3(t64)?|lz4-1|zstd1|sasl2-2|gssapi-krb5-2|krb5.*|k5crypto3|com-err2|keyutils1|pam0g|selinux1|systemd0|uuid1)$/;
+
+/**
+ * The newest server with its client programs: what Debian's packages brought to this system, or the packages unpacked into the
+ * per-user cache. Throws an Error when there is neither.
+ */
+export async function findPostgres(environment: NodeJS.ProcessEnv): Promise<PostgresPrograms> {
+  const installed = programsBelow(DEBIAN);
+  if (installed !== undefined) {
+    return { folder: installed, environment: {} };
+  }
+  const programsIn = (root: string): PostgresPrograms | undefined => {
+    const folder = programsBelow(join(root, DEBIAN));
+    return folder === undefined ? undefined : { folder, environment: { LD_LIBRARY_PATH: libraryPath(root) } };
+  };
+  const works = async (root: string) => {
+    const found = programsIn(root);
+    const options = { env: { PATH: '/usr/bin:/bin', ...found?.environment }, timeoutMs: 10_000 };
+    const answers = ['postgres', 'pg_dump'].map((name) =>
+      runCommand(join(found?.folder ?? '', name), ['--version'], options),
+    );
+    return (await Promise.all(answers)).every(({ code }) => code === 0);
+  };
+  const root = await unpackedPackages({ name: 'postgres', packages: packageNames, works }, environment);
+  return programsIn(root) ?? Promise.reject(new Error(`no Postgres programs in ${root}`));
+}
+
+/** The server that the package `postgresql` stands for, its client, and the libraries of both. */
+async function packageNames(apt: PrivateApt): Promise<string[]> {
+  const numbered = await dependencies(apt, ['postgresql'], /^postgresql-(client-)?\d+$/);
+  return [...numbered, ...(await dependencies(apt, numbered, LIBRARIES))];
+}
+
+function programsBelow(root: string): string | undefined {
+  const versions = existsSync(root) ? readdirSync(root).map(Number).filter(Boolean) : [];
   return versions
     .sort((one, other) => other - one)
-    .map((version) => join(DEBIAN, String(version), 'bin'))
+    .map((version) => join(root, String(version), 'bin'))
     .find((folder) =>
       ['initdb', 'pg_ctl', 'pg_dump', 'psql'].every((name) => existsSync(join(folder, name))),
     );
 }
 
 /** A new cluster with the database and the roles that ops/postgres/create-roles.sh makes. */
-export async function startInstalledPostgres(programs: string): Promise<InstalledPostgres> {
+export async function startInstalledPostgres({
+  folder: programs,
+  environment,
+}: PostgresPrograms): Promise<InstalledPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
   const data = join(folder, 'data');
   const user = findServiceUser(data);
@@ -40,13 +86,22 @@ export async function startInstalledPostgres(programs: string): Promise<Installe
     await chown(folder, user.uid, user.gid);
   }
   await chmod(folder, 0o711);
-  const as = { cwd: folder, ...(user ? { uid: user.uid, gid: user.gid } : {}) };
+  const as = {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+    ...(user ? { uid: user.uid, gid: user.gid } : {}),
+  };
   const program = (name: string, args: readonly string[]) => run(join(programs, name), [...args], as);
   await program('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']);
   const port = await choosePort();
   const settings = `-p ${port} -k '' -c listen_addresses=127.0.0.1 -c fsync=off`;
   await program('pg_ctl', ['-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']);
-  const connection = { PATH: `${programs}:${process.env.PATH}`, PGHOST: '127.0.0.1', PGPORT: String(port) };
+  const connection = {
+    ...environment,
+    PATH: `${programs}:${process.env.PATH}`,
+    PGHOST: '127.0.0.1',
+    PGPORT: String(port),
+  };
   const createdb = join(programs, 'createdb');
   await run(createdb, ['-U', 'postgres', 'tollgate'], { env: connection });
   await run('sh', [join(ROOT, 'ops/postgres/create-roles.sh')], {
@@ -55,7 +110,7 @@ export async function startInstalledPostgres(programs: string): Promise<Installe
   return {
     ownerUrl: `postgresql://tollgate_owner:owner@127.0.0.1:${port}/tollgate`,
     applicationUrl: `postgresql://tollgate_app:application@127.0.0.1:${port}/tollgate`,
-    programs,
+    programs: { folder: programs, environment },
     stop: async () => {
       await program('pg_ctl', ['-D', data, '-m', 'immediate', 'stop']);
       await rm(folder, { recursive: true, force: true });

@@ -1,10 +1,12 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { tryListen } from '../../ops/embedded/free-port.ts';
+import { runCommand } from '../../ops/embedded/run-command.ts';
+import { dependencies, libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
 const run = promisify(execFile);
@@ -14,27 +16,57 @@ const PATHS = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 export interface Nginx {
   /** What `nginx -t` says. */
   readonly check: string;
+  /** What it has complained about so far. */
+  errors(): Promise<string>;
   stop(): Promise<void>;
 }
 
-export function hasNginx(): boolean {
-  try {
-    execFileSync('nginx', ['-v'], { env: { PATH: PATHS }, stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+/** How to run nginx. */
+interface NginxProgram {
+  readonly command: string;
+  readonly environment: Record<string, string>;
 }
 
-/** Only the addresses and the place of the log are not those of the files. Throws what `nginx -t` objects to. */
-export async function startNginx(port: number, urls: readonly string[]): Promise<Nginx> {
+const LIBRARIES = /^(lib(c6|crypt1|pcre2-8-0|pcre3|ssl3(t64)?|ssl1\.1)|zlib1g)$/;
+
+/** The one on this system, or Debian's package unpacked into the per-user cache. Throws an Error when there is neither. */
+export async function findNginx(environment: NodeJS.ProcessEnv): Promise<NginxProgram> {
+  const installed = { command: 'nginx', environment: { PATH: PATHS } };
+  if (await runs(installed)) {
+    return installed;
+  }
+  const programIn = (folder: string) => ({
+    command: join(folder, 'usr', 'sbin', 'nginx'),
+    environment: { PATH: PATHS, LD_LIBRARY_PATH: libraryPath(folder) },
+  });
+  const folder = await unpackedPackages(
+    {
+      name: 'nginx',
+      packages: async (apt) => ['nginx', ...(await dependencies(apt, ['nginx'], LIBRARIES))],
+      works: (unpacked) => runs(programIn(unpacked)),
+    },
+    environment,
+  );
+  return programIn(folder);
+}
+
+async function runs({ command, environment }: NginxProgram): Promise<boolean> {
+  return (await runCommand(command, ['-v'], { env: environment, timeoutMs: 10_000 })).code === 0;
+}
+
+/**
+ * Only the addresses and the place of the log are not those of the files. `targets` are three addresses of API processes: `http://…`,
+ * or paths of sockets. Throws what `nginx -t` objects to.
+ */
+export async function startNginx(port: number, targets: readonly string[]): Promise<Nginx> {
+  const { command, environment: env } = await findNginx(process.env);
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'));
   const server = (await readFile(join(ROOT, 'ops/nginx/tollgate.conf'), 'utf8'))
     .replace('listen 80;', `listen 127.0.0.1:${port};`)
     .replaceAll('/var/log/nginx/', `${folder}/`);
   const upstream = (await readFile(join(ROOT, 'ops/nginx/upstream-host.conf'), 'utf8')).replaceAll(
-    /127\.0\.0\.1:808(\d)/g,
-    (_address, digit) => new URL(urls[Number(digit) - 1]!).host,
+    /unix:\/run\/tollgate-api-808(\d)\/api\.sock/g,
+    (_address, digit) => addressOf(targets[Number(digit) - 1]!),
   );
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
@@ -49,19 +81,23 @@ export async function startNginx(port: number, urls: readonly string[]): Promise
   await writeFile(join(folder, 'upstream.conf'), upstream);
   await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
   const options = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')];
-  const env = { PATH: PATHS };
-  const { stderr: check } = await run('nginx', [...options, '-t'], { env });
-  const child = spawn('nginx', options, { env, stdio: 'ignore' });
+  const { stderr: check } = await run(command, [...options, '-t'], { env });
+  const child = spawn(command, options, { env, stdio: 'ignore' });
   const gone = once(child, 'exit');
   await untilListening(port, () => child.exitCode !== null);
   return {
     check,
+    errors: () => readFile(join(folder, 'error.log'), 'utf8'),
     stop: async () => {
       child.kill('SIGQUIT');
       await gone;
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function addressOf(target: string): string {
+  return target.startsWith('/') ? `unix:${target}` : new URL(target).host;
 }
 
 async function untilListening(port: number, hasEnded: () => boolean): Promise<void> {

@@ -16,14 +16,15 @@ export interface RunningService {
   readonly url: string;
   /** Owner key of the account `default`, which starts with 10.00. */
   readonly key: string;
-  readonly adminToken: string;
-  readonly db: TestDatabase;
+  /** Its database, as the owner. */
+  readonly ownerUrl: string;
+  readonly redisUrl: string;
   /** An authenticated call; the parsed body. Throws on anything but 2xx. */
   call<T>(path: string, init?: { body?: unknown; headers?: Record<string, string> }): Promise<T>;
   /** Everything the processes have logged so far, at level debug. */
   logs(): Promise<string>;
-  /** Kills a process as a crash would and starts it again. */
-  restart(process: 'api' | 'worker'): Promise<void>;
+  /** Kills the worker that has the task, as a crash would; another one works on. */
+  killWorkerOf(taskId: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,13 +45,13 @@ export async function startService(): Promise<RunningService> {
   return {
     url,
     key,
-    adminToken: ADMIN_TOKEN,
-    db,
-    call: (path, init) => call(url, key, path, init),
+    ownerUrl: db.ownerUrl,
+    redisUrl: environment.REDIS_URL!,
+    call: (path, init) => callService(url, key, path, init),
     logs: () => readFile(join(folder, 'processes.log'), 'utf8'),
-    restart: async (name) => {
-      await end(children[name], 'SIGKILL');
-      children[name] = await startProcess(scripts[name], environment);
+    killWorkerOf: async () => {
+      await end(children.worker, 'SIGKILL');
+      children.worker = await startProcess(scripts.worker, environment);
     },
     stop: async () => {
       await Promise.all([end(children.api, 'SIGTERM'), end(children.worker, 'SIGTERM')]);
@@ -119,7 +120,8 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   }
 }
 
-async function call<T>(
+/** An authenticated call; the parsed body. Throws on anything but 2xx. */
+export async function callService<T>(
   url: string,
   key: string,
   path: string,

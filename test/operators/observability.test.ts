@@ -296,10 +296,11 @@ test('the log: a request and a job in one line each, with the ids that tie them 
       accountId: who.accountId,
     },
   ]);
+  const { requestId } = submitted[0];
   const ran = jobs!.filter(({ msg, taskId }) => msg === 'job' && taskId === task);
-  expect(ran.slice(0, 2).map(({ job, outcome }) => [job, outcome])).toEqual([
-    ['tasks.generate', 'advanced'],
-    ['tasks.postprocess', 'advanced'],
+  expect(ran.slice(0, 2)).toMatchObject([
+    { job: 'tasks.generate', outcome: 'advanced', requestId, generationId: task },
+    { job: 'tasks.postprocess', outcome: 'advanced', requestId, generationId: task },
   ]);
   expect(server.log.text + worker.log.text).not.toContain('canary');
 });

@@ -30,8 +30,8 @@ afterAll(() => server.close());
 /** Sessions as the server makes them, at another time or under other secrets. */
 function sessionsAt(offsetMs: number, changes: { secret?: string; token?: string } = {}): OperatorSessions {
   return new OperatorSessions({
-    installationSecret: changes.secret ?? INSTALLATION_SECRET,
-    adminToken: changes.token ?? ADMIN_TOKEN,
+    installationSecrets: [changes.secret ?? INSTALLATION_SECRET],
+    operators: [{ name: 'operator', token: changes.token ?? ADMIN_TOKEN }],
     clock: { now: () => Date.now() + offsetMs },
   });
 }
@@ -133,27 +133,31 @@ describe('signing in', () => {
 
 describe('sessions', () => {
   test('a genuine one opens the board; an expired, forged or altered one does not', async () => {
-    const genuine = sessionsAt(0).issue();
+    const genuine = sessionsAt(0).issue('operator');
     expect(await withSession(genuine)).toBe(200);
-    const [expiry = '', nonce = '', mac = ''] = genuine.split('.');
+    const [expiry = '', nonce = '', name = '', mac = ''] = genuine.split('.');
     const refused = {
-      expired: sessionsAt(-SESSION_SECONDS * 1_000 - 1_000).issue(),
-      'from the future': sessionsAt(3_600_000).issue(),
-      'of another installation': sessionsAt(0, { secret: 'another secret of 32 characters !!' }).issue(),
-      'of an old token': sessionsAt(0, { token: 'the token before this one, rotated' }).issue(),
-      'made longer': `${Number(expiry) + 60}.${nonce}.${mac}`,
-      'with another nonce': `${expiry}.${'A'.repeat(22)}.${mac}`,
+      expired: sessionsAt(-SESSION_SECONDS * 1_000 - 1_000).issue('operator'),
+      'from the future': sessionsAt(3_600_000).issue('operator'),
+      'of another installation': sessionsAt(0, { secret: 'another secret of 32 characters !!' }).issue(
+        'operator',
+      ),
+      'of an old token': sessionsAt(0, { token: 'the token before this one, rotated' }).issue('operator'),
+      'made longer': `${Number(expiry) + 60}.${nonce}.${name}.${mac}`,
+      'with another nonce': `${expiry}.${'A'.repeat(22)}.${name}.${mac}`,
+      "under another's name": `${expiry}.${nonce}.somebody.${mac}`,
+      'of nobody': sessionsAt(0).issue('nobody'),
       'cut off': genuine.slice(0, -1),
       empty: '',
       'the token itself': ADMIN_TOKEN,
     };
-    for (const [name, session] of Object.entries(refused)) {
-      expect([name, await withSession(session)]).toEqual([name, 401]);
+    for (const [kind, session] of Object.entries(refused)) {
+      expect([kind, await withSession(session)]).toEqual([kind, 401]);
     }
   });
 
   test('a session is no key to the operator API', async () => {
-    const headers = { cookie: `tollgate_operator=${sessionsAt(0).issue()}` };
+    const headers = { cookie: `tollgate_operator=${sessionsAt(0).issue('operator')}` };
     expect((await server.call('GET', '/admin/v1/accounts', { token: null, headers })).status).toBe(401);
   });
 

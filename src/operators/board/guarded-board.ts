@@ -7,6 +7,7 @@ import { AppError } from '../../lib/errors.ts';
 import { publicId } from '../../lib/ids.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { queuesAwayPage } from './login-page.ts';
+import { operatorOf } from './operator-gate.ts';
 import type { OperatorSessions } from './operator-session.ts';
 import { sendPage } from './page-frame.ts';
 import { createQueueBoard, type QueueBoardOptions } from './queue-board.ts';
@@ -84,6 +85,7 @@ function recordWrites(audit: Pick<AuditStore, 'append'>): RequestHandler {
   return async (request, response, next) => {
     if (!SAFE_METHODS.includes(request.method)) {
       await audit.append({
+        operator: operatorOf(response),
         action: 'board.write',
         object: request.path.slice(0, 500),
         requestId: String(response.getHeader('x-request-id')),

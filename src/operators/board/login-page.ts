@@ -31,7 +31,7 @@ export function loginPage(form: LoginForm): OperatorPage {
 <label for="token">Operator token</label>
 <input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="${describedBy}"${invalid}>
-<p class="hint" id="hint">It is what ADMIN_TOKEN says, or stands in the file <code>admin.token</code> of the data folder.</p>
+<p class="hint" id="hint">It is yours in ADMIN_TOKENS, what ADMIN_TOKEN says, or stands in the file <code>admin.token</code> of the data folder.</p>
 <button type="submit">Sign in</button></form>`,
   };
 }

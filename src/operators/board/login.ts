@@ -22,7 +22,7 @@ const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$
 /** Shows the form, or the way on to somebody who has signed in. */
 export function showLogin(parts: LoginParts, request: Request, response: Response): void {
   const next = nextOf(request.query.next);
-  if (parts.sessions.isValid(readCookie(request, COOKIES.session))) {
+  if (parts.sessions.operatorOf(readCookie(request, COOKIES.session)) !== undefined) {
     response.redirect(303, parts.base + next);
     return;
   }
@@ -33,9 +33,11 @@ export function showLogin(parts: LoginParts, request: Request, response: Respons
 export async function signIn(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
   const next = nextOf(form.get('next'));
+  let operator: string;
   try {
     requireProof(parts.sessions, readCookie(request, COOKIES.login), request, form.get('proof') ?? undefined);
-    parts.authenticator.operator({ authorization: `Bearer ${form.get('token') ?? ''}` }, request.ip ?? '');
+    const headers = { authorization: `Bearer ${form.get('token') ?? ''}` };
+    operator = parts.authenticator.operator(headers, request.ip ?? '');
   } catch (error) {
     if (!(error instanceof AppError)) {
       throw error;
@@ -43,8 +45,8 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
     sendForm(parts, response, { next, problem: problemOf(error), status: error.status });
     return;
   }
-  await record(parts, 'operator.login', request, response);
-  const session = parts.sessions.issue();
+  await record(parts, operator, 'operator.login', request, response);
+  const session = parts.sessions.issue(operator);
   setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
   writeCookie(response, parts.cookies, { name: COOKIES.login, value: '', maxAgeSeconds: 0 });
   response.redirect(303, parts.base + next);
@@ -59,8 +61,12 @@ export function showLogout(parts: LoginParts, request: Request, response: Respon
 /** Ends the session of this browser. Throws AppError csrf_rejected. */
 export async function signOut(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
-  requireProof(parts.sessions, readCookie(request, COOKIES.session), request, form.get('proof') ?? undefined);
-  await record(parts, 'operator.logout', request, response);
+  const session = readCookie(request, COOKIES.session);
+  requireProof(parts.sessions, session, request, form.get('proof') ?? undefined);
+  const operator = parts.sessions.operatorOf(session);
+  if (operator !== undefined) {
+    await record(parts, operator, 'operator.logout', request, response);
+  }
   setSession(parts, response, '', '', 0);
   response.redirect(303, `${parts.base}/login`);
 }
@@ -106,11 +112,18 @@ function problemOf(error: AppError): string {
   }
   return error.status === 429
     ? `Too many wrong tokens from here. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
-    : 'That is not the operator token.';
+    : "That is no operator's token.";
 }
 
-function record(parts: LoginParts, action: string, request: Request, response: Response): Promise<void> {
+function record(
+  parts: LoginParts,
+  operator: string,
+  action: string,
+  request: Request,
+  response: Response,
+): Promise<void> {
   return parts.audit.append({
+    operator,
     action,
     object: 'operator pages',
     requestId: String(response.getHeader('x-request-id')),

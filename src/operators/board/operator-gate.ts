@@ -13,6 +13,7 @@ export interface OperatorGateParts {
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];
+const OPERATOR = 'operator';
 
 /**
  * Lets operators in: the token as bearer, or the cookie of a session. A cookie is sent by the browser whoever asks, so what
@@ -21,12 +22,13 @@ const SAFE_METHODS = ['GET', 'HEAD'];
 export function operatorGate(parts: OperatorGateParts): RequestHandler {
   return (request, response, next) => {
     if (request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined) {
-      parts.authenticator.operator(request.headers, request.ip ?? '');
+      setOperator(response, parts.authenticator.operator(request.headers, request.ip ?? ''));
       next();
       return;
     }
     const session = readCookie(request, COOKIES.session);
-    if (!parts.sessions.isValid(session)) {
+    const operator = parts.sessions.operatorOf(session);
+    if (session === undefined || operator === undefined) {
       refuse(request, response, parts.base);
       return;
     }
@@ -35,8 +37,18 @@ export function operatorGate(parts: OperatorGateParts): RequestHandler {
     } else {
       requireProof(parts.sessions, session, request, headerProof(request));
     }
+    setOperator(response, operator);
     next();
   };
+}
+
+/** Name of the operator whom the gate let in. */
+export function operatorOf(response: Response): string {
+  return String(response.locals[OPERATOR]);
+}
+
+function setOperator(response: Response, name: string): void {
+  response.locals[OPERATOR] = name;
 }
 
 /** Throws AppError csrf_rejected unless the request comes from our own pages and carries the proof of its cookie. */

@@ -2,68 +2,83 @@ import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from '
 import type { Clock } from '../../lib/clock.ts';
 
 export interface OperatorSessionOptions {
-  readonly installationSecret: string;
-  /** Sessions end when it changes. */
-  readonly adminToken: string;
+  /** The first signs; what the others signed is still good. */
+  readonly installationSecrets: readonly string[];
+  /** Everybody who may sign in. A session ends when its operator's token changes. */
+  readonly operators: readonly { readonly name: string; readonly token: string }[];
   readonly clock: Clock;
 }
 
 /** Seconds a session lasts; then the operator signs in again. */
 export const SESSION_SECONDS = 8 * 3_600;
-const SESSION_PATTERN = /^(\d{10})\.[\w-]{22}\.([\w-]{43})$/;
+const SESSION_PATTERN = /^(\d{10})\.[\w-]{22}\.([\w-]{1,64})\.([\w-]{43})$/;
 const NONCE_BYTES = 16;
 
 /**
- * Sessions of signed-in operators: `<expiry, Unix s>.<nonce>.<HMAC-SHA-256>` under a key made of the installation's secret
- * and the operator's token. Nothing is stored, so every replica accepts them; changing the token ends them all.
+ * Sessions of signed-in operators: `<expiry, Unix s>.<nonce>.<name>.<HMAC-SHA-256>` under a key made of the installation's secret
+ * and the operator's token. Nothing is stored, so every replica accepts them; changing a token ends its operator's sessions.
  */
 export class OperatorSessions {
-  readonly #key: Buffer;
+  readonly #keys: ReadonlyMap<string, readonly Buffer[]>;
+  readonly #pageKeys: readonly Buffer[];
   readonly #clock: Clock;
 
-  constructor({ installationSecret, adminToken, clock }: OperatorSessionOptions) {
-    const salt = createHash('sha256').update(adminToken).digest();
-    this.#key = Buffer.from(hkdfSync('sha256', installationSecret, salt, 'tollgate operator session', 32));
+  constructor({ installationSecrets, operators, clock }: OperatorSessionOptions) {
+    const keysFor = (salt: Buffer | string) =>
+      installationSecrets.map((secret) => deriveKey(secret, salt, 'tollgate operator session'));
+    this.#keys = new Map(
+      operators.map(({ name, token }) => [name, keysFor(createHash('sha256').update(token).digest())]),
+    );
+    this.#pageKeys = installationSecrets.map((secret) => deriveKey(secret, '', 'tollgate operator page'));
     this.#clock = clock;
   }
 
-  /** A new session, valid for {@link SESSION_SECONDS}. */
-  issue(): string {
+  /** A new session of an operator, valid for {@link SESSION_SECONDS}. */
+  issue(operator: string): string {
     const expiresAt = Math.floor(this.#clock.now() / 1_000) + SESSION_SECONDS;
-    const unsigned = `${expiresAt}.${this.nonce()}`;
-    return `${unsigned}.${this.#sign('session', unsigned)}`;
+    const unsigned = `${expiresAt}.${this.nonce()}.${operator}`;
+    const [key] = this.#keys.get(operator) ?? [];
+    return `${unsigned}.${sign(key, unsigned)}`;
   }
 
-  /** Whether the text is a session of ours that has not expired. */
-  isValid(session: string | undefined): session is string {
-    const match = session === undefined ? null : SESSION_PATTERN.exec(session);
-    if (!match?.[1] || !match[2] || session === undefined) {
-      return false;
+  /** Whose session the text is; undefined when it is none of ours or has expired. */
+  operatorOf(session: string | undefined): string | undefined {
+    const [, expiry, operator = '', signature = ''] = SESSION_PATTERN.exec(session ?? '') ?? [];
+    if (session === undefined || expiry === undefined) {
+      return undefined;
     }
     const unsigned = session.slice(0, session.lastIndexOf('.'));
-    const genuine = isEqual(this.#sign('session', unsigned), match[2]);
+    const isGenuine = (this.#keys.get(operator) ?? []).some((key) => isEqual(sign(key, unsigned), signature));
     const now = this.#clock.now() / 1_000;
     // a session from beyond the longest one was made by nobody
-    return genuine && Number(match[1]) > now && Number(match[1]) <= now + SESSION_SECONDS;
+    const isCurrent = Number(expiry) > now && Number(expiry) <= now + SESSION_SECONDS;
+    return isGenuine && isCurrent ? operator : undefined;
   }
 
   /** What a request that changes something has to show beside its cookie: bound to that very cookie. */
   proofFor(cookie: string): string {
-    return this.#sign('csrf', cookie);
+    return sign(this.#pageKeys[0], cookie);
   }
 
   isProof(cookie: string, proof: string | undefined): boolean {
-    return proof !== undefined && isEqual(this.proofFor(cookie), proof);
+    return proof !== undefined && this.#pageKeys.some((key) => isEqual(sign(key, cookie), proof));
   }
 
   /** Text that nobody can guess. */
   nonce(): string {
     return randomBytes(NONCE_BYTES).toString('base64url');
   }
+}
 
-  #sign(purpose: string, text: string): string {
-    return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('base64url');
-  }
+function deriveKey(secret: string, salt: Buffer | string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, purpose, 32));
+}
+
+/** Without a key, what nobody can match. */
+function sign(key: Buffer | undefined, text: string): string {
+  return createHmac('sha256', key ?? randomBytes(32))
+    .update(text)
+    .digest('base64url');
 }
 
 function isEqual(expected: string, given: string): boolean {

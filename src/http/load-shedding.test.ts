@@ -1,0 +1,87 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { z } from 'zod';
+import { shedLoad } from './load-shedding.ts';
+import { defineRoute, type Route } from './route.ts';
+
+const paid = (path: string): Route =>
+  defineRoute({
+    method: 'post',
+    path,
+    operationId: 'call',
+    summary: 'a paid call',
+    tag: 'Test',
+    access: 'inference',
+    envelope: 'data',
+    response: { status: 200, schema: z.object({}) },
+    errors: [],
+    idempotency: 'replay',
+    handle: async () => ({ body: {} }),
+  });
+const cancel: Route = { ...paid('/cancel'), idempotency: undefined } as unknown as Route;
+
+let server: Server;
+let url: string;
+let isOverloaded: boolean;
+const registry = new Registry();
+
+beforeAll(async () => {
+  const listener = shedLoad({
+    listener: (request, response) => {
+      request.resume();
+      request.on('end', () => response.end('served'));
+    },
+    routes: [paid('/chat'), paid('/v3/async/image-turbo'), cancel],
+    aliases: { '/v1/chat': '/chat' },
+    throttle: { admits: () => !isOverloaded, finished: () => undefined },
+    registry,
+  });
+  server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const call = (path: string, method = 'POST') =>
+  fetch(url + path, { method, ...(method === 'POST' && { body: 'x'.repeat(100_000) }) });
+
+test('with time to spare everything is served', async () => {
+  isOverloaded = false;
+  expect(await (await call('/chat')).text()).toBe('served');
+});
+
+test.each(['/chat', '/v1/chat', '/chat?x=1'])('overloaded, POST %s is told to come back', async (path) => {
+  isOverloaded = true;
+  const answer = await call(path);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await answer.json()).toEqual({
+    error: { code: 'service_unavailable', message: expect.any(String), type: 'overloaded_error' },
+    request_id: answer.headers.get('x-request-id'),
+  });
+});
+
+test('an order of a task is told in its own form', async () => {
+  isOverloaded = true;
+  expect(await (await call('/v3/async/image-turbo')).json()).toMatchObject({
+    code: 503,
+    reason: 'SERVICE_NOT_AVAILABLE',
+  });
+});
+
+test.each([
+  ['GET', '/chat'],
+  ['POST', '/cancel'],
+  ['POST', '/webhooks/stripe'],
+])('overloaded, %s %s goes on: it earns nothing or ends something', async (method, path) => {
+  isOverloaded = true;
+  expect(await (await call(path, method)).text()).toBe('served');
+});
+
+test('who is turned away is counted', async () => {
+  expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 4');
+});

@@ -1,0 +1,72 @@
+import type { RequestListener } from 'node:http';
+import { Counter, type Registry } from 'prom-client';
+import { AppError } from '../lib/errors.ts';
+import { envelopeOfPath, errorBody } from './envelope.ts';
+import { effectiveRequestId } from './request-id.ts';
+import type { Route } from './route.ts';
+
+export interface LoadSheddingOptions {
+  readonly listener: RequestListener;
+  readonly routes: readonly Route[];
+  /** Other paths of the routes. */
+  readonly aliases: Readonly<Record<string, string>>;
+  readonly throttle: {
+    /** Asked for each paid call: whether it is taken on. */
+    admits(): boolean;
+    /** Told when a call that was taken on has ended. */
+    finished(): void;
+  };
+  readonly registry: Registry;
+}
+
+const RETRY_AFTER_SECONDS = 1;
+const REFUSAL = new AppError('service_unavailable', 'This instance is overloaded, please retry.', {
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+});
+
+/**
+ * Turns new paid calls away while the process is overloaded, before they cost anything: no authentication, no log line, no
+ * body read. Settlements, payment events, reads and operators go on.
+ */
+export function shedLoad(options: LoadSheddingOptions): RequestListener {
+  const { listener, throttle } = options;
+  const paid = paidPaths(options);
+  const shed = new Counter({
+    name: 'tollgate_http_requests_shed_total',
+    help: 'Paid calls turned away with 503 because the process had more work than it can do',
+    registers: [options.registry],
+  });
+  return (request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    if (request.method !== 'POST' || !paid.has(path)) {
+      listener(request, response);
+      return;
+    }
+    if (throttle.admits()) {
+      response.once('close', throttle.finished);
+      listener(request, response);
+      return;
+    }
+    shed.inc();
+    const requestId = effectiveRequestId(request.headers['x-request-id']);
+    const body = JSON.stringify(errorBody(REFUSAL, requestId, envelopeOfPath(path)));
+    response.writeHead(REFUSAL.status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'Retry-After': RETRY_AFTER_SECONDS,
+      'x-request-id': requestId,
+    });
+    response.end(body);
+  };
+}
+
+function paidPaths({ routes, aliases }: LoadSheddingOptions): ReadonlySet<string> {
+  const paid = routes.filter((route) => route.idempotency !== undefined && route.access === 'inference');
+  const paths = new Set(paid.map(({ path }) => path));
+  for (const [alias, path] of Object.entries(aliases)) {
+    if (paths.has(path)) {
+      paths.add(alias);
+    }
+  }
+  return paths;
+}

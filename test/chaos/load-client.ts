@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'undici';
+import type { ChaosAccount } from './stack.ts';
+import { CHAT_MODEL, TOKEN_PRICE } from './stack.ts';
+import type { Told, ToldLog } from './told-log.ts';
+
+export interface CallOptions {
+  /** Addresses, asked for at every call. */
+  readonly urls: () => readonly string[];
+  /** Whose keys are used in turn. */
+  readonly accounts: readonly Pick<ChaosAccount, 'key'>[];
+  readonly log: ToldLog;
+  /** Share of streamed calls, 0–1. */
+  readonly streamShare: number;
+  /** Ms after which a client gives up on an answer. */
+  readonly timeoutMs?: number;
+  /** What is asked; a short sentence unless given. */
+  readonly prompt?: string;
+}
+
+export interface LoadOptions extends CallOptions {
+  readonly perSecond: number;
+  /** Connections to one address; calls beyond wait for one. */
+  readonly connections?: number;
+}
+
+export interface RunningLoad {
+  /** Sends no more calls and waits for those under way. */
+  stop(): Promise<void>;
+}
+
+/** The most a call can be charged: the whole context and the longest answer. */
+const CHARGE_MAX = 32_000n * TOKEN_PRICE.input + 512n * TOKEN_PRICE.output;
+const PROMPT = 'Twenty words about nothing in particular, please.';
+const bodies = new Map<string, { readonly whole: string; readonly streamed: string }>();
+
+function bodiesOf(prompt: string): { readonly whole: string; readonly streamed: string } {
+  const known = bodies.get(prompt);
+  if (known) {
+    return known;
+  }
+  const body = { model: CHAT_MODEL, messages: [{ role: 'user', content: prompt }], max_tokens: 64 };
+  const made = {
+    whole: JSON.stringify(body),
+    streamed: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
+  };
+  bodies.set(prompt, made);
+  return made;
+}
+
+/** Sends calls at a fixed rate, whatever the answers take, and writes down what it is told. Never repeats a call. */
+export function startLoad(options: LoadOptions): RunningLoad {
+  const agent = createAgent(options.connections);
+  const running = new Set<Promise<void>>();
+  const startedAt = performance.now();
+  let sent = 0;
+  let stopping = false;
+  const tick = () => {
+    const due = ((performance.now() - startedAt) * options.perSecond) / 1_000;
+    for (; sent < due && !stopping; sent += 1) {
+      const dueAt = startedAt + (sent * 1_000) / options.perSecond;
+      const call = sendCall(options, agent, sent, dueAt).then((told) => options.log.add(told));
+      const counted = call.finally(() => running.delete(counted));
+      running.add(counted);
+    }
+  };
+  const timer = setInterval(tick, 4);
+  return {
+    stop: async () => {
+      stopping = true;
+      clearInterval(timer);
+      await Promise.all(running);
+      await agent.destroy();
+    },
+  };
+}
+
+function createAgent(connections = 1_000): Agent {
+  return new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+}
+
+/** Sends so many calls at once and waits for all of them. */
+export async function sendBurst(options: CallOptions, calls: number): Promise<void> {
+  const agent = createAgent();
+  const now = performance.now();
+  const sent = Array.from({ length: calls }, (_, number) => sendCall(options, agent, number, now));
+  for (const told of await Promise.all(sent)) {
+    options.log.add(told);
+  }
+  await agent.destroy();
+}
+
+/** As many calls as `clients` get through that each wait for their answer before they call again. */
+export async function saturate(options: CallOptions, clients: number, milliseconds: number): Promise<void> {
+  const agent = createAgent();
+  const until = performance.now() + milliseconds;
+  let number = 0;
+  const client = async () => {
+    while (performance.now() < until) {
+      number += 1;
+      options.log.add(await sendCall(options, agent, number, performance.now()));
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  await agent.destroy();
+}
+
+/** Lets a load run for so long. */
+export async function runLoad(options: LoadOptions, milliseconds: number): Promise<void> {
+  const load = startLoad(options);
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  await load.stop();
+}
+
+async function sendCall(options: CallOptions, agent: Agent, number: number, dueAt: number): Promise<Told> {
+  const { accounts } = options;
+  const urls = options.urls();
+  const streamed = (number * 0.618_034) % 1 < options.streamShare;
+  const requestId = `chaos-${randomUUID()}`;
+  const finish = (
+    facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code'>,
+    hasRetryAfter = false,
+  ): Told => ({
+    ...{ requestId, streamed, hasRetryAfter, ...facts },
+    durationMs: performance.now() - dueAt,
+    endedAt: Date.now(),
+  });
+  let status = 0;
+  try {
+    const answer = await request(`${urls[number % urls.length]}/api/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: {
+        authorization: `Bearer ${accounts[number % accounts.length]!.key}`,
+        'content-type': 'application/json',
+        'x-request-id': requestId,
+      },
+      body: bodiesOf(options.prompt ?? PROMPT)[streamed ? 'streamed' : 'whole'],
+      signal: AbortSignal.timeout(options.timeoutMs ?? 60_000),
+    });
+    status = answer.statusCode;
+    const text = await answer.body.text();
+    if (status !== 200) {
+      const code = codeOf(text);
+      const hasRetryAfter = answer.headers['retry-after'] !== undefined;
+      // a balancer's own page says nothing about what the process behind it has done
+      return code === undefined
+        ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'not from the API' })
+        : finish({ outcome: 'refused', charge: 0n, status, code }, hasRetryAfter);
+    }
+    const charge = streamed ? chargeOfStream(text) : chargeOfAnswer(text);
+    return charge === undefined
+      ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'stream ended early' })
+      : finish({ outcome: 'answered', charge, status, code: '' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return finish({ outcome: 'broken', charge: CHARGE_MAX, status, code });
+  }
+}
+
+interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+}
+
+function price({ prompt_tokens, completion_tokens }: Usage): bigint {
+  return BigInt(prompt_tokens) * TOKEN_PRICE.input + BigInt(completion_tokens) * TOKEN_PRICE.output;
+}
+
+function chargeOfAnswer(text: string): bigint {
+  return price((JSON.parse(text) as { usage: Usage }).usage);
+}
+
+/** Undefined for a stream that did not come to its end. */
+function chargeOfStream(text: string): bigint | undefined {
+  if (!text.trimEnd().endsWith('data: [DONE]') || text.includes('"error"')) {
+    return undefined;
+  }
+  const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: {'));
+  const usage = frames
+    .map((frame) => (JSON.parse(frame.slice('data: '.length)) as { usage?: Usage }).usage)
+    .findLast((found) => found !== undefined && found !== null);
+  return usage ? price(usage) : undefined;
+}
+
+/** The code in our error envelope; undefined for anything else. */
+function codeOf(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { error?: { code?: string } }).error?.code;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chaosReport, chaosTable, runScenarios } from './run-scenarios.ts';
+import { SCENARIOS } from './scenarios.ts';
+
+/**
+ * `npm run chaos [-- --short] [-- --only=B1,D4]`: what breaks in production, broken on purpose on the loopback address, with
+ * the pass figure of each. Prints a table; exit code 1 when a row misses its figure. A run of all of it writes docs/chaos.md.
+ */
+const REPORT = fileURLToPath(new URL('../../docs/chaos.md', import.meta.url));
+const { argv } = process;
+const isShort = argv.includes('--short');
+const only = argv
+  .find((argument) => argument.startsWith('--only='))
+  ?.slice('--only='.length)
+  .split(',');
+const unknown = argv.slice(2).filter((argument) => argument !== '--short' && !argument.startsWith('--only='));
+const missing = only?.filter((id) => !SCENARIOS.some((scenario) => scenario.id === id)) ?? [];
+if (unknown.length > 0 || missing.length > 0) {
+  const known = SCENARIOS.map(({ id }) => id).join(',');
+  process.stderr.write(
+    `${[...unknown, ...missing].join(', ')}: not known. Options: --short, --only=${known}\n`,
+  );
+  process.exit(2);
+}
+const chosen = SCENARIOS.filter(({ id, inShortForm }) => only?.includes(id) ?? (!isShort || inShortForm));
+const rows = await runScenarios(chosen, { isShort }, process.env, (line) => {
+  process.stderr.write(`${line}\n`);
+});
+process.stdout.write(`${chaosTable(rows)}\n`);
+if (!isShort && only === undefined) {
+  writeFileSync(REPORT, chaosReport(rows));
+}
+process.exitCode = rows.every(({ finding }) => finding.failures.length === 0) ? 0 : 1;

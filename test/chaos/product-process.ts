@@ -1,0 +1,72 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** A process of the compiled product. It leaves when this process is gone. */
+export class ProductProcess {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** Starts a script below `dist/` and waits until it says it is ready. Throws when it ends before. */
+  static async start(
+    product: string,
+    script: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+    logFile: string,
+  ): Promise<ProductProcess> {
+    const log = openSync(logFile, 'a');
+    const child = fork(join(product, 'dist', script), [...args], {
+      cwd: product,
+      execArgv: ['--enable-source-maps'],
+      env: environment,
+      stdio: ['ignore', log, log, 'ipc'],
+    });
+    closeSync(log);
+    const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
+    const failed = once(child, 'exit', { signal }).then(([code]) => {
+      throw new Error(`${script} ended with ${code} before it was ready; its log is ${logFile}`);
+    });
+    failed.catch(() => undefined);
+    await Promise.race([once(child, 'message', { signal }), failed]);
+    return new ProductProcess(child);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Sends a signal that does not end it: SIGSTOP, SIGCONT. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<number | null> {
+    return this.#end('SIGKILL');
+  }
+
+  /** SIGTERM; resolves with its exit code. */
+  stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(name: NodeJS.Signals): Promise<number | null> {
+    if (this.isAlive) {
+      const gone = once(this.#child, 'exit');
+      this.#child.kill(name);
+      await gone;
+    }
+    return this.#child.exitCode;
+  }
+}

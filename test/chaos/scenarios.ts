@@ -1,0 +1,41 @@
+import type { ChaosScenario } from './scenario.types.ts';
+import { killedProcesses } from './scenarios/a1-killed-processes.ts';
+import { lostReplies } from './scenarios/a3-lost-replies.ts';
+import { killedPostgres } from './scenarios/a5-killed-postgres.ts';
+import { frozenPostgres } from './scenarios/a6-frozen-postgres.ts';
+import { lostQueues } from './scenarios/b1-lost-queues.ts';
+import { redisAway } from './scenarios/b2-redis-away.ts';
+import { frozenWorker } from './scenarios/b3-frozen-worker.ts';
+import { exactBalance } from './scenarios/c1-exact-balance.ts';
+import { loweredLimit } from './scenarios/c2-lowered-limit.ts';
+import { revokedKey } from './scenarios/c3-revoked-key.ts';
+import { leavingClients } from './scenarios/d1-leaving-clients.ts';
+import { brokenProvider } from './scenarios/d3-broken-provider.ts';
+import { overload } from './scenarios/d4-overload.ts';
+import { slowClients } from './scenarios/d5-slow-clients.ts';
+import { monthEnd } from './scenarios/e3-month-end.ts';
+import { wrongClock } from './scenarios/f1-wrong-clock.ts';
+import { rollingRestart } from './scenarios/f2-rolling-restart.ts';
+import { readOnlyPostgres } from './scenarios/f3-read-only-postgres.ts';
+
+/** Every scenario there is, in the order of the table. */
+export const SCENARIOS: readonly ChaosScenario[] = [
+  killedProcesses,
+  lostReplies,
+  killedPostgres,
+  frozenPostgres,
+  lostQueues,
+  redisAway,
+  frozenWorker,
+  exactBalance,
+  loweredLimit,
+  revokedKey,
+  leavingClients,
+  brokenProvider,
+  overload,
+  slowClients,
+  monthEnd,
+  wrongClock,
+  rollingRestart,
+  readOnlyPostgres,
+];

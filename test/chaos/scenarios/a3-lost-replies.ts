@@ -1,0 +1,52 @@
+import { startFaultProxy } from '../../setup/fault-proxy.ts';
+import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
+import { runLoad } from '../load-client.ts';
+import { pause } from '../pause.ts';
+import type { ChaosScenario } from '../scenario.types.ts';
+import { startStack, throughPort } from '../stack.ts';
+import { ToldLog } from '../told-log.ts';
+import { words } from '../upstream-words.ts';
+
+const CUTS_MIN = 50;
+
+export const lostReplies: ChaosScenario = {
+  id: 'A3',
+  fault: 'of the replies of Postgres 2 % are lost after it has acted',
+  asked: `0 lost, 0 duplicate, 0 wrong charges; more than ${CUTS_MIN} replies lost`,
+  inShortForm: false,
+  async run(services) {
+    services.upstream.reset({ words: words(10), tokenDelayMs: 5 });
+    const target = { targetHost: '127.0.0.1', targetPort: services.postgresPort() };
+    const proxy = await startFaultProxy({ ...target, cutReplyChance: 0.02 });
+    const stack = await startStack(services, { apis: 2, databaseUrl: throughPort(proxy.port) });
+    const accounts = [];
+    for (let number = 0; number < 20; number += 1) {
+      accounts.push(await patiently(() => stack.openAccount('1000')));
+    }
+    const log = new ToldLog();
+    const load = { urls: () => stack.urls, accounts, log, perSecond: 80, streamShare: 0.5 };
+    await runLoad(load, 40_000);
+    await pause(2_000);
+    await expireHolds(stack.database.ownerUrl);
+    const books = await auditBooks(stack.database.ownerUrl, 30_000);
+    const { told, wrong } = await auditCalls(stack.database.ownerUrl, log.calls);
+    const cuts = proxy.cuts();
+    await stack.stop();
+    await proxy.close();
+    return {
+      measured: `${cuts} replies lost; ${told} of ${log.calls.length} calls told and booked alike, ${wrong.length} wrong`,
+      failures: [...(cuts > CUTS_MIN ? [] : [`only ${cuts} replies lost`]), ...wrong, ...books],
+    };
+  },
+};
+
+/** An operator tries again too: what failed may have been done, but that account is then nobody's. */
+async function patiently<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act();
+    } catch {
+      await pause(100);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { LedgerVerifier } from '../../../src/ledger/ledger-verifier.ts';
+import { MonthClose } from '../../../src/ledger/month-close.ts';
+import { createDatabase } from '../../../src/store/database.ts';
+import { silentLog } from '../../factories/ledger.ts';
+import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
+import { startLoad } from '../load-client.ts';
+import { pause } from '../pause.ts';
+import type { ChaosScenario } from '../scenario.types.ts';
+import { startStack } from '../stack.ts';
+import { ToldLog } from '../told-log.ts';
+import { words } from '../upstream-words.ts';
+
+/** Ms of the ledger's clock that are left of the month when the calls begin. */
+const BEFORE_MIDNIGHT_MS = 12_000;
+const PER_SECOND = 150;
+
+export const monthEnd: ChaosScenario = {
+  id: 'E3',
+  fault: `the month is closed while ${PER_SECOND} calls/s straddle its end (the ledger's clock moved)`,
+  asked: 'identities hold; the statements and the running month add up to the ledger',
+  inShortForm: false,
+  async run(services) {
+    services.upstream.reset({ words: words(10), tokenDelayMs: 20 });
+    const now = new Date();
+    const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+    // the processes need a while to start
+    const startMs = 8_000;
+    const offsetMs = nextMonth - BEFORE_MIDNIGHT_MS - startMs - now.getTime();
+    const atMonthEnd = (url: string) => {
+      const moved = new URL(url);
+      moved.searchParams.set('options', `-c tollgate.clock_offset=${offsetMs}ms`);
+      return moved.href;
+    };
+    const stack = await startStack(services, { apis: 2, databaseUrl: atMonthEnd });
+    const { ownerUrl, url } = stack.database;
+    const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
+    const log = new ToldLog();
+    const load = startLoad({
+      urls: () => stack.urls,
+      accounts,
+      log,
+      perSecond: PER_SECOND,
+      streamShare: 0.5,
+    });
+    const database = createDatabase(
+      { url: atMonthEnd(url), moneyConnections: 2, connections: 1 },
+      () => undefined,
+    );
+    const months = new MonthClose(database.money, new LedgerVerifier(database.money), silentLog);
+    let statements = 0;
+    const closed = () => Date.now() + offsetMs > nextMonth + 8_000;
+    while (!closed()) {
+      statements += await months.closeDueMonths();
+      await pause(50);
+    }
+    await load.stop();
+    await database.close();
+    const books = await auditBooks(ownerUrl, 5_000);
+    const { told, wrong } = await auditCalls(ownerUrl, log.calls);
+    const [sums] = await queryOwner<{ before: string; after: string; stated: string; paid: number }>(
+      ownerUrl,
+      `SELECT (SELECT coalesce(-sum(amount), 0) FROM ledger_entries WHERE type = 'usage_charge' AND at < $1) AS before,
+              (SELECT coalesce(-sum(amount), 0) FROM ledger_entries WHERE type = 'usage_charge' AND at >= $1) AS after,
+              (SELECT coalesce(sum(usage), 0) FROM invoices) AS stated,
+              (SELECT count(*)::integer FROM invoices WHERE status = 'paid') AS paid`,
+      [new Date(nextMonth).toISOString()],
+    );
+    await stack.stop();
+    const isStraddled = BigInt(sums?.before ?? 0) > 0n && BigInt(sums?.after ?? 0) > 0n;
+    return {
+      measured: `${statements} statements made, ${sums?.paid} final; usage before midnight ${sums?.before}, stated ${sums?.stated}, after it ${sums?.after} nano-USD; ${told} calls told and booked alike`,
+      failures: [
+        ...(isStraddled ? [] : ['the calls did not straddle midnight: no proof']),
+        ...(sums?.before === sums?.stated ? [] : ['the statements are not what the ledger has']),
+        ...(statements >= accounts.length ? [] : [`only ${statements} statements`]),
+        ...wrong,
+        ...books,
+      ],
+    };
+  },
+};

@@ -1,0 +1,72 @@
+import { Browser } from './support/browser.ts';
+import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
+
+const ALICE = 'the-token-of-alice-0123456789';
+const BOB = 'the-token-of-bob-0123456789';
+let server: OperatorServer;
+
+beforeAll(async () => {
+  const environment = { ADMIN_TOKENS: `alice:${ALICE},bob:${BOB}` };
+  server = await startOperatorServer({ redisDatabase: 10, environment });
+});
+afterAll(() => server.close());
+
+const openAccount = (token: string) =>
+  server.call('POST', '/admin/v1/accounts', { token, body: { name: 'a customer' } });
+
+async function auditOf(object: string): Promise<{ action: string; actor: string }[]> {
+  const { json } = await server.call('GET', `/admin/v1/audit?object=${encodeURIComponent(object)}`);
+  return json.data.map(({ action, actor }: { action: string; actor: string }) => ({ action, actor }));
+}
+
+test('the audit log says who did it, whichever token', async () => {
+  const { json } = await openAccount(ALICE);
+  const { id } = json.data;
+  const change = (token: string, body: object) =>
+    server.call('PATCH', `/admin/v1/accounts/${id}`, { token, body });
+  expect((await change(BOB, { suspended: true })).status).toBe(200);
+  expect((await change(ADMIN_TOKEN, { suspended: false })).status).toBe(200);
+  expect(await auditOf(id)).toEqual([
+    { action: 'account.update', actor: 'operator' },
+    { action: 'account.update', actor: 'bob' },
+    { action: 'account.create', actor: 'alice' },
+  ]);
+});
+
+test.each([`${ALICE}x`, ALICE.slice(0, -1), `alice:${ALICE}`, 'alice', ''])('%j is nobody', async (token) => {
+  expect((await openAccount(token)).status).toBe(401);
+});
+
+test('the operator pages know who signed in: the session, what is changed on the board, and the way out', async () => {
+  const browser = new Browser(server.url);
+  expect((await browser.signIn(BOB)).status).toBe(303);
+  const headers = { 'x-xsrf-token': browser.cookies.get('XSRF-TOKEN')! };
+  const pause = await browser.call('PUT', '/admin/queues-rw/api/queues/webhooks/pause', { headers });
+  const resume = await browser.call('PUT', '/admin/queues-rw/api/queues/webhooks/resume', { headers });
+  expect([pause.status, resume.status]).toEqual([200, 200]);
+  expect((await browser.submit('/admin/logout', {})).status).toBe(303);
+  expect(await auditOf('operator pages')).toEqual([
+    { action: 'operator.logout', actor: 'bob' },
+    { action: 'operator.login', actor: 'bob' },
+  ]);
+  expect(await auditOf('/api/queues/webhooks/pause')).toEqual([{ action: 'board.write', actor: 'bob' }]);
+});
+
+test('a session ends when its own token changes, and no other one with it', async () => {
+  const [alice, bob] = [new Browser(server.url), new Browser(server.url)];
+  await alice.signIn(ALICE);
+  await bob.signIn(BOB);
+  const later = await startOperatorServer({
+    redisDatabase: 10,
+    environment: { ADMIN_TOKENS: `alice:another-token-of-alice-0123456789,bob:${BOB}` },
+  });
+  try {
+    const board = async (browser: Browser) => {
+      const headers = { cookie: `tollgate_operator=${browser.cookies.get('tollgate_operator')}` };
+      return (await later.call('GET', '/admin/queues/api/queues', { token: null, headers })).status;
+    };
+    expect([await board(alice), await board(bob)]).toEqual([401, 200]);
+  } finally {
+    await later.close();
+  }
+});
