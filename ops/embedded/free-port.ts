@@ -1,9 +1,25 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The remembered port when it is still free on the loopback address, otherwise a new free one. */
+/**
+ * Below what systems hand out to outgoing connections and to whoever asks for any port (Linux from 32,768, macOS from 49,152): a
+ * server that is started anew finds its port as it left it.
+ */
+const PORTS = { from: 20_000, to: 32_000 };
+const TRIES = 100;
+/** Whoever just held the remembered port, such as a half-born session of a killed server, lets go of it within this time, in ms. */
+const PATIENCE_MS = 2_000;
+const POLL_MS = 50;
+
+/** The remembered port when it is or becomes free on the loopback address, otherwise a new free one. */
 export async function choosePort(remembered?: number): Promise<number> {
-  if (remembered !== undefined && (await tryListen('127.0.0.1', remembered)) === undefined) {
-    return remembered;
+  const deadline = Date.now() + PATIENCE_MS;
+  while (remembered !== undefined && Date.now() < deadline) {
+    if ((await tryListen('127.0.0.1', remembered)) === undefined) {
+      return remembered;
+    }
+    await sleep(POLL_MS);
   }
   return await findFreePort();
 }
@@ -17,14 +33,12 @@ export function tryListen(host: string, port: number): Promise<string | undefine
   });
 }
 
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port: 0 }, () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+async function findFreePort(): Promise<number> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if ((await tryListen('127.0.0.1', port)) === undefined) {
+      return port;
+    }
+  }
+  throw new Error(`no free port found between ${PORTS.from} and ${PORTS.to} on 127.0.0.1`);
 }

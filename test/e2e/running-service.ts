@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { choosePort } from '../../ops/embedded/free-port.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,7 +32,7 @@ export interface RunningService {
 export async function startService(): Promise<RunningService> {
   const db = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
-  const port = await freePort();
+  const port = await choosePort();
   const environment = environmentOf(db, folder, port);
   await runToEnd('src/operators/first-start.ts', environment);
   const scripts = { api: 'src/server.ts', worker: 'workers/main.ts' };
@@ -137,12 +137,4 @@ export async function callService<T>(
     throw new Error(`${path}: ${response.status} ${text}`);
   }
   return JSON.parse(text) as T;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
