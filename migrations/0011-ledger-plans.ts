@@ -1,20 +1,24 @@
 import type { Migration } from './migration.types.ts';
 
 /**
- * The statements of the two functions on the path of every call are planned once per connection: planning them for each
- * batch cost half of a lone hold's time (1.4 ms against 0.8 ms). A plan that is made while a table is still empty would
- * read it as a whole, and go on doing so when it has grown: so these plans use indexes wherever there is one.
+ * Ways into the two functions on the path of every call for batches of few items: their statements are planned once per
+ * connection. Planning them for each batch cost almost half of a lone hold's time (1.5 ms against 0.9 ms). From 16 items on it
+ * makes no difference, and a plan that is made for the batch knows how many there are.
+ *
+ * A plan that is made while a table is still empty would read it as a whole, and go on doing so when it has grown: these use
+ * indexes wherever there is one.
  */
 export const ledgerPlans: Migration = {
   name: '0011-ledger-plans',
   up: `
-    ALTER FUNCTION ledger_reserve(jsonb) SET plan_cache_mode = force_generic_plan;
-    ALTER FUNCTION ledger_reserve(jsonb) SET enable_seqscan = off;
-    ALTER FUNCTION ledger_settle(jsonb) SET plan_cache_mode = force_generic_plan;
-    ALTER FUNCTION ledger_settle(jsonb) SET enable_seqscan = off;`,
+    CREATE FUNCTION ledger_reserve_few(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
+    LANGUAGE sql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS
+    $$ SELECT r.id, r.outcome, r.granted FROM ledger_reserve(batch) r $$;
+
+    CREATE FUNCTION ledger_settle_few(batch jsonb) RETURNS TABLE (id uuid, outcome text, charge bigint)
+    LANGUAGE sql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS
+    $$ SELECT s.id, s.outcome, s.charge FROM ledger_settle(batch) s $$;`,
   down: `
-    ALTER FUNCTION ledger_reserve(jsonb) RESET plan_cache_mode;
-    ALTER FUNCTION ledger_reserve(jsonb) RESET enable_seqscan;
-    ALTER FUNCTION ledger_settle(jsonb) RESET plan_cache_mode;
-    ALTER FUNCTION ledger_settle(jsonb) RESET enable_seqscan;`,
+    DROP FUNCTION ledger_reserve_few(jsonb);
+    DROP FUNCTION ledger_settle_few(jsonb);`,
 };

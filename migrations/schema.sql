@@ -964,8 +964,6 @@ CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'
 AS $function$
     #variable_conflict use_column
     DECLARE
@@ -1050,6 +1048,13 @@ AS $function$
       END IF;
     END $function$
 
+CREATE OR REPLACE FUNCTION ledger_reserve_few(batch jsonb)
+ RETURNS TABLE(id uuid, outcome text, granted bigint)
+ LANGUAGE sql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$ SELECT r.id, r.outcome, r.granted FROM ledger_reserve(batch) r $function$
+
 CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference uuid, purchase_reference uuid, taken bigint, note text)
  RETURNS text
  LANGUAGE plpgsql
@@ -1097,8 +1102,6 @@ CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'
 AS $function$
     #variable_conflict use_column
     DECLARE
@@ -1221,6 +1224,13 @@ AS $function$
              coalesce(r.stored, 0)
         FROM rest r;
     END $function$
+
+CREATE OR REPLACE FUNCTION ledger_settle_few(batch jsonb)
+ RETURNS TABLE(id uuid, outcome text, charge bigint)
+ LANGUAGE sql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$ SELECT s.id, s.outcome, s.charge FROM ledger_settle(batch) s $function$
 
 CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamp with time zone)
  RETURNS void

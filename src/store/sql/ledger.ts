@@ -6,10 +6,22 @@ export const reserveHolds: Statement = {
   text: 'SELECT id, outcome, granted FROM ledger_reserve($1::jsonb)',
 };
 
+/** The same for a batch of few items, planned once. */
+export const reserveFewHolds: Statement = {
+  name: 'ledger_reserve_few',
+  text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
+};
+
 /** $1: array of hold_settlement as JSON. → id, outcome, charge */
 export const settleHolds: Statement = {
   name: 'ledger_settle',
   text: 'SELECT id, outcome, charge FROM ledger_settle($1::jsonb)',
+};
+
+/** The same for a batch of few items, planned once. */
+export const settleFewHolds: Statement = {
+  name: 'ledger_settle_few',
+  text: 'SELECT id, outcome, charge FROM ledger_settle_few($1::jsonb)',
 };
 
 /** $1 hold, $2 account, $3 key, $4 nano-USD to add. → total, NULL when refused */
