@@ -7,8 +7,6 @@ const LATE_DELAY_MS = 300;
 /** One long turn is a large body or a garbage collection; several in a row, of so many ms together, are too much work. */
 const LATE_TICKS = 2;
 const LATE_MS = 300;
-/** A turn that is this long and still takes on calls will not end soon: each of them makes it longer. In ms. */
-const ENDLESS_TURN_MS = 500;
 /** Share by which the rate falls in a second of being late, and by which it grows in a second of being in time. */
 const FALL_PER_SECOND = 1.5;
 const GROWTH_PER_SECOND = 0.75;
@@ -42,16 +40,13 @@ export class LoadThrottle {
     this.#tickAt = now;
   }
 
-  /** Whether one more call is taken on. `now` as in {@link tick}. */
-  admits(now: number): boolean {
-    if (this.#rate === Number.POSITIVE_INFINITY && now - this.#tickAt > ENDLESS_TURN_MS) {
-      this.#beginOverload(now);
-    }
+  /** Whether one more call is taken on. */
+  admits(): boolean {
     if (this.#rate === Number.POSITIVE_INFINITY || this.#credit >= 1) {
       this.#credit -= 1;
       return true;
     }
-    this.#refusedAt = now;
+    this.#refusedAt = this.#tickAt;
     return false;
   }
 
@@ -74,19 +69,14 @@ export class LoadThrottle {
     this.#credit = Math.min(this.#credit + this.#rate * elapsedMs, Math.max(1, this.#rate * BURST_MS));
   }
 
-  #beginOverload(now: number): void {
-    this.#rate = Math.max(RATE_MIN, this.#finishedRate);
-    this.#credit = 0;
-    this.#refusedAt = now;
-  }
-
   #nextRate(now: number, elapsedMs: number, isLate: boolean): number {
     if (this.#rate === Number.POSITIVE_INFINITY) {
       const isOverloaded = this.#lateTicks >= LATE_TICKS && this.#lateMs >= LATE_MS;
       if (isOverloaded) {
-        this.#beginOverload(now);
+        this.#credit = 0;
+        this.#refusedAt = now;
       }
-      return this.#rate;
+      return isOverloaded ? Math.max(RATE_MIN, this.#finishedRate) : this.#rate;
     }
     if (isLate) {
       return Math.max(RATE_MIN, this.#rate * Math.exp((-FALL_PER_SECOND * elapsedMs) / 1_000));
@@ -106,7 +96,7 @@ export function startLoadThrottle(delayMs: () => number): {
   const timer = setInterval(() => throttle.tick(performance.now(), delayMs()), TICK_MS);
   timer.unref();
   return {
-    admits: () => throttle.admits(performance.now()),
+    admits: () => throttle.admits(),
     finished: () => throttle.finished(),
     close: () => clearInterval(timer),
   };

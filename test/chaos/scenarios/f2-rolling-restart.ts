@@ -13,7 +13,7 @@ export const rollingRestart: ChaosScenario = {
   id: 'F2',
   fault: 'rolling restart of 3 API processes behind nginx, under calls and streams of 2 s',
   asked: '0 failed calls',
-  inShortForm: true,
+  inShortForm: false,
   async run(services, { isShort }) {
     const rounds = isShort ? 1 : 10;
     services.upstream.reset({ words: words(20), tokenDelayMs: 100 });
