@@ -50,6 +50,8 @@ const REAP_EVERY_MS = 5_000;
 
 export interface Api {
   readonly listener: RequestListener;
+  /** The same, but nobody is turned away for want of time: for tests, which share a process and a busy machine with it. */
+  readonly unguarded: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
   /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
@@ -119,6 +121,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   const guarded = guardFromLoad(foundation, app, paidRoutes);
   return {
     listener: guarded.listener,
+    unguarded: app,
     announceShutdown: readiness.shutDown,
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {

@@ -5,8 +5,8 @@ const LATE_TURN_MS = 50;
 /** What waits longer than this for the database has too much before it, in ms. */
 const LATE_DELAY_MS = 300;
 /** One long turn is a large body or a garbage collection; several in a row, of so many ms together, are too much work. */
-const LATE_TICKS = 2;
-const LATE_MS = 300;
+const LATE_TICKS = 3;
+const LATE_MS = 800;
 /** Share by which the rate falls in a second of being late, and by which it grows in a second of being in time. */
 const FALL_PER_SECOND = 1.5;
 const GROWTH_PER_SECOND = 0.75;
