@@ -1,10 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
+import { addressOf, startProcess } from '../measure/processes.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
@@ -14,32 +14,11 @@ import { atRate, type ChatTarget, saturate, type Timing } from './load.ts';
  * `npm run bench:chat [-- --quick]`: one API process with authentication, hold and settle in Postgres (fsync on) against a
  * bare proxy on the same stack and the same simulated upstream, in the same run, one after the other.
  */
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const profiled = process.argv.includes('--profile');
 const seconds = process.argv.includes('--quick') ? 3 : 10;
 const CONNECTIONS = 64;
 const RATE = 200;
 const STREAM_RATE = 20;
-
-function start(
-  script: string,
-  environment: NodeJS.ProcessEnv,
-  log: string,
-  nodeOptions: readonly string[] = [],
-): ChildProcess {
-  const output = openSync(log, 'a');
-  return fork(join(ROOT, script), {
-    cwd: ROOT,
-    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [...nodeOptions],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    stdio: ['ignore', output, output, 'ipc'],
-  });
-}
-
-async function addressOf(child: ChildProcess): Promise<string> {
-  const [message] = (await once(child, 'message')) as [{ address: string }];
-  return message.address;
-}
 
 function catalogFor(upstream: string): string {
   return `
@@ -68,7 +47,7 @@ const log = join(folder, 'processes.log');
 const postgres = await startBenchPostgres();
 const children: ChildProcess[] = [];
 try {
-  const upstream = start('bench/chat/upstream.ts', {}, log);
+  const upstream = startProcess('bench/chat/upstream.ts', {}, log);
   children.push(upstream);
   const upstreamUrl = await addressOf(upstream);
   writeFileSync(join(folder, 'tollgate.yaml'), catalogFor(upstreamUrl));
@@ -82,10 +61,10 @@ try {
     PORT: '0',
     LOG_LEVEL: 'info',
   };
-  await once(start('dist/src/operators/first-start.js', environment, log), 'exit');
-  const bare = start('bench/chat/bare-proxy.ts', { UPSTREAM_URL: upstreamUrl }, log);
+  await once(startProcess('dist/src/operators/first-start.js', environment, log), 'exit');
+  const bare = startProcess('bench/chat/bare-proxy.ts', { UPSTREAM_URL: upstreamUrl }, log);
   const profiling = profiled ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
-  const gateway = start('dist/src/server.js', environment, log, profiling);
+  const gateway = startProcess('dist/src/server.js', environment, log, profiling);
   children.push(bare, gateway);
   const targets = {
     bare: { name: 'bare proxy', url: await addressOf(bare), key: 'none' },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Queue } from 'bullmq';
+import { startProcess, stopProcess } from '../measure/processes.ts';
 import { runBatch } from './orders.ts';
-import { startProcess, stopProcess } from './processes.ts';
 
 /** Jobs per second that BullMQ alone adds and processes: one add per job from `clients` clients, one worker process. */
 export async function bareJobsPerSecond(

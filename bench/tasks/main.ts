@@ -8,13 +8,13 @@ import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { runClients } from '../measure/clients.ts';
+import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { type BenchRow, publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
 import { bareJobsPerSecond } from './bare-queue.ts';
 import { Customers, openAccounts, runAtRate, runBatch } from './orders.ts';
 import { measurePostprocess } from './postprocess.ts';
-import { addressOf, startProcess, stopProcess } from './processes.ts';
 import { TaskClock } from './task-clock.ts';
 
 /**
