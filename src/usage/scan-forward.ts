@@ -1,9 +1,11 @@
 import type { BucketRange } from '../http/time-range.ts';
 
-/** Buckets of the first window. */
+/** Buckets of the first window, at least. */
 const FIRST_WINDOW_BUCKETS = 8;
+/** Rows that a bucket of the first window is hoped to hold at most. */
+const FIRST_ROWS_PER_BUCKET = 32;
 /** How much longer than the one before it a window may be: what a wrong guess can cost. */
-const GROWTH_MAX = 8;
+const GROWTH_MAX = 16;
 /** Buckets are not equally full; a little too long a window is cheaper than one more. */
 const MARGIN = 1.2;
 
@@ -24,7 +26,7 @@ export async function scanForward<Row>(
   read: (window: ScanWindow, limit: number) => Promise<Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  let buckets = FIRST_WINDOW_BUCKETS;
+  let buckets = Math.max(FIRST_WINDOW_BUCKETS, Math.floor(limit / FIRST_ROWS_PER_BUCKET));
   let seen = 0;
   let start = new Date(Math.max(from.getTime(), range.start.getTime()));
   while (start < range.end && rows.length < limit) {

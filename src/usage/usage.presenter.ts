@@ -5,8 +5,10 @@ import type { ActivitySums, CostSums, UsageSums } from './usage.read-model.ts';
 import type { ActivityRowJson, CostRowJson, UsageRowJson } from './usage.schema.ts';
 
 export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJson {
+  const { period_start, period_end } = period(row.period_start, range);
   return {
-    ...period(row.period_start, range),
+    period_start,
+    period_end,
     request_count: Number(row.requests),
     model: row.model,
     api_key_hash: row.api_key_hash,
@@ -15,8 +17,10 @@ export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJso
 }
 
 export function presentActivityRow(row: ActivitySums, range: BucketRange): ActivityRowJson {
+  const { period_start, period_end } = period(row.period_start, range);
   return {
-    ...period(row.period_start, range),
+    period_start,
+    period_end,
     endpoint: row.endpoint,
     request_count: Number(row.requests),
     model: row.model,
@@ -28,8 +32,10 @@ export function presentActivityRow(row: ActivitySums, range: BucketRange): Activ
 }
 
 export function presentCostRow(row: CostSums, range: BucketRange): CostRowJson {
+  const { period_start, period_end } = period(row.period_start, range);
   return {
-    ...period(row.period_start, range),
+    period_start,
+    period_end,
     amount: { value: formatUsd(nanoUsd(row.amount)), currency: CURRENCY },
     line_item: row.line_item,
     model: row.model,

@@ -94,7 +94,8 @@ export const costRows: Statement = {
           (4, 'cache_write', s.cache_write), (5, 'reasoning', s.reasoning), (6, 'request', s.request),
           (7, 'image', s.image), (8, 'video', s.video)) i (position, line_item, amount)
        WHERE i.amount <> 0)
-    SELECT i.*, k.hash AS api_key_hash FROM items i LEFT JOIN api_keys k ON k.id = i.api_key_id
+    SELECT i.period_start, i.model, i.api_key_id, i.endpoint, i.position, i.line_item, i.amount, k.hash AS api_key_hash
+      FROM items i LEFT JOIN api_keys k ON k.id = i.api_key_id
      WHERE $13::timestamptz IS NULL
         OR (i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position)
            > ($13::timestamptz, $14::text, $15::text, $16::text, $17::integer)
