@@ -140,20 +140,25 @@ function picoLines(
 
 /** Rounds pico lines to nano-USD so that they sum to `amount`: floors first, then one more for the largest remainders. */
 function apportion(pico: Partial<Record<LineItem, bigint>>, amount: bigint): Charge['lines'] {
-  const items = LINE_ITEMS.filter((item) => (pico[item] ?? 0n) > 0n);
-  const rounded = new Map(items.map((item) => [item, (pico[item] ?? 0n) / PICO_PER_NANO]));
-  let missing = amount - [...rounded.values()].reduce((sum, line) => sum + line, 0n);
-  const byRemainder = [...items].sort((a, b) =>
-    Number(((pico[b] ?? 0n) % PICO_PER_NANO) - ((pico[a] ?? 0n) % PICO_PER_NANO)),
-  );
-  for (const item of byRemainder) {
-    if (missing > 0n) {
-      rounded.set(item, (rounded.get(item) ?? 0n) + 1n);
-      missing -= 1n;
+  const lines: Partial<Record<LineItem, NanoUsd>> = {};
+  let missing = amount;
+  for (const item of LINE_ITEMS) {
+    const floor = (pico[item] ?? 0n) / PICO_PER_NANO;
+    if (floor > 0n) {
+      lines[item] = nanoUsd(floor);
+      missing -= floor;
     }
   }
-  const lines = [...rounded].filter(([, line]) => line > 0n).map(([item, line]) => [item, nanoUsd(line)]);
-  return Object.fromEntries(lines) as Charge['lines'];
+  if (missing > 0n) {
+    const remainder = (item: LineItem) => (pico[item] ?? 0n) % PICO_PER_NANO;
+    const byRemainder = LINE_ITEMS.filter((item) => remainder(item) > 0n).sort((a, b) =>
+      Number(remainder(b) - remainder(a)),
+    );
+    for (const item of byRemainder.slice(0, Number(missing))) {
+      lines[item] = nanoUsd((lines[item] ?? 0n) + 1n);
+    }
+  }
+  return lines;
 }
 
 function unitsPico(units: BilledUnits, pricing: Pricing): bigint {

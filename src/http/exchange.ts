@@ -20,7 +20,10 @@ export interface Exchange {
   generationId: string | undefined;
 }
 
-const exchanges = new WeakMap<Request, Exchange>();
+/** Where the framework keeps what belongs to one request. */
+interface ExchangeLocals {
+  exchange?: Exchange;
+}
 
 /** Where an exchange tells about itself. */
 export interface ExchangeReport {
@@ -45,7 +48,7 @@ export function openExchange(request: Request, response: Response, report: Excha
     apiKeyId: undefined,
     generationId: undefined,
   };
-  exchanges.set(request, exchange);
+  (response.locals as ExchangeLocals).exchange = exchange;
   response.setHeader('x-request-id', requestId);
   const startedAt = performance.now();
   metrics.started();
@@ -57,9 +60,9 @@ export function openExchange(request: Request, response: Response, report: Excha
   return exchange;
 }
 
-/** The exchange that a request belongs to; undefined for one that failed before it was opened. */
-export function exchangeOf(request: Request): Exchange | undefined {
-  return exchanges.get(request);
+/** The exchange that a response belongs to; undefined for one that failed before it was opened. */
+export function exchangeOf(response: Response): Exchange | undefined {
+  return (response.locals as ExchangeLocals).exchange;
 }
 
 function summary(exchange: Exchange, durationMs: number): object {

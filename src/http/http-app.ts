@@ -1,6 +1,5 @@
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import express from 'express';
-import helmet from 'helmet';
 import { AppError } from '../lib/errors.ts';
 import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
@@ -9,6 +8,7 @@ import type { Route } from './route.ts';
 import type { Aliases, TableEntry } from './route-table.ts';
 import { routeTable } from './route-table.ts';
 import { runRoute } from './run-route.ts';
+import { securityHeaders } from './security-headers.ts';
 import { sendError } from './send.ts';
 
 export interface HttpAppOptions {
@@ -33,27 +33,26 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.set('trust proxy', options.trustedProxies);
   app.enable('case sensitive routing');
   app.enable('strict routing');
+  const protection = securityHeaders();
+  const headerAliases = Object.entries(options.aliases.headers);
+  const table = routeTable(options.routes, options.aliases);
+  // Express tries its layers and patterns one after the other; a path without parameters is found at once
+  const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));
   app.use((request, response, next) => {
     const exchange = openExchange(request, response, report);
+    for (const [name, value] of protection) {
+      response.setHeader(name, value);
+    }
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
       sendError(exchange, new AppError('invalid_request', 'the Host header is missing'));
       return;
     }
-    renameHeaders(request, options.aliases);
-    next();
-  });
-  app.use(
-    helmet({ contentSecurityPolicy: { useDefaults: true, directives: { upgradeInsecureRequests: null } } }),
-  );
-  const table = routeTable(options.routes, options.aliases);
-  // Express tries its patterns one after the other; a path without parameters is found at once
-  const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));
-  app.use((request, response, next) => {
+    renameHeaders(request, headerAliases);
     const methods = fixed.get(request.path);
-    return methods ? dispatch(kernel, methods, request, response) : next();
+    return methods ? dispatch(kernel, methods, exchange) : next();
   });
-  for (const entry of table.filter((candidate) => !isFixed(candidate))) {
-    app.all(entry.pattern, (request, response) => dispatch(kernel, entry.methods, request, response));
+  for (const { pattern, methods } of table.filter((entry) => !isFixed(entry))) {
+    app.all(pattern, (_, response) => dispatch(kernel, methods, requireExchange(response)));
   }
   for (const page of options.pages ?? []) {
     app.use(page.path, page.handler);
@@ -72,10 +71,9 @@ function isFixed({ pattern }: TableEntry): boolean {
 async function dispatch(
   kernel: Kernel,
   methods: ReadonlyMap<string, Route>,
-  request: Request,
-  response: Response,
+  exchange: Exchange,
 ): Promise<void> {
-  const exchange = requireExchange(request);
+  const { request, response } = exchange;
   const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
   if (route) {
     await runRoute(kernel, route, exchange);
@@ -97,16 +95,16 @@ function allowed(methods: ReadonlyMap<string, Route>): string {
   return [...names, ...(names.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
 }
 
-function requireExchange(request: Request): Exchange {
-  const exchange = exchangeOf(request);
+function requireExchange(response: Response): Exchange {
+  const exchange = exchangeOf(response);
   if (!exchange) {
     throw new Error('the request has no exchange');
   }
   return exchange;
 }
 
-function renameHeaders(request: Request, aliases: Aliases): void {
-  for (const [alias, name] of Object.entries(aliases.headers)) {
+function renameHeaders(request: Request, aliases: readonly (readonly [string, string])[]): void {
+  for (const [alias, name] of aliases) {
     const value = request.headers[alias];
     if (value !== undefined && request.headers[name] === undefined) {
       request.headers[name] = value;
@@ -116,7 +114,7 @@ function renameHeaders(request: Request, aliases: Aliases): void {
 
 function answerErrors(report: ExchangeReport): ErrorRequestHandler {
   return (error, request, response, _next) => {
-    const exchange = exchangeOf(request) ?? openExchange(request, response, report);
+    const exchange = exchangeOf(response) ?? openExchange(request, response, report);
     sendError(exchange, error);
   };
 }

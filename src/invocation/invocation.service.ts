@@ -1,5 +1,4 @@
 import { AppError } from '../lib/errors.ts';
-import { publicId } from '../lib/ids.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
@@ -233,7 +232,7 @@ function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
 function identityOf(admitted: Admitted): AnswerIdentity {
   const { invocation, model, input, call } = admitted;
   return {
-    id: publicId('generation', invocation.generationId),
+    id: invocation.publicId,
     model: model.id,
     createdSeconds: Math.floor(call.parts.startedAt / 1000),
     inputTokens: input.tokens,
@@ -242,7 +241,7 @@ function identityOf(admitted: Admitted): AnswerIdentity {
 }
 
 function headersOf(admitted: Admitted): ResponseHeaders {
-  const id = publicId('generation', admitted.invocation.generationId);
+  const id = admitted.invocation.publicId;
   return admitted.clamped
     ? { 'X-Generation-Id': id, 'X-Max-Tokens-Clamped': String(admitted.outputTokensMax) }
     : { 'X-Generation-Id': id };

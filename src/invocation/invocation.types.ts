@@ -47,6 +47,8 @@ export interface Invocation {
   readonly requestId: string;
   /** The generation id (UUID text form). */
   readonly generationId: string;
+  /** The same id as the caller sees it. */
+  readonly publicId: string;
   readonly caller: Caller;
   readonly modelId: string;
   /** The request in the caller's dialect, freed of what is ours to set. */

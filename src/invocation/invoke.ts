@@ -1,6 +1,7 @@
 import type { Reply, RouteContext } from '../http/route.ts';
 import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
@@ -41,6 +42,7 @@ export async function invoke(
     endpoint: route.endpoint,
     requestId: context.requestId,
     generationId: context.generationId,
+    publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
     body: applyRequestPolicy(route.dialect, body),

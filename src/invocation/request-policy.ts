@@ -3,8 +3,8 @@ import { isObject, type JsonObject, objectsOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 
 /** Ours to decide, or without meaning here: what the call may cost, who serves it, what a provider keeps of it. */
-const OWN_MEMBERS: Readonly<Record<Dialect, readonly string[]>> = {
-  chat: [
+const OWN_MEMBERS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
+  chat: new Set([
     'model',
     'stream',
     'stream_options',
@@ -21,8 +21,8 @@ const OWN_MEMBERS: Readonly<Record<Dialect, readonly string[]>> = {
     'plugins',
     'preset',
     'usage',
-  ],
-  messages: ['model', 'stream', 'max_tokens', 'service_tier'],
+  ]),
+  messages: new Set(['model', 'stream', 'max_tokens', 'service_tier']),
 };
 
 /** Members that make a provider bill for more than tokens. A prepaid call must not cost what nobody can meter. */
@@ -52,11 +52,13 @@ export function applyRequestPolicy(dialect: Dialect, body: JsonObject): JsonObje
       );
     }
   }
-  const own = new Set(OWN_MEMBERS[dialect]);
-  const kept = Object.entries(body).filter(
-    ([name, value]) => !own.has(name) && value !== undefined && value !== null,
-  );
-  const request = Object.fromEntries(kept);
+  const own = OWN_MEMBERS[dialect];
+  const request: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (!own.has(name) && value !== undefined && value !== null) {
+      request[name] = value;
+    }
+  }
   return dialect === 'messages' ? (shortenCaching(request) as JsonObject) : request;
 }
 

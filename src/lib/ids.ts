@@ -1,6 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** Two characters for every 10 bits. */
+const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${CROCKFORD[bits >> 5]}${CROCKFORD[bits & 31]}`);
 const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** Asking the system for ten bytes at a time costs more than all the rest of an id. */
@@ -56,17 +58,10 @@ export function uuidTimeMs(uuid: string): number {
 /** A UUID's 128 bits as 26 characters of Crockford base32: two for the first byte, then four for every 20 bits. */
 export function uuidToUlid(uuid: string): string {
   const hex = uuid.replaceAll('-', '');
-  let text = base32(Number.parseInt(hex.slice(0, 2), 16), 2);
+  let text = PAIRS[Number.parseInt(hex.slice(0, 2), 16)] ?? '';
   for (let index = 2; index < hex.length; index += 5) {
-    text += base32(Number.parseInt(hex.slice(index, index + 5), 16), 4);
-  }
-  return text;
-}
-
-function base32(bits: number, characters: number): string {
-  let text = '';
-  for (let shift = (characters - 1) * 5; shift >= 0; shift -= 5) {
-    text += CROCKFORD[(bits >> shift) & 31];
+    const bits = Number.parseInt(hex.slice(index, index + 5), 16);
+    text += `${PAIRS[bits >> 10]}${PAIRS[bits & 1_023]}`;
   }
   return text;
 }

@@ -13,6 +13,8 @@ const ERROR_BYTES_MAX = 65_536;
 /** A JSON answer starts when it is complete, so each token it may have buys it this much time, in ms (40 tokens/s). */
 const MS_PER_OUTPUT_TOKEN = 25;
 
+type Accepted = 'application/json' | 'text/event-stream';
+
 export interface UpstreamCall {
   /** Appended to the provider's base URL. */
   readonly path: string;
@@ -29,7 +31,7 @@ export interface UpstreamStreamCall extends UpstreamCall {
 /** HTTP to one provider: one connection pool, its headers, its clocks. The only place that calls upstream. */
 export class UpstreamClient {
   readonly #settings: UpstreamSettings;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #headers: Readonly<Record<Accepted, Readonly<Record<string, string>>>>;
   readonly #basePath: string;
   readonly #query: string;
   readonly #pool: Pool;
@@ -38,7 +40,11 @@ export class UpstreamClient {
     const url = new URL(settings.base_url);
     const query = new URLSearchParams([...url.searchParams, ...Object.entries(settings.query)]).toString();
     this.#settings = settings;
-    this.#headers = { 'content-type': 'application/json', ...headers, ...settings.headers };
+    const sent = { 'content-type': 'application/json', ...headers, ...settings.headers };
+    this.#headers = {
+      'application/json': { ...sent, accept: 'application/json' },
+      'text/event-stream': { ...sent, accept: 'text/event-stream' },
+    };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#query = query === '' ? '' : `?${query}`;
     this.#pool = new Pool(url.origin, {
@@ -102,13 +108,13 @@ export class UpstreamClient {
   async #send(
     call: UpstreamCall,
     deadlines: CallDeadlines,
-    accept: string,
+    accept: Accepted,
   ): Promise<Dispatcher.ResponseData> {
     const response = await this.#pool
       .request({
         method: 'POST',
         path: `${this.#basePath}${call.path}${this.#query}`,
-        headers: { ...this.#headers, accept },
+        headers: this.#headers[accept],
         body: JSON.stringify(call.body),
         signal: deadlines.signal,
       })
@@ -124,20 +130,26 @@ export class UpstreamClient {
   }
 }
 
-async function readText(
-  body: AsyncIterable<Buffer>,
+function readText(
+  body: Dispatcher.ResponseData['body'],
   bytesMax: number,
   deadlines: CallDeadlines,
 ): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    deadlines.touch();
-    bytes += chunk.length;
-    if (bytes > bytesMax) {
-      throw new ProviderFailure('malformed');
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    body.on('data', (chunk: Buffer) => {
+      deadlines.touch();
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        body.destroy(new ProviderFailure('malformed'));
+        return;
+      }
+      chunks.push(chunk);
+    });
+    body.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    body.once('error', reject);
+    // one that is destroyed without a reason neither ends nor fails
+    body.once('close', () => reject(new ProviderFailure('interrupted')));
+  });
 }

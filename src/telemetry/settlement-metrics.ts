@@ -75,7 +75,9 @@ function createCallMetrics(registry: Registry): Observe {
       reasoning: usage.reasoningTokens,
     };
     for (const [kind, count] of Object.entries(kinds)) {
-      tokens.inc({ model, kind }, count);
+      if (count > 0) {
+        tokens.inc({ model, kind }, count);
+      }
     }
   };
 }

@@ -52,8 +52,8 @@ export function operatorPages(parts: OperatorPagesParts): Router {
 
 /** Gives the request its name for log and metrics: raw paths have no bound. */
 function named(route: string): RequestHandler {
-  return (request, _response, next) => {
-    const exchange = exchangeOf(request);
+  return (_request, response, next) => {
+    const exchange = exchangeOf(response);
     if (exchange) {
       exchange.route = route;
     }
