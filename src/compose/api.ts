@@ -27,6 +27,7 @@ import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
+import { LoopTurns } from '../lib/loop-turns.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
@@ -54,6 +55,8 @@ export interface Api {
   readonly unguarded: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
+  /** To be told of every connection that a server accepts. */
+  connectionOpened(): void;
   /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
   drain(deadlineMs: number): Promise<void>;
   close(): Promise<void>;
@@ -82,7 +85,8 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     identity,
     new RateLimiter(rates, () => foundation.catalogSource.current.limits),
   );
-  const invocation = composeInvocation(foundation);
+  const turns = new LoopTurns();
+  const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation);
   const engines = composeEngines(foundation, 1);
@@ -118,11 +122,12 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   });
   resealSecrets(foundation, tasks);
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
-  const guarded = guardFromLoad(foundation, app, paidRoutes);
+  const guarded = guardFromLoad(foundation, app, paidRoutes, turns);
   return {
     listener: guarded.listener,
     unguarded: app,
     announceShutdown: readiness.shutDown,
+    connectionOpened: () => turns.connectionOpened(),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
       guarded.close();
@@ -132,15 +137,24 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   };
 }
 
+/** A call that would wait longer than this for its turn, in ms, is turned away at once. */
+const TURN_WAIT_MS_MAX = 1_000;
+
 /** The application, with paid calls turned away while more of them come than this process can do. */
 function guardFromLoad(
   { ledger, catalogSource, registry }: Foundation,
   listener: RequestListener,
   routes: readonly Route[],
+  turns: LoopTurns,
 ): { readonly listener: RequestListener; close(): void } {
   const throttle = startLoadThrottle(() => ledger.delayMs);
+  const { finished, close } = throttle;
+  const admits = () => turns.expectedWaitMs < TURN_WAIT_MS_MAX && throttle.admits();
   const aliases = catalogSource.current.aliases.paths;
-  return { listener: shedLoad({ listener, routes, aliases, throttle, registry }), close: throttle.close };
+  return {
+    listener: shedLoad({ listener, routes, aliases, throttle: { admits, finished }, registry }),
+    close,
+  };
 }
 
 /** Once a start is enough: while a previous secret is configured, what was sealed under it is sealed under the new one. */

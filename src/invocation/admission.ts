@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
 import { estimateInput, type InputEstimate, inputContent } from './input-estimate.ts';
@@ -28,6 +29,7 @@ export interface AdmissionDependencies {
   readonly providers: ProviderSource;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly turns: LoopTurns;
   readonly settings: InvocationSettings;
 }
 
@@ -41,18 +43,19 @@ export class Admission {
 
   /**
    * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, context_length_exceeded,
-   * insufficient_credits and whatever the ledger refuses with. Nothing is held then.
+   * insufficient_credits, service_unavailable and whatever the ledger refuses with. Nothing is held then.
    */
   async admit(invocation: Invocation): Promise<Admitted> {
-    const { ledger, clock, log, models, settings } = this.#deps;
+    const { ledger, clock, log, models, turns, settings } = this.#deps;
     const startedAt = clock.now();
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.dialect);
-    const input = await estimateInput(inputContent(invocation.body), {
+    const limits = {
       contextLength: model.contextLength,
       imageTokens: model.imageTokens,
       dialects: this.#dialectsOf(model),
-    });
+    };
+    const input = await estimateInput(inputContent(invocation.body), limits, turns, invocation.signal);
     const units = { ...ONE_CALL, images: input.images };
     const { maxTokens, maxCost, streamed, onUsage } = invocation;
     const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };

@@ -1,10 +1,11 @@
+import { LoopTurns } from '../lib/loop-turns.ts';
 import { countTokens } from '../providers/token-counter.ts';
 import { type EstimateLimits, estimateInput, inputContent } from './input-estimate.ts';
 
 const LIMITS: EstimateLimits = { contextLength: 1_000_000, imageTokens: undefined, dialects: ['chat'] };
 
 function estimate(body: object, limits: Partial<EstimateLimits> = {}) {
-  return estimateInput(inputContent({ ...body }), { ...LIMITS, ...limits });
+  return estimateInput(inputContent({ ...body }), { ...LIMITS, ...limits }, new LoopTurns());
 }
 
 const ENGLISH = 'The treaty was signed in the autumn, after years of patient work by both sides. ';

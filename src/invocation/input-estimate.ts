@@ -1,7 +1,8 @@
 import { AppError } from '../lib/errors.ts';
+import type { LoopTurns } from '../lib/loop-turns.ts';
 import { isObject, type JsonObject, objectsOf, textOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
-import { countsQuickly, countTokens, countTokensYielding } from '../providers/token-counter.ts';
+import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 
 /** Tokens around one message: role and separators. */
 const MESSAGE_TOKENS = 4;
@@ -76,14 +77,19 @@ export function inputContent(body: JsonObject): InputContent {
 }
 
 /**
- * Counts a request's input tokens. Throws AppError context_length_exceeded when the text alone is longer than the
- * model's context, as soon as that is certain.
+ * Counts a request's input tokens, a long text when its turn comes. Throws AppError context_length_exceeded when the text alone is
+ * longer than the model's context, as soon as that is certain, and service_unavailable when no turn came in time.
  */
-export async function estimateInput(content: InputContent, limits: EstimateLimits): Promise<InputEstimate> {
+export async function estimateInput(
+  content: InputContent,
+  limits: EstimateLimits,
+  turns: LoopTurns,
+  signal?: AbortSignal,
+): Promise<InputEstimate> {
   const { text } = content;
-  const textTokens = countsQuickly(text)
+  const textTokens = countsAtOnce(text)
     ? countTokens(text)
-    : await countTokensYielding(text, limits.contextLength);
+    : await turns.run(countTokensInSteps(text, limits.contextLength), signal);
   const tokens = textTokens + fixedTokens(content, IMAGE_TOKENS_TYPICAL);
   if (textTokens >= limits.contextLength) {
     throw contextExceeded(limits.contextLength);

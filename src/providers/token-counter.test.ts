@@ -1,5 +1,5 @@
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base';
-import { countsQuickly, countTokens, countTokensYielding, splitTokens } from './token-counter.ts';
+import { countsAtOnce, countTokens, countTokensInSteps, splitTokens } from './token-counter.ts';
 
 const PROSE =
   'The quick brown fox jumps over the lazy dog. Größe, naïve, 東京, 👍🏽 and\n\n  indented code: if (x) { return y; } ';
@@ -37,19 +37,26 @@ test('slicing long runs hardly changes a count', () => {
   expect(Math.abs(countTokens(text) - reference(text))).toBeLessThanOrEqual(4);
 });
 
-test('a long text is counted in slices, other work goes on, and counting stops when it is enough', async () => {
+test('a long text is counted in steps, and counting stops when it is enough', () => {
   const text = PROSE.repeat(2_000);
-  expect(countsQuickly(text)).toBe(false);
-  let ticks = 0;
-  const ticker = setInterval(() => {
-    ticks += 1;
-  }, 1);
-  const total = await countTokensYielding(text, Number.POSITIVE_INFINITY);
-  clearInterval(ticker);
-  expect(Math.abs(total - reference(text))).toBeLessThan(text.length / 32_768 + 1);
-  expect(ticks).toBeGreaterThan(2);
-  expect(await countTokensYielding(text, 1_000)).toBeLessThan(20_000);
+  expect(countsAtOnce(text)).toBe(false);
+  const whole = stepsOf(text, Number.POSITIVE_INFINITY);
+  expect(Math.abs(whole.total - reference(text))).toBeLessThan(text.length / 32_768 + 1);
+  expect(whole.steps).toBe(Math.ceil(text.length / 32_768));
+  const cut = stepsOf(text, 1_000);
+  expect(cut.total).toBeLessThan(20_000);
+  expect(cut.steps).toBe(2);
 });
+
+function stepsOf(text: string, enough: number): { total: number; steps: number } {
+  const counting = countTokensInSteps(text, enough);
+  for (let steps = 1; ; steps += 1) {
+    const { done, value } = counting.next();
+    if (done) {
+      return { total: value, steps };
+    }
+  }
+}
 
 test('splits into tokens that join to the text', () => {
   const run = splitTokens(PROSE, 10_000);

@@ -14,6 +14,9 @@ const RUN_MAX = 256;
 /** Text counted in one go, in UTF-16 units: about 5–10 ms of work; more would be felt by every other call. */
 const SLICE_MAX = 32_768;
 
+/** Text that is counted without asking whether there is time for it, in UTF-16 units: about 0.1 ms of work. */
+const AT_ONCE_MAX = 2_048;
+
 const LONG_RUN = /\S{257}|\s{257}/;
 const RUNS = /\S+|\s+/g;
 
@@ -67,25 +70,25 @@ function safePieces(text: string): readonly string[] {
 }
 
 /**
- * Like {@link countTokens}, but lets the process do other things between slices of a long text, and stops once the
+ * Like {@link countTokens}, in steps of a few ms for a long text, between which the process can do other things. Stops once the
  * count has passed `enough`.
  */
-export async function countTokensYielding(text: string, enough: number): Promise<number> {
+export function* countTokensInSteps(text: string, enough: number): Generator<undefined, number> {
   let total = 0;
   for (let start = 0; start < text.length && total <= enough; ) {
     const end = sliceEnd(text, start);
     total += countTokens(text.slice(start, end));
     start = end;
     if (start < text.length) {
-      await new Promise((resolve) => setImmediate(resolve));
+      yield undefined;
     }
   }
   return total;
 }
 
-/** True when a text is short enough to be counted without yielding. */
-export function countsQuickly(text: string): boolean {
-  return text.length <= SLICE_MAX;
+/** True when counting a text takes no time worth speaking of. */
+export function countsAtOnce(text: string): boolean {
+  return text.length <= AT_ONCE_MAX;
 }
 
 /** Cuts before a space where there is one near, since a token rarely crosses into a new word. */

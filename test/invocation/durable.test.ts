@@ -10,6 +10,7 @@ import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
 import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement } from '../../src/ledger/ledger.types.ts';
 import { systemClock as clock } from '../../src/lib/clock.ts';
+import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import type { NanoUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -65,7 +66,15 @@ beforeAll(async () => {
     model('acme/builtin', [{ provider: 'builtin', model: 'builtin' }]),
   ];
   const source = { invocable: (id: string) => models.find((one) => one.id === id)! };
-  const admission = new Admission({ ledger, models: source, providers, clock, log, settings });
+  const admission = new Admission({
+    ledger,
+    models: source,
+    providers,
+    clock,
+    log,
+    turns: new LoopTurns(),
+    settings,
+  });
   const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
   service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: 1_000_000 };

@@ -20,6 +20,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -105,6 +106,7 @@ export class Gateway {
       providers,
       clock,
       log,
+      turns: new LoopTurns(),
       settings: invocationSettings,
     });
     const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, connect as open, type Socket } from 'node:net';
+import { AppError } from './errors.ts';
+import { LoopTurns } from './loop-turns.ts';
+
+/** Blocks for `ms` in each of so many steps, and says so. */
+function* steps(
+  count: number,
+  ms: number,
+  onStep: () => void = () => undefined,
+): Generator<undefined, string> {
+  for (let step = 0; step < count; step += 1) {
+    const until = performance.now() + ms;
+    while (performance.now() < until) {
+      // blocking is the point
+    }
+    onStep();
+    if (step < count - 1) {
+      yield undefined;
+    }
+  }
+  return 'done';
+}
+
+test('work is done at once where nobody waits', () => {
+  const turns = new LoopTurns();
+  let done = false;
+  void turns.run(steps(1, 0, () => (done = true)));
+  expect(done).toBe(true);
+  expect(turns.expectedWaitMs).toBe(0);
+});
+
+test('work is done in the order it came, little of it in one turn', async () => {
+  const turns = new LoopTurns();
+  const order: number[] = [];
+  let turn = 0;
+  let isOver = false;
+  const workedIn: number[] = [];
+  const count = (): void => {
+    turn += 1;
+    if (!isOver) {
+      setImmediate(count);
+    }
+  };
+  setImmediate(count);
+  await Promise.all(
+    [0, 1, 2, 3, 4, 5].map((number) =>
+      turns.run(
+        steps(2, 6, () => {
+          order.push(number);
+          workedIn.push(turn);
+        }),
+      ),
+    ),
+  );
+  isOver = true;
+  expect(order).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+  // a step of 6 ms fills a turn
+  expect(new Set(workedIn).size).toBeGreaterThanOrEqual(11);
+});
+
+test('what the work throws is thrown, and the next in line goes on', async () => {
+  const turns = new LoopTurns();
+  // biome-ignore lint/correctness/useYield: it ends before it could
+  function* failing(): Generator<undefined, string> {
+    throw new AppError('context_length_exceeded', 'too long');
+  }
+  const [blocking, failed, next] = await Promise.allSettled([
+    turns.run(steps(1, 10)),
+    turns.run(failing()),
+    turns.run(steps(1, 0)),
+  ]);
+  expect(blocking.status).toBe('fulfilled');
+  expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'context_length_exceeded' } });
+  expect(next).toMatchObject({ status: 'fulfilled', value: 'done' });
+});
+
+test('work of a client that has left is not begun', async () => {
+  const turns = new LoopTurns();
+  const client = new AbortController();
+  let steppedFor = 0;
+  const first = turns.run(steps(3, 6));
+  const left = turns.run(
+    steps(1, 0, () => {
+      steppedFor += 1;
+    }),
+    client.signal,
+  );
+  client.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  await first;
+  expect(steppedFor).toBe(0);
+});
+
+test('who waits too long is refused, who has begun is not', async () => {
+  let now = 0;
+  const turns = new LoopTurns(() => now);
+  const slow = turns.run(
+    (function* () {
+      for (let step = 0; step < 4; step += 1) {
+        now += 1_500;
+        yield undefined;
+      }
+      return 'done';
+    })(),
+  );
+  const waiting = turns.run(steps(1, 0));
+  const refused = expect(waiting).rejects.toMatchObject({
+    code: 'service_unavailable',
+    retryAfterSeconds: 1,
+  });
+  await expect(slow).resolves.toBe('done');
+  await refused;
+});
+
+test('who comes last can be told how long it will wait', async () => {
+  let now = 0;
+  const turns = new LoopTurns(() => now);
+  // biome-ignore lint/correctness/useYield: one step
+  function* working(ms: number): Generator<undefined, void> {
+    now += ms;
+  }
+  await Promise.all(Array.from({ length: 200 }, () => turns.run(working(7))));
+  expect(turns.expectedWaitMs).toBe(0);
+  const running = Array.from({ length: 11 }, () => turns.run(working(7)));
+  expect(turns.expectedWaitMs).toBeCloseTo(77, 0);
+  await Promise.all(running);
+});
+
+test('work stands back until the connections that wait are accepted', async () => {
+  const turns = new LoopTurns();
+  const CONNECTIONS = 40;
+  let accepted = 0;
+  const server = createServer(() => {
+    accepted += 1;
+    turns.connectionOpened();
+  }).listen({ port: 0, host: '127.0.0.1', backlog: 64 });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = Array.from({ length: CONNECTIONS }, () => open(port, '127.0.0.1'));
+  const seen: number[] = [];
+  try {
+    await Promise.all(
+      Array.from({ length: 20 }, () => turns.run(steps(1, 8, () => void seen.push(accepted)))),
+    );
+    // one a turn without standing back: 20
+    expect(seen.at(-1)).toBeGreaterThan(30);
+  } finally {
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+    server.close();
+    await once(server, 'close');
+  }
+});
