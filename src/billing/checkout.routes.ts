@@ -25,8 +25,9 @@ export function checkoutRoutes(checkout: CheckoutService): Route[] {
         'service_unavailable',
       ],
       idempotency: 'replay',
-      async handle({ principal, body }) {
-        return { body: { data: presentCheckout(await checkout.create(principal.accountId, body)) } };
+      async handle({ principal, body, generationId }) {
+        const session = await checkout.create(principal.accountId, generationId, body);
+        return { body: { data: presentCheckout(session) } };
       },
     }),
     defineRoute({

@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { newUuid, parsePublicId, publicId } from '../lib/ids.ts';
+import { parsePublicId, publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { NanoUsd } from '../lib/money.ts';
+import { nanoUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CreateCheckoutBody } from './checkout.schema.ts';
 import type { CheckoutStore } from './checkout.store.ts';
@@ -33,8 +33,11 @@ export class CheckoutService {
     this.#log = log;
   }
 
-  /** Opens a session. Throws AppError service_unavailable (no provider is configured), provider_error. */
-  async create(accountId: string, body: CreateCheckoutBody): Promise<CheckoutSessionRow> {
+  /**
+   * Opens the session of that id (UUID), or goes on with one that a request which died had begun: it is stored once, and known to
+   * the provider once. Throws AppError service_unavailable (no provider is configured), provider_error.
+   */
+  async create(accountId: string, id: string, body: CreateCheckoutBody): Promise<CheckoutSessionRow> {
     const { provider, publicUrl } = this.#settings;
     if (!provider) {
       throw new AppError(
@@ -42,17 +45,28 @@ export class CheckoutService {
         'Credits cannot be bought here: no payment provider is configured.',
       );
     }
-    const id = newUuid();
     const sessionId = publicId('checkoutSession', id);
-    const successUrl = withSessionId(body.success_url ?? `${publicUrl}/console`, sessionId);
-    const cancelUrl = withSessionId(body.cancel_url ?? `${publicUrl}/console`, sessionId);
-    const expiresAt = new Date(this.#clock.now() + LIFETIME_MS);
-    const amount: NanoUsd = body.amount;
-    const { name } = provider;
     const row = await this.#store.insert({
-      ...{ id, accountId, amount, currency: body.currency, provider: name, successUrl, cancelUrl, expiresAt },
+      id,
+      accountId,
+      amount: body.amount,
+      currency: body.currency,
+      provider: provider.name,
+      successUrl: withSessionId(body.success_url ?? `${publicUrl}/console`, sessionId),
+      cancelUrl: withSessionId(body.cancel_url ?? `${publicUrl}/console`, sessionId),
+      expiresAt: new Date(this.#clock.now() + LIFETIME_MS),
     });
-    const hosted = await provider.createSession({ sessionId, amount, successUrl, cancelUrl, expiresAt });
+    if (row.provider_session_id !== null) {
+      return row;
+    }
+    // as it is stored, not as it would be now: only the same words are the same request to the provider
+    const hosted = await provider.createSession({
+      sessionId,
+      amount: nanoUsd(row.amount),
+      successUrl: row.success_url,
+      cancelUrl: row.cancel_url,
+      expiresAt: row.expires_at,
+    });
     await this.#store.attach(id, hosted.providerSessionId, hosted.url);
     return { ...row, provider_session_id: hosted.providerSessionId, url: hosted.url };
   }

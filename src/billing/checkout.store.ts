@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Sequelize } from 'sequelize';
+import { invariant } from '../lib/invariant.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import {
   type CheckoutSessionModel,
@@ -9,6 +10,7 @@ import {
 import {
   creditCheckoutSession,
   expireCheckoutSessions,
+  insertCheckoutSession,
   moveCheckoutSession,
   staleCheckoutSessions,
 } from '../store/sql/checkout.ts';
@@ -36,23 +38,16 @@ export class CheckoutStore {
     this.#pool = pool;
   }
 
-  /** Stores a session before the provider is told of it, so that no payment can be made for one we don't know. */
+  /**
+   * Stores a session before the provider is told of it, so that no payment can be made for one we don't know. Returns the row of that
+   * id, which may have been there before.
+   */
   async insert(session: NewCheckoutSession): Promise<CheckoutSessionRow> {
-    const fields = {
-      id: session.id,
-      account_id: session.accountId,
-      amount: session.amount.toString(),
-      currency: session.currency,
-      provider: session.provider,
-      url: '',
-      success_url: session.successUrl,
-      cancel_url: session.cancelUrl,
-      expires_at: session.expiresAt,
-    };
-    const row = await this.#model.create(fields, {
-      fields: Object.keys(fields) as (keyof CheckoutSessionRow)[],
-    });
-    return row.get({ plain: true });
+    const { id, accountId, amount, currency, provider, successUrl, cancelUrl, expiresAt } = session;
+    const values = [id, accountId, amount.toString(), currency, provider, successUrl, cancelUrl, expiresAt];
+    const [row] = await run<CheckoutSessionRow>(this.#pool, insertCheckoutSession, values);
+    invariant(row?.account_id === accountId, 'a checkout session belongs to who opened it');
+    return row;
   }
 
   async attach(id: string, providerSessionId: string, url: string): Promise<void> {

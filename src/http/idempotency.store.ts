@@ -27,9 +27,14 @@ export interface StoredAnswer {
 
 const LEASE = `interval '60 seconds'`;
 
+/** The call that died was closed without a charge since, so its id is used up; a task's stays, for the task is what it made. */
+const ENDED_FREE = `
+    EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id AND g.charge = 0)
+      AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = k.generation_id)`;
+
 /**
- * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the
- * generation id stays, so that the same money is held. `xmax = 0` or our own request id tell that the write happened.
+ * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
+ * so that the same money is held. `xmax = 0` or our own request id tell that the write happened.
  */
 const CLAIM = `
   INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, locked_until)
@@ -38,7 +43,7 @@ const CLAIM = `
     fingerprint = excluded.fingerprint,
     state = 'running',
     request_id = excluded.request_id,
-    generation_id = CASE WHEN k.created_at < clock_timestamp() - interval '24 hours'
+    generation_id = CASE WHEN k.created_at < clock_timestamp() - interval '24 hours' OR (${ENDED_FREE})
       THEN excluded.generation_id ELSE k.generation_id END,
     status_code = NULL,
     answer = NULL,

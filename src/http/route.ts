@@ -24,8 +24,8 @@ export type Access = 'public' | 'inference' | 'owner' | 'operator';
 export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly requestId: string;
   /**
-   * The id (stored form) of the generation that a paid call makes. Fresh for each request, except that a call repeated
-   * under its Idempotency-Key after a crash gets the id of the first try, so the money is held and charged once.
+   * The id (stored form) of what the request makes: the generation of a paid call, a checkout session. Fresh for each request,
+   * except that one repeated under its Idempotency-Key after a crash gets the id of the first try, so that it is made once.
    */
   readonly generationId: string;
   readonly principal: A extends 'inference' | 'owner' ? Principal : undefined;

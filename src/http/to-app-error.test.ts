@@ -12,7 +12,11 @@ describe('toAppError', () => {
   test.each<[string, unknown]>([
     ['a refused connection', withCode('ECONNREFUSED')],
     ['a server that shuts down', withCode('57P01')],
+    ['a server that starts up', withCode('57P03')],
     ['too many connections', withCode('53300')],
+    ['a full disk', withCode('53100')],
+    ['a server that may only be read', withCode('25006')],
+    ['a full disk in the words of Sequelize', Object.assign(new Error('x'), { parent: withCode('53100') })],
     ['a pool that is empty for too long', new Error('timeout exceeded when trying to connect')],
     ['a statement without an answer', new Error('Query read timeout')],
     ["Sequelize's word for it", Object.assign(new Error('x'), { name: 'SequelizeConnectionRefusedError' })],

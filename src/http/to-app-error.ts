@@ -1,19 +1,11 @@
 import { AppError } from '../lib/errors.ts';
 
-const OUTAGE_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  '53300',
-  '57P01',
-  '57P02',
-  '57P03',
-  '08000',
-  '08003',
-  '08006',
-]);
+const OUTAGE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND']);
+/**
+ * SQLSTATEs by which Postgres says that it is not itself just now: connections (08), out of disk, memory or connections (53),
+ * starting or stopping (57P), read-only (25006).
+ */
+const OUTAGE_STATE = /^(08...|53...|57P..|25006)$/;
 /** pg says these without a code. */
 const OUTAGE_MESSAGE = /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout)/;
 const OUTAGE_NAMES = /^Sequelize(Connection|HostNot|InvalidConnection|AccessDenied)\w*Error$/;
@@ -53,7 +45,7 @@ function isOutage(error: unknown, depth: number): boolean {
   }
   const { code, name, message, parent, cause } = error as Partial<Record<string, unknown>>;
   return (
-    (typeof code === 'string' && OUTAGE_CODES.has(code)) ||
+    (typeof code === 'string' && (OUTAGE_CODES.has(code) || OUTAGE_STATE.test(code))) ||
     (typeof name === 'string' && OUTAGE_NAMES.test(name)) ||
     (typeof message === 'string' && OUTAGE_MESSAGE.test(message)) ||
     isOutage(parent ?? cause, depth + 1)

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { Principal } from '../http/route.ts';
-import type { Ledger } from '../ledger/ledger.types.ts';
+import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
 import { storeParameters } from './task-parameters.ts';
-import type { TaskCatalog, TaskKind } from './tasks.types.ts';
+import type { TaskCatalog, TaskKind, TaskModel } from './tasks.types.ts';
 
 export interface SubmitSettings {
   /** Ms from submit after which a task fails unrun or unfinished. */
@@ -58,37 +58,50 @@ export class SubmitTaskService {
       throw new AppError('model_not_allowed', `This key may not use ${model.id}.`);
     }
     const id = context.generationId ?? newUuid();
-    await this.#ledger.reserve(
-      {
-        id,
-        accountId: principal.accountId,
-        apiKeyId: principal.apiKeyId,
-        requestId: context.requestId,
-        endpoint: order.endpoint,
-        model: model.id,
-        priceVersion: model.priceVersion,
-        amount: model.charge.amount,
-        minimum: model.charge.amount,
-        task: {
-          kind: order.kind,
-          pool: model.pool,
-          parameters: storeParameters({
-            prompt: order.prompt,
-            width: order.width,
-            height: order.height,
-            steps: order.steps,
-            upstreamModel: model.upstreamModel,
-            base64Output: order.base64Output,
-            chargeLines: model.charge.lines,
-          }),
-          // Resolved now, not by the engine: a second attempt must make the same picture.
-          seed: BigInt(order.seed === -1 ? randomInt(0, order.seedMax + 1) : order.seed),
-          webhookUrl: order.webhookUrl,
-          deadlineAtMs: Date.now() + this.#settings.deadlineMs[order.kind],
-        },
-      },
-      context.signal,
-    );
+    try {
+      await this.#ledger.reserve(this.#holdRequest(id, order, model, context), context.signal);
+    } catch (error) {
+      // an earlier request under the same Idempotency-Key has taken the order, and its task has ended since
+      if (!(error instanceof AppError && error.code === 'idempotency_completed')) {
+        throw error;
+      }
+    }
     return id;
+  }
+
+  #holdRequest(
+    id: string,
+    order: TaskSubmit,
+    model: TaskModel,
+    { principal, requestId }: SubmitContext,
+  ): HoldRequest {
+    return {
+      id,
+      accountId: principal.accountId,
+      apiKeyId: principal.apiKeyId,
+      requestId,
+      endpoint: order.endpoint,
+      model: model.id,
+      priceVersion: model.priceVersion,
+      amount: model.charge.amount,
+      minimum: model.charge.amount,
+      task: {
+        kind: order.kind,
+        pool: model.pool,
+        parameters: storeParameters({
+          prompt: order.prompt,
+          width: order.width,
+          height: order.height,
+          steps: order.steps,
+          upstreamModel: model.upstreamModel,
+          base64Output: order.base64Output,
+          chargeLines: model.charge.lines,
+        }),
+        // Resolved now, not by the engine: a second attempt must make the same picture.
+        seed: BigInt(order.seed === -1 ? randomInt(0, order.seedMax + 1) : order.seed),
+        webhookUrl: order.webhookUrl,
+        deadlineAtMs: Date.now() + this.#settings.deadlineMs[order.kind],
+      },
+    };
   }
 }

@@ -4,6 +4,7 @@ import { AppError } from '../../src/lib/errors.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
+import { createGeneration } from '../factories/generation.ts';
 import type { Answer } from './support/answer.types.ts';
 import { eventually } from './support/eventually.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
@@ -151,6 +152,24 @@ describe('after a crash', () => {
     expect((await post(id)).status).toBe(201);
     expect(runs).toHaveLength(2);
     expect(runs[1]).toBe(runs[0]);
+  });
+
+  test.each([
+    ['without a charge is begun afresh', undefined, false],
+    ['with a charge keeps its generation id', '0.50', true],
+  ])('a run that was closed %s', async (_, charge, isKept) => {
+    const account = await createAccount(server.database, { credits: '1.00' });
+    const own = await createKey(server.database, account.id);
+    const closed = await createGeneration(server.database, {
+      ...{ accountId: account.id, apiKeyId: own.id },
+      ...(charge !== undefined && { charge }),
+    });
+    const id = newUuid();
+    await post(id, 'a', own.secret);
+    const change = "state = 'running', answer = NULL, locked_until = clock_timestamp() - interval '1 s'";
+    await set(id, `generation_id = '${closed}', ${change}`);
+    expect((await post(id, 'a', own.secret)).status).toBe(201);
+    expect(runs[1] === closed).toBe(isKept);
   });
 
   test('after a day the key is new', async () => {

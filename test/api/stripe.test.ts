@@ -72,6 +72,41 @@ test('the session is told to Stripe with our id, our amount and an idempotency k
   expect(stripe.idempotencyKeys).toContain(buyer.sessionId);
 });
 
+test.each<[string, string]>([
+  ['before Stripe was asked', `provider_session_id = NULL, url = ''`],
+  ['after Stripe was asked', 'url = url'],
+])(
+  'a request that died %s and is sent again under its Idempotency-Key opens no second session',
+  async (_, change) => {
+    const { secret, id: accountKey } = await createKey(
+      server.database,
+      (await createAccount(server.database, { credits: '0' })).id,
+    );
+    const open = () =>
+      server.call('POST', '/api/v1/billing/checkout/sessions', {
+        key: secret,
+        body: { amount: '20.00', success_url: 'https://a.example', cancel_url: 'https://a.example' },
+        headers: { 'idempotency-key': accountKey },
+      });
+    const first = await open();
+    const { money } = server.database;
+    await money.query(`UPDATE checkout_sessions SET ${change} WHERE provider_session_id = $1`, [
+      first.json.data.url.split('/').at(-1),
+    ]);
+    await money.query(
+      `UPDATE idempotency_keys SET state = 'running', answer = NULL, locked_until = clock_timestamp() WHERE key = $1`,
+      [accountKey],
+    );
+    const again = await open();
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect(again.json.data).toEqual(first.json.data);
+    const opened = [...stripe.sessions.values()].filter(
+      ({ client_reference_id: reference }) => reference === first.json.data.id,
+    );
+    expect(opened).toHaveLength(1);
+  },
+);
+
 test('paid: the event credits our amount once', async () => {
   const buyer = await buy();
   const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id));

@@ -89,7 +89,8 @@ export async function queryOwner<Row extends pg.QueryResultRow>(
   return await withOwner(ownerUrl, async (client) => (await client.query<Row>(text, [...values])).rows);
 }
 
-async function withOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Work on one connection of the owner of the database. */
+export async function withOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   await client.connect();

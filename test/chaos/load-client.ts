@@ -4,18 +4,33 @@ import type { ChaosAccount } from './stack.ts';
 import { CHAT_MODEL, TOKEN_PRICE } from './stack.ts';
 import type { Told, ToldLog } from './told-log.ts';
 
-export interface CallOptions {
+/** Where calls go, and who makes them. */
+export interface CallTarget {
   /** Addresses, asked for at every call. */
   readonly urls: () => readonly string[];
   /** Whose keys are used in turn. */
   readonly accounts: readonly Pick<ChaosAccount, 'key'>[];
   readonly log: ToldLog;
-  /** Share of streamed calls, 0–1. */
-  readonly streamShare: number;
   /** Ms after which a client gives up on an answer. */
   readonly timeoutMs?: number;
   /** What is asked; a short sentence unless given. */
   readonly prompt?: string;
+  /** Hears of the first bytes of an answer with status 200. */
+  readonly onFirstBytes?: () => void;
+}
+
+export interface CallOptions extends CallTarget {
+  /** Share of streamed calls, 0–1. */
+  readonly streamShare: number;
+}
+
+/** One call, as it is sent. */
+interface Call {
+  readonly number: number;
+  readonly streamed: boolean;
+  /** When it should have been sent, by `performance.now()`. */
+  readonly dueAt: number;
+  readonly idempotencyKey?: string;
 }
 
 export interface LoadOptions extends CallOptions {
@@ -48,6 +63,10 @@ function bodiesOf(prompt: string): { readonly whole: string; readonly streamed: 
   return made;
 }
 
+function isStreamed(number: number, { streamShare }: CallOptions): boolean {
+  return (number * 0.618_034) % 1 < streamShare;
+}
+
 /** Sends calls at a fixed rate, whatever the answers take, and writes down what it is told. Never repeats a call. */
 export function startLoad(options: LoadOptions): RunningLoad {
   const agent = createAgent(options.connections);
@@ -59,7 +78,11 @@ export function startLoad(options: LoadOptions): RunningLoad {
     const due = ((performance.now() - startedAt) * options.perSecond) / 1_000;
     for (; sent < due && !stopping; sent += 1) {
       const dueAt = startedAt + (sent * 1_000) / options.perSecond;
-      const call = sendCall(options, agent, sent, dueAt).then((told) => options.log.add(told));
+      const call = sendCall(options, agent, {
+        number: sent,
+        streamed: isStreamed(sent, options),
+        dueAt,
+      }).then((told) => options.log.add(told));
       const counted = call.finally(() => running.delete(counted));
       running.add(counted);
     }
@@ -81,13 +104,34 @@ function createAgent(connections = 1_000): Agent {
 
 /** Sends so many calls at once and waits for all of them. */
 export async function sendBurst(options: CallOptions, calls: number): Promise<void> {
+  const dueAt = performance.now();
+  const numbers = Array.from({ length: calls }, (_, number) => number);
+  await sendAll(
+    options,
+    numbers.map((number) => ({ number, streamed: isStreamed(number, options), dueAt })),
+  );
+}
+
+/** Sends a call for every Idempotency-Key, all at once, whole ones and streams as `streamed` says. */
+export async function sendKeyed(
+  options: CallTarget,
+  calls: readonly { readonly idempotencyKey: string; readonly streamed: boolean }[],
+): Promise<Told[]> {
+  const dueAt = performance.now();
+  return await sendAll(
+    options,
+    calls.map((call, number) => ({ ...call, number, dueAt })),
+  );
+}
+
+async function sendAll(options: CallTarget, calls: readonly Call[]): Promise<Told[]> {
   const agent = createAgent();
-  const now = performance.now();
-  const sent = Array.from({ length: calls }, (_, number) => sendCall(options, agent, number, now));
-  for (const told of await Promise.all(sent)) {
-    options.log.add(told);
-  }
+  const told = await Promise.all(calls.map((call) => sendCall(options, agent, call)));
+  told.forEach((one) => {
+    options.log.add(one);
+  });
   await agent.destroy();
+  return told;
 }
 
 /** As many calls as `clients` get through that each wait for their answer before they call again. */
@@ -98,7 +142,8 @@ export async function saturate(options: CallOptions, clients: number, millisecon
   const client = async () => {
     while (performance.now() < until) {
       number += 1;
-      options.log.add(await sendCall(options, agent, number, performance.now()));
+      const call = { number, streamed: isStreamed(number, options), dueAt: performance.now() };
+      options.log.add(await sendCall(options, agent, call));
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
@@ -112,10 +157,10 @@ export async function runLoad(options: LoadOptions, milliseconds: number): Promi
   await load.stop();
 }
 
-async function sendCall(options: CallOptions, agent: Agent, number: number, dueAt: number): Promise<Told> {
-  const { accounts } = options;
+async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<Told> {
+  const { accounts, onFirstBytes } = options;
+  const { number, streamed, dueAt, idempotencyKey } = call;
   const urls = options.urls();
-  const streamed = (number * 0.618_034) % 1 < options.streamShare;
   const requestId = `chaos-${randomUUID()}`;
   const finish = (
     facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code'>,
@@ -134,12 +179,14 @@ async function sendCall(options: CallOptions, agent: Agent, number: number, dueA
         authorization: `Bearer ${accounts[number % accounts.length]!.key}`,
         'content-type': 'application/json',
         'x-request-id': requestId,
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       },
       body: bodiesOf(options.prompt ?? PROMPT)[streamed ? 'streamed' : 'whole'],
       signal: AbortSignal.timeout(options.timeoutMs ?? 60_000),
     });
     status = answer.statusCode;
-    const text = await answer.body.text();
+    const { body } = answer;
+    const text = await (onFirstBytes && status === 200 ? textOf(body, onFirstBytes) : body.text());
     if (status !== 200) {
       const code = codeOf(text);
       const hasRetryAfter = answer.headers['retry-after'] !== undefined;
@@ -156,6 +203,16 @@ async function sendCall(options: CallOptions, agent: Agent, number: number, dueA
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return finish({ outcome: 'broken', charge: CHARGE_MAX, status, code });
   }
+}
+
+async function textOf(body: AsyncIterable<Buffer>, onFirstBytes: () => void): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) {
+    if (chunks.push(chunk) === 1) {
+      onFirstBytes();
+    }
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 interface Usage {

@@ -1,5 +1,6 @@
 import type { ChaosScenario } from './scenario.types.ts';
 import { killedProcesses } from './scenarios/a1-killed-processes.ts';
+import { pointsOfDeath } from './scenarios/a2-points-of-death.ts';
 import { lostReplies } from './scenarios/a3-lost-replies.ts';
 import { killedPostgres } from './scenarios/a5-killed-postgres.ts';
 import { frozenPostgres } from './scenarios/a6-frozen-postgres.ts';
@@ -13,14 +14,16 @@ import { leavingClients } from './scenarios/d1-leaving-clients.ts';
 import { brokenProvider } from './scenarios/d3-broken-provider.ts';
 import { overload } from './scenarios/d4-overload.ts';
 import { slowClients } from './scenarios/d5-slow-clients.ts';
+import { killedCheckout } from './scenarios/e2-killed-checkout.ts';
 import { monthEnd } from './scenarios/e3-month-end.ts';
 import { wrongClock } from './scenarios/f1-wrong-clock.ts';
 import { rollingRestart } from './scenarios/f2-rolling-restart.ts';
-import { readOnlyPostgres } from './scenarios/f3-read-only-postgres.ts';
+import { fullDisk } from './scenarios/f3-full-disk.ts';
 
 /** Every scenario there is, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [
   killedProcesses,
+  pointsOfDeath,
   lostReplies,
   killedPostgres,
   frozenPostgres,
@@ -34,8 +37,9 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   brokenProvider,
   overload,
   slowClients,
+  killedCheckout,
   monthEnd,
   wrongClock,
   rollingRestart,
-  readOnlyPostgres,
+  fullDisk,
 ];

@@ -108,7 +108,8 @@ export async function startChaosServices(environment: NodeJS.ProcessEnv): Promis
   };
 }
 
-async function createDatabase(ownerUrl: string, applicationUrl: string): Promise<ChaosDatabase> {
+/** A migrated database on the server with these two addresses. */
+export async function createDatabase(ownerUrl: string, applicationUrl: string): Promise<ChaosDatabase> {
   const name = `chaos_${randomBytes(5).toString('hex')}`;
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();

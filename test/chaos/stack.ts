@@ -4,7 +4,8 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ProductProcess } from './product-process.ts';
 import type { ChaosDatabase, ChaosServices } from './services.ts';
 
-const ADMIN_TOKEN = 'admin-token-of-the-chaos-runs';
+/** What an operator of a stack names. */
+export const ADMIN_TOKEN = 'admin-token-of-the-chaos-runs';
 
 /** nano-USD per token of the simulated chat model. */
 export const TOKEN_PRICE = { input: 1_000n, output: 2_000n };
@@ -18,12 +19,18 @@ export interface StackOptions {
   /** One worker for each, with its arguments. */
   readonly workers?: readonly (readonly string[])[];
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where the processes find Postgres, when not directly: a proxy. */
-  readonly databaseUrl?: (url: string) => string;
+  /** Where a process finds Postgres, when not directly: a proxy. */
+  readonly databaseUrl?: (url: string, member: StackMember) => string;
   /** Where the processes find Redis, when not directly. */
   readonly redisUrl?: (url: string) => string;
   /** Replaces routes, limits and prices of the catalog. */
   readonly catalog?: Partial<CatalogChoice>;
+}
+
+/** Which process of a stack. */
+export interface StackMember {
+  readonly kind: 'api' | 'worker';
+  readonly place: number;
 }
 
 export interface CatalogChoice {
@@ -70,14 +77,15 @@ export async function startStack(services: ChaosServices, options: StackOptions)
   writeFileSync(catalogFile, catalogOf(services, options.catalog ?? {}));
   const ports = await Promise.all(Array.from({ length: options.apis }, () => choosePort()));
   const sockets = ports.map((port) => join(services.folder, `api-${port}.sock`));
-  const environment = environmentOf(services, database, catalogFile, options);
+  const environment = (member: StackMember) =>
+    environmentOf(services, database, catalogFile, member, options);
   const logOf = (kind: string) => join(services.folder, 'processes', `${name}-${kind}.log`);
   const startApi = (place: number) =>
     ProductProcess.start(
       services.product,
       'src/server.js',
       [],
-      { ...environment, PORT: String(ports[place]), LISTEN_SOCKET: sockets[place] },
+      { ...environment({ kind: 'api', place }), PORT: String(ports[place]), LISTEN_SOCKET: sockets[place] },
       logOf(`api-${place}`),
     );
   const workerArguments = options.workers ?? [];
@@ -86,7 +94,7 @@ export async function startStack(services: ChaosServices, options: StackOptions)
       services.product,
       'workers/main.js',
       workerArguments[place] ?? [],
-      environment,
+      environment({ kind: 'worker', place }),
       logOf(`worker-${place}`),
     );
   const [apis, workers] = await Promise.all([
@@ -149,6 +157,7 @@ function environmentOf(
   services: ChaosServices,
   database: ChaosDatabase,
   catalogFile: string,
+  member: StackMember,
   { settings, databaseUrl, redisUrl }: StackOptions,
 ): NodeJS.ProcessEnv {
   return {
@@ -156,7 +165,7 @@ function environmentOf(
     HOME: process.env.HOME,
     FFMPEG_PATH: services.programs.ffmpeg,
     FFPROBE_PATH: services.programs.ffprobe,
-    DATABASE_URL: databaseUrl?.(database.url) ?? database.url,
+    DATABASE_URL: databaseUrl?.(database.url, member) ?? database.url,
     REDIS_URL: redisUrl?.(services.redisUrl) ?? services.redisUrl,
     DATA_DIR: join(services.folder, new URL(database.url).pathname.slice(1)),
     TOLLGATE_CONFIG: catalogFile,

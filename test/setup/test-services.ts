@@ -25,12 +25,7 @@ const GUARD_TIMEOUT_MS = 15_000;
 export async function startTestServices(environment: NodeJS.ProcessEnv): Promise<TestServices> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
   chmodSync(folder, 0o711);
-  const guard = spawn(process.execPath, [GUARD_FILE, folder], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-    cwd: '/',
-  });
-  guard.unref();
+  const release = guardServices(folder);
   try {
     const durable = environment.TEST_DURABLE === '1';
     const shared = { dataDir: folder, durable };
@@ -43,11 +38,25 @@ export async function startTestServices(environment: NodeJS.ProcessEnv): Promise
         cacheFolders: redisCacheFolders(environment, folder),
       }),
     ]);
-    return { folder, postgres, redis, stop: () => endGuard(guard) };
+    return { folder, postgres, redis, stop: release };
   } catch (error) {
-    await endGuard(guard);
+    await release();
     throw error;
   }
+}
+
+/**
+ * From now on the servers with their files in this folder stop when this process dies in any way, and the folder goes. Returns what
+ * does both at once.
+ */
+export function guardServices(folder: string): () => Promise<void> {
+  const guard = spawn(process.execPath, [GUARD_FILE, folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+  });
+  guard.unref();
+  return () => endGuard(guard);
 }
 
 function endGuard(guard: ChildProcess): Promise<void> {

@@ -1,6 +1,22 @@
 import type { Statement } from '../statement.ts';
 
 /**
+ * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 end. → the row of that id, new or
+ * as it stands
+ */
+export const insertCheckoutSession: Statement = {
+  name: 'insert_checkout_session',
+  text: `
+    WITH made AS (
+      INSERT INTO checkout_sessions
+             (id, account_id, amount, currency, provider, url, success_url, cancel_url, expires_at)
+      VALUES ($1, $2, $3, $4, $5, '', $6, $7, $8)
+      ON CONFLICT (id) DO NOTHING
+      RETURNING *)
+    SELECT * FROM made UNION ALL SELECT * FROM checkout_sessions WHERE id = $1`,
+};
+
+/**
  * Marks a session as paid and posts its purchase, both or neither; nothing when it is credited already. The amount is
  * ours, never the event's. $1 session, $2 provider's payment id, $3 description. → outcome
  */

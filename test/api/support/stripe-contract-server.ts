@@ -23,6 +23,10 @@ export class StripeContractServer {
   readonly secret = `whsec_${randomBytes(16).toString('hex')}`;
   /** Answers 500 while it is true. */
   isDown = false;
+  /** Waits before it acts on a request, and before it answers. */
+  gate: (step: 'asked' | 'done') => Promise<void> = async () => undefined;
+  /** What was answered to an Idempotency-Key, and for which request. */
+  readonly #answered = new Map<string, { readonly form: string; readonly session: FakeSession }>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   async start(): Promise<string> {
@@ -72,8 +76,11 @@ export class StripeContractServer {
     }
     const url = new URL(request.url ?? '/', 'http://stripe');
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
+    await this.gate('asked');
     const reply = this.isDown ? undefined : this.#reply(request, url, form);
-    response.statusCode = reply ? 200 : this.isDown ? 500 : 404;
+    await this.gate('done');
+    const isRefused = reply !== undefined && 'error' in reply;
+    response.statusCode = isRefused ? 400 : reply ? 200 : this.isDown ? 500 : 404;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(reply ?? { error: { type: 'api_error', message: 'no' } }));
   }
@@ -97,8 +104,14 @@ export class StripeContractServer {
     );
   }
 
-  #create(idempotencyKey: string, form: URLSearchParams): FakeSession {
+  /** The same request under the same key is answered alike, another one is refused. */
+  #create(idempotencyKey: string, form: URLSearchParams): object {
     this.idempotencyKeys.push(idempotencyKey);
+    const before = this.#answered.get(idempotencyKey);
+    if (before !== undefined) {
+      const error = { type: 'idempotency_error', message: 'another request under this key' };
+      return before.form === form.toString() ? before.session : { error };
+    }
     const id = `cs_test_${randomBytes(8).toString('hex')}`;
     const session: FakeSession = {
       id,
@@ -112,6 +125,7 @@ export class StripeContractServer {
       url: `https://checkout.stripe.test/${id}`,
     };
     this.sessions.set(id, session);
+    this.#answered.set(idempotencyKey, { form: form.toString(), session });
     return session;
   }
 }

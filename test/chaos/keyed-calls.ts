@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { type CallTarget, sendKeyed } from './load-client.ts';
+import { pause } from './pause.ts';
+import type { Told } from './told-log.ts';
+
+const REPEAT_EVERY_MS = 1_000;
+
+/** Calls, each under an Idempotency-Key of its own: a client that asks again where it was cut off. */
+export class KeyedCalls {
+  /** What was told of each key, the latest last. */
+  readonly #told = new Map<string, Told[]>();
+
+  get count(): number {
+    return this.#told.size;
+  }
+
+  /** Keys that were cut off at first and answered when asked again. */
+  get answeredLater(): number {
+    return this.#count((told) => told.length > 1 && told.at(-1)?.outcome === 'answered');
+  }
+
+  /** Keys whose repetition was told that the call is over. */
+  get refusedLater(): number {
+    return this.#count((told) => told.length > 1 && told.at(-1)?.code === 'idempotency_completed');
+  }
+
+  /** Keys about which the client knows nothing certain. */
+  get untold(): number {
+    return this.#count((told) => isUntold(told.at(-1)));
+  }
+
+  /** Request ids by key: at most one of each key may be charged. */
+  get requestIds(): string[][] {
+    return [...this.#told.values()].map((told) => told.map(({ requestId }) => requestId));
+  }
+
+  /** Sends so many calls at once; all of them streams, or every second one. */
+  async place(target: CallTarget, calls: number, isStreamsOnly: boolean): Promise<void> {
+    const keyed = Array.from({ length: calls }, (_, number) => ({
+      idempotencyKey: randomUUID(),
+      streamed: isStreamsOnly || number % 2 === 0,
+    }));
+    await this.#send(target, keyed);
+  }
+
+  /** Asks again under the keys that broke, until the answer is a certain one, for so long at most. */
+  async repeat(target: CallTarget, milliseconds: number): Promise<void> {
+    const deadline = Date.now() + milliseconds;
+    while (this.untold > 0 && Date.now() < deadline) {
+      const untold = [...this.#told].flatMap(([idempotencyKey, told]) => {
+        const last = told.at(-1);
+        return last !== undefined && isUntold(last) ? [{ idempotencyKey, streamed: last.streamed }] : [];
+      });
+      await this.#send(target, untold);
+      await pause(REPEAT_EVERY_MS);
+    }
+  }
+
+  async #send(
+    target: CallTarget,
+    keyed: readonly { readonly idempotencyKey: string; readonly streamed: boolean }[],
+  ): Promise<void> {
+    const told = await sendKeyed(target, keyed);
+    keyed.forEach(({ idempotencyKey }, place) => {
+      const before = this.#told.get(idempotencyKey) ?? [];
+      this.#told.set(idempotencyKey, [...before, told[place]!]);
+    });
+  }
+
+  #count(isWanted: (told: readonly Told[]) => boolean): number {
+    return [...this.#told.values()].filter(isWanted).length;
+  }
+}
+
+function isUntold(told: Told | undefined): boolean {
+  return told?.outcome === 'broken' || told?.code === 'idempotency_in_progress';
+}
