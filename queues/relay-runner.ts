@@ -1,3 +1,4 @@
+import { Pace } from '../src/lib/pace.ts';
 import type { Producer } from './producer.ts';
 import type { RelayLane } from './relay-lane.ts';
 
@@ -15,6 +16,8 @@ export interface RelayTiming {
 /** Ms before a full queue is looked at again; doubles while no worker takes from it. */
 const FULL_QUEUE_MS = 20;
 const FULL_QUEUE_MS_MAX = 320;
+/** Ms between two looks: rows that arrive one by one are called for one by one, and are taken together. */
+const LOOK_PACE_MS = 15;
 const FAILURE_MS = 50;
 const FAILURE_MS_MAX = 1_000;
 
@@ -26,6 +29,7 @@ export class RelayRunner {
   readonly #depth: () => number;
   readonly #onError: (error: unknown, queue: string) => void;
   readonly #stopped: Promise<void>;
+  readonly #pace = new Pace(LOOK_PACE_MS);
   #closing = false;
   #woken = false;
   #interrupt: (() => void) | undefined;
@@ -63,6 +67,7 @@ export class RelayRunner {
 
   async #run(): Promise<void> {
     while (!this.#closing) {
+      await this.#pace.turn();
       this.#woken = false;
       try {
         const pauseMs = await this.#turn();

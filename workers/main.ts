@@ -13,7 +13,10 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   const selection = parseQueueSelection(args);
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'worker');
-  const worker = await composeWorker(foundation, (pool) => servesPool(selection, pool));
+  const worker = await composeWorker(foundation, {
+    serves: (pool) => servesPool(selection, pool),
+    postprocesses: selection.families.has('postprocess'),
+  });
   const { registry, log } = foundation;
   const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
   const parts = { ...worker.parts, observer: createJobMetrics(registry) };

@@ -6,8 +6,6 @@ import { Producer } from '../queues/producer.ts';
 import { queueName } from '../queues/queue-name.ts';
 import type { Relay, RelaySettings } from '../queues/relay.ts';
 import type { EngineRegistry } from '../src/engines/registry.ts';
-import type { Logger } from '../src/lib/logger.ts';
-import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import { buildWorkers } from './build-workers.ts';
 import { Complaints } from './complaints.ts';
 import { Liveness, type LivenessSettings } from './liveness.ts';
@@ -78,7 +76,7 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
     close: async () => {
       liveness.close();
       await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
-      await drain(workers, leases, options.drainMs, log);
+      await drain(workers, parts, options.drainMs);
       await settleWithin(producer.close(), GIVE_BACK_MS);
       disconnect(Object.values(connections));
     },
@@ -131,11 +129,10 @@ function startUpkeep(
 /** Lets jobs finish, then tells them to give their tasks back. */
 async function drain(
   workers: readonly Worker[],
-  leases: LeaseKeeper,
+  { leases, inPlace, log }: Pick<WorkerParts, 'leases' | 'inPlace' | 'log'>,
   drainMs: number,
-  log: Logger,
 ): Promise<void> {
-  const closed = Promise.allSettled(workers.map((worker) => worker.close()));
+  const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => inPlace?.idle());
   if (await settleWithin(closed, drainMs)) {
     return;
   }

@@ -8,6 +8,8 @@ export interface BenchPostgres {
   /** Application role, as in production. */
   readonly url: string;
   readonly ownerUrl: string;
+  /** The server's first process. */
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
   return {
     url: postgres.databaseUrl,
     ownerUrl: postgres.ownerUrl,
+    pid: postgres.pid,
     stop: async () => {
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true });

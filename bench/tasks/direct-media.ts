@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { type Size, THUMBNAIL_SIDE } from '../../src/media/media-limits.ts';
 
 const QUIET = ['-v', 'error', '-nostdin', '-y'];
@@ -19,11 +19,23 @@ const ENCODER = [
   '18',
 ];
 
-/** The two files a customer gets of an image, made by the image library and nothing else. */
-export async function imageDirectly(input: string, size: Size, folder: string): Promise<void> {
+/** The two files a customer gets of an image, made by the image library and nothing else: of a copied one every pixel is decoded, too. */
+export async function imageDirectly(
+  input: string,
+  size: Size,
+  { folder, encode }: { folder: string; encode: boolean },
+): Promise<void> {
   const bytes = await readFile(input);
-  await sharp(bytes).png({ compressionLevel: 6 }).toFile(join(folder, 'original.png'));
-  await thumbnail(bytes, size, folder);
+  const original = join(folder, 'original.png');
+  if (encode) {
+    const { width, height } = size;
+    await sharp(bytes).resize(width, height, { fit: 'cover' }).png({ compressionLevel: 6 }).toFile(original);
+    await thumbnail(sharp(bytes), size, folder);
+    return;
+  }
+  await writeFile(original, bytes);
+  const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
+  await thumbnail(sharp(data, { raw: info }), size, folder);
 }
 
 /** The three files a customer gets of a video, made by the tools and nothing else: a copied one is decoded once, too. */
@@ -46,7 +58,7 @@ export async function videoDirectly(
   await run(ffmpeg, ['-ss', '0.5', '-i', video, '-frames:v', '1', still]);
   const bytes = await readFile(still);
   await sharp(bytes).webp({ quality: 80, effort: 1 }).toFile(join(folder, 'poster.webp'));
-  await thumbnail(bytes, size, folder);
+  await thumbnail(sharp(bytes), size, folder);
 }
 
 /** A soft noisy picture: compresses like a photograph, not like a test pattern. */
@@ -76,9 +88,9 @@ export async function makeVideo(
   await run(ffmpeg, ['-f', 'lavfi', '-i', source, ...ENCODER, path]);
 }
 
-async function thumbnail(input: Buffer, size: Size, folder: string): Promise<void> {
+async function thumbnail(input: Sharp, size: Size, folder: string): Promise<void> {
   const scale = THUMBNAIL_SIDE / Math.max(size.width, size.height);
-  await sharp(input)
+  await input
     .resize(Math.round(size.width * scale), Math.round(size.height * scale), { fit: 'cover' })
     .webp({ quality: 80, effort: 1 })
     .toFile(join(folder, 'thumbnail.webp'));

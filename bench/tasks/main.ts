@@ -9,6 +9,7 @@ import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { runClients } from '../measure/clients.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
+import { ownProcessorMs, processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { type BenchRow, publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
@@ -92,6 +93,12 @@ async function pickUp(customers: Customers, clock: TaskClock) {
   return await clock.pickUp(mark);
 }
 
+/** The ms of processor time that each meter counts until the returned function is called. */
+function startMeters(meters: Readonly<Record<string, () => number>>): () => [string, number][] {
+  const before = Object.entries(meters).map(([name, read]) => ({ name, read, ms: read() }));
+  return () => before.map(({ name, read, ms }) => [name, read() - ms]);
+}
+
 async function measureService() {
   const engine = startProcess('bench/tasks/instant-engine.ts', {}, log);
   children.push(engine);
@@ -117,7 +124,17 @@ async function measureService() {
   const workers = await startWorkers(environment);
   await endToEnd(customers, clock, WARM_UP_TASKS);
   const waits = await pickUp(customers, clock);
+  const meters = {
+    API: () => processorMs(api.pid!),
+    workers: () => workers.reduce((sum, worker) => sum + processorMs(worker.pid!), 0),
+    Postgres: () => processorMs(postgres.pid),
+    Redis: () => processorMs(redis.pid),
+    engine: () => processorMs(engine.pid!),
+    load: ownProcessorMs,
+  };
+  const stopMeters = startMeters(meters);
   const perSecond = await endToEnd(customers, clock, TASKS);
+  const used = stopMeters();
   if ((await customers.fetchNewest()) === 0) {
     throw new Error('the newest picture is empty');
   }
@@ -127,11 +144,11 @@ async function measureService() {
     customers.submit(),
   );
   await Promise.all([customers.close(), clock.close()]);
-  return { waits, perSecond, bare, submits, turnedAway: customers.turnedAway };
+  return { waits, perSecond, used, bare, submits, turnedAway: customers.turnedAway };
 }
 
 function rowsOf(
-  { waits, perSecond, bare, submits, turnedAway }: Awaited<ReturnType<typeof measureService>>,
+  { waits, perSecond, used, bare, submits, turnedAway }: Awaited<ReturnType<typeof measureService>>,
   media: Awaited<ReturnType<typeof measurePostprocess>>,
 ): BenchRow[] {
   return [
@@ -146,6 +163,12 @@ function rowsOf(
       baseline: bare.toFixed(0),
       tollgate: perSecond.toFixed(0),
       compared: `${(perSecond / bare).toFixed(3)} ×`,
+    },
+    {
+      figure: 'processor time of one task, ms',
+      baseline: '',
+      tollgate: (used.reduce((sum, [, ms]) => sum + ms, 0) / TASKS).toFixed(2),
+      compared: used.map(([name, ms]) => `${name} ${(ms / TASKS).toFixed(2)}`).join(', '),
     },
     {
       figure: `submit to start p50 / p99 at ${PICK_UP_RATE}/s, ${waits.tasks} tasks`,
@@ -167,7 +190,7 @@ try {
   const { ffmpeg, ffprobe } = findFfmpeg(process.env);
   const media = await measurePostprocess({ folder: join(folder, 'media-bench'), ffmpeg, ffprobe, quick });
   publishResult({
-    conditions: `One API process, ${WORKERS} worker processes, fsync on; the engine answers at once.`,
+    conditions: `One API process, ${WORKERS} worker processes, fsync on; the engine answers at once with a PNG of 256 × 256, which is its own thumbnail.`,
     rows: rowsOf(service, media),
   });
 } catch (error) {

@@ -29,6 +29,7 @@ interface Case {
 const IMAGE: Size = { width: 1_024, height: 1_024 };
 const VIDEO: Size = { width: 1_280, height: 720 };
 const VIDEO_SECONDS = 2;
+const EXTENSIONS = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'video/mp4': 'mp4' };
 
 /**
  * What post-processing gets through, one file at a time: checks, encoding, hashes and durable storage, against the same encodings
@@ -41,10 +42,10 @@ export async function measurePostprocess(bench: MediaBench): Promise<MediaFigure
   const ours = async (job: Case['job'], folder: string, round: number) => {
     const signal = new AbortController().signal;
     for (const file of await postprocess({ ...job, folder, signal }, tools)) {
-      const extension = file.path.slice(file.path.lastIndexOf('.'));
+      const extension = EXTENSIONS[file.mediaType];
       await storage.putFile(
-        `bench/${job.kind}-${round}-${file.variant}${extension}`,
-        file.path,
+        `bench/${job.kind}-${round}-${file.variant}.${extension}`,
+        file.content,
         file.mediaType,
       );
     }
@@ -70,19 +71,28 @@ export async function measurePostprocess(bench: MediaBench): Promise<MediaFigure
 
 async function casesOf({ folder, ffmpeg, quick }: MediaBench): Promise<Case[]> {
   const image = join(folder, 'engine.png');
+  const tall = join(folder, 'tall.png');
   const conforming = join(folder, 'conforming.mp4');
   const odd = join(folder, 'odd.mp4');
   await makeImage(image, IMAGE);
+  await makeImage(tall, { ...IMAGE, height: 1_040 });
   await makeVideo(ffmpeg, conforming, VIDEO, VIDEO_SECONDS);
   await makeVideo(ffmpeg, odd, { ...VIDEO, height: 768 }, VIDEO_SECONDS);
   const videoRounds = quick ? 2 : 10;
+  const pictures = `${IMAGE.width} × ${IMAGE.height} images`;
   const clip = `${VIDEO.width} × ${VIDEO.height} videos of ${VIDEO_SECONDS} s`;
   return [
     {
-      name: `${IMAGE.width} × ${IMAGE.height} images`,
+      name: `${pictures}, copied,`,
       job: { kind: 'image', ...IMAGE, inputs: [image] },
       rounds: quick ? 10 : 50,
-      direct: (to) => imageDirectly(image, IMAGE, to),
+      direct: (to) => imageDirectly(image, IMAGE, { folder: to, encode: false }),
+    },
+    {
+      name: `${pictures}, encoded anew,`,
+      job: { kind: 'image', ...IMAGE, inputs: [tall] },
+      rounds: quick ? 10 : 50,
+      direct: (to) => imageDirectly(tall, IMAGE, { folder: to, encode: true }),
     },
     {
       name: `${clip}, copied,`,

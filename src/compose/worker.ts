@@ -10,11 +10,13 @@ import { HoldReaper } from '../ledger/reaper.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
+import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
+import { TaskFinisher } from '../tasks/task-finisher.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
@@ -31,13 +33,20 @@ import { composeTasks, type TaskParts } from './tasks.ts';
 /** Ms one run on an engine may take. */
 const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
 const TASK_DAYS = 30;
+/** Like jobs of the queue, tasks finished in place wait for disk and database most of the time. */
+const IN_PLACE_PER_CORE = 4;
+/** Ms: where every place is taken that long, another host may be sooner. */
+const IN_PLACE_WAIT_MS = 1_000;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /**
  * Everything a worker process runs. `serves` tells the engine pools it will work for: their servers are started here where
- * tollgate.yaml says how. Throws EngineSettingsError.
+ * tollgate.yaml says how. `postprocesses`: pictures generated here may be finished here. Throws EngineSettingsError.
  */
-export async function composeWorker(foundation: Foundation, serves: (pool: string) => boolean) {
+export async function composeWorker(
+  foundation: Foundation,
+  { serves, postprocesses }: { serves: (pool: string) => boolean; postprocesses: boolean },
+) {
   const { config, log } = foundation;
   const tasks = composeTasks(foundation);
   const gpus = await discoverGpus();
@@ -55,11 +64,17 @@ export async function composeWorker(foundation: Foundation, serves: (pool: strin
     timeoutMs: WEBHOOK_TIMEOUT_MS,
   });
   const workerName = `${hostname()}.${process.pid}`;
+  const { inPlace, ...runners } = composeRunners(foundation, tasks, {
+    engines,
+    leases,
+    workerName,
+    postprocesses,
+  });
   return {
     workerName,
     parts: {
       services: {
-        ...composeRunners(foundation, tasks, { engines, leases, workerName }),
+        ...runners,
         ...composeChores(foundation, tasks),
         webhooks: new DeliverWebhookService({
           deliveries: tasks.deliveries,
@@ -71,6 +86,7 @@ export async function composeWorker(foundation: Foundation, serves: (pool: strin
       },
       engines,
       leases,
+      ...(inPlace ? { inPlace } : {}),
       dispatch: tasks.dispatch,
       deliveries: tasks.deliveries,
       listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
@@ -89,7 +105,7 @@ export async function composeWorker(foundation: Foundation, serves: (pool: strin
 function composeRunners(
   { config, log, storage, database, tracing }: Foundation,
   { claims, reads, endings }: TaskParts,
-  own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string },
+  own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string; postprocesses: boolean },
 ) {
   const ffmpeg = composeFfmpeg(config);
   // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
@@ -97,20 +113,26 @@ function composeRunners(
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
+  const finisher = new TaskFinisher({
+    ...{ reads, endings, storage },
+    postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
+  });
+  const places = IN_PLACE_PER_CORE * cores;
+  const inPlace = own.postprocesses
+    ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)
+    : undefined;
   const generate = new GenerateService(
-    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, log },
+    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, inPlace, log },
     { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
   );
   const finish = new PostprocessService(
-    {
-      ...{ claims, reads, leases, endings, storage },
-      postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
-    },
+    { claims, leases, endings, storage, finisher },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(database.sequelize);
   const parentOf = (taskId: string) => state.traceparentOf(taskId);
   return {
+    inPlace,
     generate: tracedTaskRuns('tasks.generate', generate, parentOf, tracing),
     postprocess: tracedTaskRuns('tasks.postprocess', finish, parentOf, tracing),
   };

@@ -1,12 +1,15 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { FileContent } from '../lib/file-content.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
 
 export interface Diversion {
   /** Name of the members whose string values are base64, e.g. `b64_json`. */
   readonly member: string;
-  /** Where the file with that index (from 0) goes; undefined throws its bytes away. */
-  readonly fileFor: (index: number) => string | undefined;
+  /** Whether the file with that index (from 0) is kept. */
+  readonly wants: (index: number) => boolean;
+  /** Where a wanted file goes that is too large for memory. */
+  readonly pathFor: (index: number) => string;
   /** Most bytes of one decoded file. */
   readonly fileBytesMax: number;
 }
@@ -14,7 +17,8 @@ export interface Diversion {
 export interface DivertedJson {
   /** The document with `#0`, `#1`, … in place of the diverted values; undefined when it is not JSON. */
   readonly json: unknown;
-  readonly files: readonly string[];
+  /** The wanted ones in order: small ones in memory, others on disk. */
+  readonly files: readonly FileContent[];
 }
 
 const TOO_LARGE: EngineFailure = {
@@ -26,6 +30,8 @@ const TOO_LARGE: EngineFailure = {
 /** Most bytes of the document without its diverted values. */
 const REST_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 16;
+/** Decoded bytes of a file that stays in memory: most pictures, no video. */
+const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 const NAME_LENGTH_MAX = 64;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,8 +39,8 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 
 /**
- * Reads a JSON document that carries files in base64 without ever holding one in memory: they stream into files, and what is left
- * of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`; files written by then are gone.
+ * Reads a JSON document that carries files in base64 without ever holding a large one in memory: those stream into files, and what
+ * is left of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`; files written by then are gone.
  */
 export async function divertBase64(
   chunks: AsyncIterable<Buffer>,
@@ -55,13 +61,17 @@ export async function divertBase64(
 class DivertingReader {
   readonly #diversion: Diversion;
   readonly #rest: Buffer[] = [];
-  readonly #files: string[] = [];
+  readonly #files: FileContent[] = [];
+  /** Files on disk, also those that are not whole yet. */
+  readonly #paths: string[] = [];
   #restBytes = 0;
   #count = 0;
   #state: 'between' | 'text' | 'value' = 'between';
   #escaped = false;
   #name = '';
   #named = false;
+  /** The decoded bytes of the present value as long as they are few; undefined where it is not wanted or on disk. */
+  #memory: Buffer[] | undefined;
   #file: FileHandle | undefined;
   #fileBytes = 0;
   #carry = '';
@@ -86,7 +96,7 @@ class DivertingReader {
 
   async discard(): Promise<void> {
     await this.#file?.close();
-    await Promise.all(this.#files.map((path) => rm(path, { force: true })));
+    await Promise.all(this.#paths.map((path) => rm(path, { force: true })));
   }
 
   /** Copies up to the next diverted value; returns where it begins or the chunk ends. */
@@ -96,7 +106,7 @@ class DivertingReader {
       const begins = this.#state === 'between' && byte === QUOTE && this.#named;
       if (begins) {
         this.#keep(chunk.subarray(from, at + 1));
-        await this.#beginValue();
+        this.#beginValue();
         return at + 1;
       }
       this.#step(byte);
@@ -132,21 +142,17 @@ class DivertingReader {
     }
   }
 
-  async #beginValue(): Promise<void> {
+  #beginValue(): void {
     if (this.#count >= FILES_MAX) {
       throw new EngineError(MALFORMED);
     }
     this.#keep(Buffer.from(`#${this.#count}`));
-    const path = this.#diversion.fileFor(this.#count);
+    this.#memory = this.#diversion.wants(this.#count) ? [] : undefined;
     this.#count += 1;
     this.#state = 'value';
     this.#named = false;
     this.#fileBytes = 0;
     this.#carry = '';
-    if (path !== undefined) {
-      this.#files.push(path);
-      this.#file = await open(path, 'w');
-    }
   }
 
   async #takeValue(chunk: Buffer, from: number): Promise<number> {
@@ -160,11 +166,21 @@ class DivertingReader {
     if (quote === -1) {
       return chunk.length;
     }
-    await this.#file?.close();
-    this.#file = undefined;
+    await this.#endValue();
     this.#state = 'between';
     this.#keep(chunk.subarray(quote, quote + 1));
     return quote + 1;
+  }
+
+  async #endValue(): Promise<void> {
+    if (this.#memory) {
+      this.#files.push(Buffer.concat(this.#memory));
+      this.#memory = undefined;
+    } else if (this.#file) {
+      await this.#file.close();
+      this.#file = undefined;
+      this.#files.push(this.#paths.at(-1) ?? '');
+    }
   }
 
   async #write(base64: string): Promise<void> {
@@ -172,7 +188,23 @@ class DivertingReader {
     if (this.#fileBytes > this.#diversion.fileBytesMax) {
       throw new EngineError(TOO_LARGE);
     }
-    await this.#file?.writeFile(Buffer.from(base64, 'base64'));
+    const bytes = Buffer.from(base64, 'base64');
+    if (this.#memory && this.#fileBytes > MEMORY_BYTES_MAX) {
+      await this.#moveToDisk(this.#memory);
+    }
+    if (this.#memory) {
+      this.#memory.push(bytes);
+    } else {
+      await this.#file?.writeFile(bytes);
+    }
+  }
+
+  async #moveToDisk(memory: readonly Buffer[]): Promise<void> {
+    this.#memory = undefined;
+    const path = this.#diversion.pathFor(this.#count - 1);
+    this.#file = await open(path, 'w');
+    this.#paths.push(path);
+    await this.#file.writeFile(Buffer.concat(memory));
   }
 
   #keep(bytes: Buffer): void {

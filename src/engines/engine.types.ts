@@ -1,3 +1,5 @@
+import type { FileContent } from '../lib/file-content.ts';
+
 /** What a task asks an engine to make. Built from the task row; the seed is already resolved (never −1). */
 export interface EngineRequest {
   /** Our id of the task: engines that accept a client-chosen id get it, so a crash can be recovered from. */
@@ -20,8 +22,8 @@ export interface EngineRequest {
 /** One produced file, before post-processing. Its type is checked by magic bytes, never believed. */
 export interface EngineOutput {
   readonly index: number;
-  /** A local file written by the engine adapter below the folder it was given. */
-  readonly path: string;
+  /** In memory, or written by the engine adapter below the folder it was given. */
+  readonly file: FileContent;
 }
 
 export type EngineState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled';
@@ -55,12 +57,14 @@ export interface EngineCapabilities {
   readonly cancelRunning: boolean;
   /** Whether a second submit of the same task costs money: then a lost reference is never answered by a blind re-submit. */
   readonly paid: boolean;
+  /** Runs live and die with this process: a reference is worth nothing to another one and is not stored. Never of a paid engine. */
+  readonly transient?: (kind: 'image' | 'video') => boolean;
   /** Draws by rules instead of by a trained model; its files say so. */
   readonly algorithmic?: boolean;
 }
 
 export interface EngineContext {
-  /** A folder of this attempt's own, removed by the caller afterwards. */
+  /** A folder of this attempt's own, removed by the caller afterwards. It may be made when it is first read. */
   readonly folder: string;
   /** Aborts on cancel, lost lease, deadline and shutdown. */
   readonly signal: AbortSignal;
@@ -82,7 +86,7 @@ export interface Engine {
   recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'>;
   /** The state of a submitted run. */
   poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus>;
-  /** Downloads the outputs of a succeeded run into `context.folder`. */
+  /** Downloads the outputs of a succeeded run, small ones into memory, others into `context.folder`. */
   collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]>;
   /** `stopped`: confirmed; `requested`: asked, not confirmed; `unsupported`: the run goes on. */
   cancel(reference: string, request: EngineRequest): Promise<'stopped' | 'requested' | 'unsupported'>;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from '../lib/crc32.ts';
 import { toBase62 } from './base62.ts';
-import { crc32 } from './crc32.ts';
 
 const PREFIX = 'sk-tg-v1-';
 const ENTROPY_BYTES = 32;
@@ -30,5 +30,5 @@ export function maskedSecret(secret: string): string {
 }
 
 function checksum(body: string): string {
-  return toBase62(BigInt(crc32(body)), CHECKSUM_DIGITS);
+  return toBase62(BigInt(crc32(Buffer.from(body, 'latin1'))), CHECKSUM_DIGITS);
 }

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import type { FileContent } from '../lib/file-content.ts';
 import { MediaError } from './media-error.ts';
 
 export type ImageType = 'png' | 'jpeg' | 'webp';
@@ -41,36 +42,53 @@ export function signatureOf(head: Uint8Array): FileSignature | undefined {
   return form === 'AVI ' ? { kind: 'video', type: 'avi' } : undefined;
 }
 
+export interface Identified {
+  readonly type: FileSignature['type'];
+  readonly bytes: number;
+}
+
+/** {@link identifyFile} for what may still be in memory. */
+export async function identifyContent(
+  content: FileContent,
+  kind: 'image' | 'video',
+  bytesMax: number,
+): Promise<Identified> {
+  return typeof content === 'string'
+    ? await identifyFile(content, kind, bytesMax)
+    : check(content.subarray(0, HEAD_BYTES), content.length, kind, bytesMax);
+}
+
 /** Checks kind and size of a regular file. Throws {@link MediaError} media_type_refused, media_too_large or media_corrupt. */
 export async function identifyFile(
   path: string,
   kind: 'image' | 'video',
   bytesMax: number,
-): Promise<{ type: FileSignature['type']; bytes: number }> {
+): Promise<Identified> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw new MediaError('media_corrupt', 'the engine left no readable file', { cause: error });
   });
   try {
     const stats = await file.stat();
-    if (!stats.isFile() || stats.size === 0) {
-      throw new MediaError('media_corrupt', 'the engine left an empty file');
-    }
-    if (stats.size > bytesMax) {
-      throw new MediaError(
-        'media_too_large',
-        `the ${kind} has ${stats.size} bytes, at most ${bytesMax} are taken`,
-      );
-    }
     const head = Buffer.alloc(HEAD_BYTES);
-    const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
-    const signature = signatureOf(head.subarray(0, bytesRead));
-    if (signature?.kind !== kind) {
-      throw new MediaError('media_type_refused', `the file is no ${kind} of a type we take`);
-    }
-    return { type: signature.type, bytes: stats.size };
+    const { bytesRead } = stats.isFile() ? await file.read(head, 0, HEAD_BYTES, 0) : { bytesRead: 0 };
+    return check(head.subarray(0, bytesRead), stats.isFile() ? stats.size : 0, kind, bytesMax);
   } finally {
     await file.close();
   }
+}
+
+function check(head: Buffer, bytes: number, kind: 'image' | 'video', bytesMax: number): Identified {
+  if (bytes === 0) {
+    throw new MediaError('media_corrupt', 'the engine left an empty file');
+  }
+  if (bytes > bytesMax) {
+    throw new MediaError('media_too_large', `the ${kind} has ${bytes} bytes, at most ${bytesMax} are taken`);
+  }
+  const signature = signatureOf(head);
+  if (signature?.kind !== kind) {
+    throw new MediaError('media_type_refused', `the file is no ${kind} of a type we take`);
+  }
+  return { type: signature.type, bytes };
 }
 
 // HEIF stills share the box layout of MP4.

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
-import { identifyFile } from './file-signature.ts';
+import { bytesOf, type FileContent } from '../lib/file-content.ts';
+import { identifyContent } from './file-signature.ts';
 import { MediaError } from './media-error.ts';
 import { coversRequest, IMAGE_BYTES_MAX, pixelsMax, type Size } from './media-limits.ts';
+import { type CopyablePng, copyablePng } from './png-copy.ts';
 
 /** Seconds one image operation may take. */
 export const IMAGE_SECONDS_MAX = 30;
@@ -18,7 +19,9 @@ sharp.unblock({
 
 /** A checked image, ready to be decoded within its pixel limit. */
 export interface OpenedImage extends Size {
-  /** A new pipeline over the file's bytes. */
+  /** Present where the pixel data can be handed on as it is. */
+  readonly png: CopyablePng | undefined;
+  /** A new pipeline over its pixels. */
   pipeline(): Sharp;
 }
 
@@ -26,15 +29,19 @@ export interface OpenedImage extends Size {
  * Opens an engine's image for a request: type by magic bytes, size, pixels. Throws {@link MediaError}
  * media_type_refused, media_too_large, media_pixel_limit, media_size_mismatch, media_corrupt.
  */
-export async function openImage(path: string, requested: Size): Promise<OpenedImage> {
-  const { type } = await identifyFile(path, 'image', IMAGE_BYTES_MAX);
-  const bytes = await readFile(path);
+export async function openImage(content: FileContent, requested: Size): Promise<OpenedImage> {
+  const { type } = await identifyContent(content, 'image', IMAGE_BYTES_MAX);
+  const bytes = await bytesOf(content);
   const limitInputPixels = pixelsMax(requested.width, requested.height);
   const pipeline = () =>
     sharp(bytes, { failOn: 'warning', limitInputPixels, sequentialRead: true }).timeout({
       seconds: IMAGE_SECONDS_MAX,
     });
-  const { format, width, height } = await guardImage(() => pipeline().metadata());
+  const png = type === 'png' ? copyablePng(bytes) : undefined;
+  // A PNG of the plain kind says it all in its header.
+  const { format, width, height } = png
+    ? { ...png, format: type }
+    : await guardImage(() => pipeline().metadata());
   if (format !== type) {
     throw new MediaError('media_type_refused', 'the image is not what its first bytes say');
   }
@@ -42,7 +49,7 @@ export async function openImage(path: string, requested: Size): Promise<OpenedIm
     const sizes = `${width}x${height} for ${requested.width}x${requested.height}`;
     throw new MediaError('media_size_mismatch', `the image is smaller than asked for: ${sizes}`);
   }
-  return { width, height, pipeline };
+  return { width, height, png, pipeline };
 }
 
 /** Runs an image operation and turns the library's complaints into {@link MediaError}. */

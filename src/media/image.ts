@@ -10,39 +10,62 @@ export interface ImageWriteOptions {
   readonly source: DigitalSource;
 }
 
+export interface MadeThumbnail extends Size {
+  readonly bytes: Buffer;
+}
+
 /** 0–6. Higher ones take twice the time for files a few percent smaller. */
 const WEBP_EFFORT = 1;
 
 /**
- * Writes an image at exactly the requested size (filled, cropped at the centre), re-encoded from its pixels: whatever
- * metadata the engine wrote is gone, the digital source type is stated. Throws MediaError.
+ * An image at exactly the requested size (filled, cropped at the centre), re-encoded from its pixels: whatever metadata the
+ * engine wrote is gone, the digital source type is stated. Throws MediaError.
  */
-export async function writeImage(
-  image: OpenedImage,
-  size: Size,
-  path: string,
-  options: ImageWriteOptions,
-): Promise<void> {
-  const sized =
-    image.width === size.width && image.height === size.height
-      ? image.pipeline()
-      : image.pipeline().resize(size.width, size.height, { fit: 'cover', position: 'centre' });
-  await guardImage(() => encode(sized, options).toFile(path));
+export async function makeImage(image: OpenedImage, size: Size, options: ImageWriteOptions): Promise<Buffer> {
+  const sized = isOfSize(image, size)
+    ? image.pipeline()
+    : image.pipeline().resize(size.width, size.height, { fit: 'cover', position: 'centre' });
+  return await guardImage(() => encode(sized, options).toBuffer());
 }
 
-/** Writes a WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged). Returns its size. */
-export async function writeThumbnail(
+/**
+ * A PNG of the requested size with the pixel data that the engine compressed, after every pixel was decoded once; undefined where
+ * it has to be encoded anew. Of what stood beside the pixels nothing is left. The second image returned is open over the
+ * decoded pixels. Throws MediaError.
+ */
+export async function copyImage(
   image: OpenedImage,
   size: Size,
-  path: string,
   source: DigitalSource,
-): Promise<Size> {
+): Promise<{ bytes: Buffer; decoded: OpenedImage } | undefined> {
+  const { png } = image;
+  if (!png || !isOfSize(image, size)) {
+    return undefined;
+  }
+  const { data, info } = await guardImage(() => image.pipeline().raw().toBuffer({ resolveWithObject: true }));
+  const { width, height, channels } = info;
+  const pipeline = () =>
+    sharp(data, { raw: { width, height, channels } }).timeout({ seconds: IMAGE_SECONDS_MAX });
+  return { bytes: png.write(provenanceXmp(source)), decoded: { ...size, png: undefined, pipeline } };
+}
+
+/** Whether a picture is so small that it is its own thumbnail. */
+export function isThumbnail(size: Size): boolean {
+  return Math.max(size.width, size.height) <= THUMBNAIL_SIDE;
+}
+
+/** A WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged), of an image for that size. Throws MediaError. */
+export async function makeThumbnail(
+  image: OpenedImage,
+  size: Size,
+  source: DigitalSource,
+): Promise<MadeThumbnail> {
   const scale = Math.min(1, THUMBNAIL_SIDE / Math.max(size.width, size.height));
   const width = Math.max(1, Math.round(size.width * scale));
   const height = Math.max(1, Math.round(size.height * scale));
   const sized = image.pipeline().resize(width, height, { fit: 'cover', position: 'centre' });
-  await guardImage(() => encode(sized, { format: 'webp', source }).toFile(path));
-  return { width, height };
+  const bytes = await guardImage(() => encode(sized, { format: 'webp', source }).toBuffer());
+  return { width, height, bytes };
 }
 
 /** Writes width × height × 3 bytes of sRGB as a quickly compressed PNG, for engines that draw themselves. */
@@ -56,6 +79,10 @@ export async function encodePng(
     .timeout({ seconds: IMAGE_SECONDS_MAX })
     .png({ compressionLevel: 2 })
     .toFile(path);
+}
+
+function isOfSize(image: Size, size: Size): boolean {
+  return image.width === size.width && image.height === size.height;
 }
 
 function encode(pipeline: Sharp, options: ImageWriteOptions): Sharp {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import type { FileContent } from '../lib/file-content.ts';
+import { invariant } from '../lib/invariant.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
-import { writeImage, writeThumbnail } from './image.ts';
+import { digestFile, type FileDigest } from './file-digest.ts';
+import { copyImage, isThumbnail, type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
-import type { Size } from './media-limits.ts';
 import type { DigitalSource } from './provenance.ts';
 import { together } from './together.ts';
 import { finishVideo } from './video.ts';
@@ -15,9 +15,9 @@ export interface PostprocessJob {
   /** Pixels the customer asked for: the size of every original. */
   readonly width: number;
   readonly height: number;
-  /** Files of the engine, in order of their index. Hostile. */
-  readonly inputs: readonly string[];
-  /** An empty folder of the caller's; outputs are written into it. */
+  /** Files of the engine, in order of their index; videos lie on disk. Hostile. */
+  readonly inputs: readonly FileContent[];
+  /** An empty folder of the caller's; what is made of videos is written into it. */
   readonly folder: string;
   readonly signal: AbortSignal;
   /** Format of image originals. PNG unless stated. */
@@ -31,7 +31,7 @@ export type MediaVariant = 'original' | 'thumbnail' | 'poster';
 export interface MediaOutput {
   readonly index: number;
   readonly variant: MediaVariant;
-  readonly path: string;
+  readonly content: FileContent;
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp' | 'video/mp4';
   readonly bytes: number;
   readonly width: number;
@@ -61,63 +61,54 @@ export async function postprocess(job: PostprocessJob, ffmpeg: Ffmpeg): Promise<
   return outputs;
 }
 
-async function image(job: PostprocessJob, index: number, input: string): Promise<MediaOutput[]> {
+async function image(job: PostprocessJob, index: number, input: FileContent): Promise<MediaOutput[]> {
   const size = { width: job.width, height: job.height };
   const source = job.source ?? DEFAULT_SOURCE;
   const format = job.imageFormat ?? 'png';
-  const path = join(job.folder, `${index}-original.${format}`);
-  const thumbnailPath = join(job.folder, `${index}-thumbnail.webp`);
   const opened = await openImage(input, size);
-  const mediaType = format === 'png' ? 'image/png' : 'image/jpeg';
-  return await together<[MediaOutput, MediaOutput]>([
-    writeImage(opened, size, path, { format, source }).then(() =>
-      describe(index, 'original', path, mediaType, size),
-    ),
-    writeThumbnail(opened, size, thumbnailPath, source).then((thumbnailSize) =>
-      describe(index, 'thumbnail', thumbnailPath, 'image/webp', thumbnailSize),
-    ),
+  const copied = format === 'png' ? await copyImage(opened, size, source) : undefined;
+  const small = isThumbnail(size);
+  const [bytes, thumbnail] = await together<[Buffer, MadeThumbnail | undefined]>([
+    copied ? Promise.resolve(copied.bytes) : makeImage(opened, size, { format, source }),
+    small ? Promise.resolve(undefined) : makeThumbnail(copied?.decoded ?? opened, size, source),
   ]);
+  const mediaType = format === 'png' ? 'image/png' : 'image/jpeg';
+  const original: MediaOutput = { index, variant: 'original', mediaType, ...size, ...inMemory(bytes) };
+  return [original, thumbnail ? still(index, 'thumbnail', thumbnail) : { ...original, variant: 'thumbnail' }];
 }
 
 async function video(
   job: PostprocessJob,
   index: number,
-  input: string,
+  input: FileContent,
   ffmpeg: Ffmpeg,
 ): Promise<MediaOutput[]> {
+  invariant(typeof input === 'string', 'videos lie on disk');
   const size = { width: job.width, height: job.height };
-  const paths = {
-    video: join(job.folder, `${index}-original.mp4`),
-    poster: join(job.folder, `${index}-poster.webp`),
-    thumbnail: join(job.folder, `${index}-thumbnail.webp`),
-  };
-  const { probe, thumbnail } = await finishVideo(ffmpeg, input, size, paths, {
+  const path = join(job.folder, `${index}-original.mp4`);
+  const { probe, poster, thumbnail } = await finishVideo(ffmpeg, input, size, path, {
     folder: job.folder,
     source: job.source ?? DEFAULT_SOURCE,
     signal: job.signal,
   });
-  const [original, ...stills] = await together<[MediaOutput, MediaOutput, MediaOutput]>([
-    describe(index, 'original', paths.video, 'video/mp4', size),
-    describe(index, 'poster', paths.poster, 'image/webp', size),
-    describe(index, 'thumbnail', paths.thumbnail, 'image/webp', thumbnail),
-  ]);
-  return [{ ...original, durationMs: probe.durationMs, frames: probe.frames }, ...stills];
+  const { durationMs, frames } = probe;
+  const digest = await digestFile(path);
+  return [
+    {
+      ...{ index, variant: 'original', content: path, mediaType: 'video/mp4' },
+      ...size,
+      ...digest,
+      ...{ durationMs, frames },
+    },
+    still(index, 'poster', { ...size, bytes: poster }),
+    still(index, 'thumbnail', thumbnail),
+  ];
 }
 
-async function describe(
-  index: number,
-  variant: MediaVariant,
-  path: string,
-  mediaType: MediaOutput['mediaType'],
-  size: Size,
-): Promise<MediaOutput> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      hash.update(chunk);
-    }
-  });
-  return { index, variant, path, mediaType, bytes, ...size, sha256: hash.digest('hex') };
+function still(index: number, variant: MediaVariant, { width, height, bytes }: MadeThumbnail): MediaOutput {
+  return { index, variant, mediaType: 'image/webp', width, height, ...inMemory(bytes) };
+}
+
+function inMemory(content: Buffer): FileDigest & { content: Buffer } {
+  return { content, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
 }

@@ -7,6 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import type { FileContent } from '../lib/file-content.ts';
 import { digestFile } from './file-digest.ts';
 import { StorageError } from './storage-error.ts';
 
@@ -24,18 +25,22 @@ interface S3File {
 }
 
 /**
- * Stores a local file: in one request up to `partBytes`, else in parts of that size, so memory holds one part at a time. The hash
+ * Stores a file: in one request what is in memory or has up to `partBytes`, else in parts of that size, so memory holds one part at a time. The hash
  * of each body is signed, so the store refuses bytes that changed on the way. Returns the size. Throws what the SDK throws.
  */
 export async function putS3File(
   client: S3Client,
   target: S3Target,
-  source: { readonly path: string; readonly mediaType: string },
+  source: { readonly content: FileContent; readonly mediaType: string },
   partBytes: number,
 ): Promise<number> {
-  const { bytes, sha256 } = await digestFile(source.path);
-  const handle = await open(source.path, 'r');
+  const { bytes, sha256 } = await digestFile(source.content);
   const head = { ...target, ContentType: source.mediaType, Metadata: { [SHA256_METADATA]: sha256 } };
+  if (typeof source.content !== 'string') {
+    await client.send(new PutObjectCommand({ ...head, Body: source.content, ContentLength: bytes }));
+    return bytes;
+  }
+  const handle = await open(source.content, 'r');
   try {
     if (bytes <= partBytes) {
       const Body = await readPart({ handle, bytes }, 0, partBytes);

@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { FileContent } from '../lib/file-content.ts';
 import { invariant } from '../lib/invariant.ts';
 import { listFiles } from './list-files.ts';
 import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
@@ -30,6 +31,7 @@ export interface FileStorageOptions {
 const INCOMING = '.incoming';
 
 const FOLDER_TRIES = 5;
+const FILE_MODE = 0o640;
 
 /**
  * Storage in a local folder, for one host. Several hosts need the S3 driver or a shared file system with atomic renames.
@@ -39,13 +41,12 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
   await mkdir(join(options.root, INCOMING), { recursive: true, mode: 0o750 });
   const root = await realpath(options.root);
 
-  async function putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+  async function putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject> {
     invariant(isStorageKey(key), 'a storage key is made by storageKey()');
     invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
     const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
     try {
-      await copyFile(path, incoming, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-      const bytes = await syncFile(incoming);
+      const bytes = await writeDurably(incoming, content);
       const target = join(root, key);
       await moveInto(root, incoming, target);
       await syncFolder(dirname(target));
@@ -164,12 +165,20 @@ async function checkInside(root: string, folder: string): Promise<void> {
   invariant(await isInside(root, folder), 'a stored object lies inside its root');
 }
 
-async function syncFile(path: string): Promise<number> {
-  const file = await open(path, 'r+');
+/** Returns the size. */
+async function writeDurably(path: string, content: FileContent): Promise<number> {
+  if (typeof content === 'string') {
+    await copyFile(content, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  }
+  const file = await open(path, typeof content === 'string' ? 'r+' : 'wx', FILE_MODE);
   try {
-    await file.chmod(0o640);
+    if (typeof content === 'string') {
+      await file.chmod(FILE_MODE);
+    } else {
+      await file.writeFile(content);
+    }
     await file.sync();
-    return (await file.stat()).size;
+    return typeof content === 'string' ? (await file.stat()).size : content.length;
   } finally {
     await file.close();
   }

@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { FileContent } from '../lib/file-content.ts';
 import { invariant } from '../lib/invariant.ts';
 import { digestStream } from './digest-stream.ts';
 import { digestFile } from './file-digest.ts';
@@ -32,17 +33,17 @@ export class RemoteStorage implements Storage {
     this.#api = new RemoteApi(url, token, clocks);
   }
 
-  async putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+  async putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject> {
     invariant(isUploadKey(key), 'remote storage keeps raw output and finished files');
     invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
-    const { bytes, sha256 } = await digestFile(path);
+    const { bytes, sha256 } = await digestFile(content);
     await retrying(async () => {
       const { url, headers } = await this.#api.grantUpload({ key, bytes, sha256 });
       const { body } = await this.#api.send({
         method: 'PUT',
         url,
         headers: { ...headers, 'content-length': String(bytes) },
-        body: () => createReadStream(path),
+        body: () => (typeof content === 'string' ? createReadStream(content) : content),
       });
       await body.dump();
     }, ASK_AGAIN);

@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Clock } from '../lib/clock.ts';
+import type { FileContent } from '../lib/file-content.ts';
 import { invariant } from '../lib/invariant.ts';
 import { digestStream } from './digest-stream.ts';
 import {
@@ -75,11 +76,11 @@ export class S3Storage implements Storage {
     });
   }
 
-  async putFile(key: string, path: string, mediaType: string): Promise<StoredObject> {
+  async putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject> {
     invariant(isStorageKey(key), 'a storage key is made by storageKey()');
     invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
     try {
-      const bytes = await putS3File(this.#client, this.#target(key), { path, mediaType }, this.#partBytes);
+      const bytes = await putS3File(this.#client, this.#target(key), { content, mediaType }, this.#partBytes);
       return { key, bytes, mediaType };
     } catch (error) {
       throw isOfTheFile(error) ? error : toStorageError('a write', error);

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { FileContent } from '../lib/file-content.ts';
 
 export interface StoredObject {
   readonly key: string;
@@ -28,8 +29,8 @@ export interface SignOptions {
 
 /** Where finished media lives. Keys are `/`-separated, made by us, never from client input. */
 export interface Storage {
-  /** Stores a local file under the key (atomically: readers see all of it or nothing). */
-  putFile(key: string, path: string, mediaType: string): Promise<StoredObject>;
+  /** Stores a file under the key (atomically: readers see all of it or nothing). */
+  putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject>;
   /** Undefined when there is no such object. */
   stat(key: string): Promise<StoredObject | undefined>;
   /** Streams an object or an inclusive byte range of it. Throws AppError media_not_found. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -18,9 +19,7 @@ export async function withTemporaryFolder<Result>(
   name: string,
   fn: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
-  const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
-  const folder = join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
+  const folder = newFolderPath(base, name);
   await mkdir(folder, { mode: 0o700 }).catch(async () => {
     await mkdir(base, { recursive: true, mode: 0o700 });
     await mkdir(folder, { mode: 0o700 });
@@ -30,6 +29,35 @@ export async function withTemporaryFolder<Result>(
   } finally {
     await removeFolder(folder);
   }
+}
+
+/** {@link withTemporaryFolder} for work that may not need one: it is made when `fn` first asks where it is. */
+export async function withFolderOnDemand<Result>(
+  base: string,
+  name: string,
+  fn: (folder: () => string) => Promise<Result>,
+): Promise<Result> {
+  let folder: string | undefined;
+  try {
+    return await fn(() => {
+      if (folder === undefined) {
+        folder = newFolderPath(base, name);
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+      }
+      return folder;
+    });
+  } finally {
+    if (folder !== undefined) {
+      await removeFolder(folder);
+    }
+  }
+}
+
+/** Says whose it is, so that a folder left behind by a dead process is known as such. */
+function newFolderPath(base: string, name: string): string {
+  const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
+  const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
+  return join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
 }
 
 /** Most folders hold a few files and nothing else: those go by the short way. */

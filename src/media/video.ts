@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Ffmpeg } from './ffmpeg.ts';
 import type { VideoProbe } from './ffprobe.ts';
-import { writeImage, writeThumbnail } from './image.ts';
+import { type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
 import { MediaError } from './media-error.ts';
 import { pixelsMax, type Size } from './media-limits.ts';
@@ -11,14 +11,12 @@ import { type VerifiedVideo, verifyVideo } from './verify-video.ts';
 
 export interface FinishedVideo {
   readonly probe: VideoProbe;
-  readonly thumbnail: Size;
+  /** A WebP of the video's size. */
+  readonly poster: Buffer;
+  readonly thumbnail: MadeThumbnail;
 }
 
-export interface VideoPaths {
-  readonly video: string;
-  readonly poster: string;
-  readonly thumbnail: string;
-}
+type Stills = Omit<FinishedVideo, 'probe'>;
 
 /** Where in the video its poster is taken, in seconds: past a possible fade-in. */
 const POSTER_SECONDS = 0.5;
@@ -26,12 +24,12 @@ const POSTER_SECONDS = 0.5;
 /** Share of the announced duration that must survive; frame rates that do not divide evenly cost a frame. */
 const DURATION_KEPT_MIN = 0.9;
 
-/** Turns an engine's video into a streamable MP4 of the requested size with poster and thumbnail. Throws MediaError. */
+/** Turns an engine's video into a streamable MP4 of the requested size at `path`, with poster and thumbnail. Throws MediaError. */
 export async function finishVideo(
   ffmpeg: Ffmpeg,
   input: string,
   size: Size,
-  paths: VideoPaths,
+  path: string,
   options: { folder: string; source: DigitalSource; signal: AbortSignal },
 ): Promise<FinishedVideo> {
   const { signal, source } = options;
@@ -42,7 +40,7 @@ export async function finishVideo(
   const atSeconds = verified.probe.durationMs > POSTER_SECONDS * 2000 ? POSTER_SECONDS : 0;
   const still = { path: join(options.folder, 'still.png'), atSeconds };
   const make = async (): Promise<FinishedVideo> => {
-    await ffmpeg.toMp4(input, paths.video, {
+    await ffmpeg.toMp4(input, path, {
       ...limits,
       ...size,
       ...{ container, copyVideo },
@@ -51,13 +49,13 @@ export async function finishVideo(
       ...(copyVideo ? {} : { still }),
     });
     const taken = copyVideo
-      ? ffmpeg.poster(paths.video, still.path, { ...limits, container: 'mov', atSeconds })
+      ? ffmpeg.poster(path, still.path, { ...limits, container: 'mov', atSeconds })
       : Promise.resolve();
-    const [probe, thumbnail] = await together<[VideoProbe, Size]>([
-      verifyMade(ffmpeg, paths.video, verified.probe, size, signal),
-      taken.then(() => writeStills(still.path, size, paths, source)),
+    const [probe, stills] = await together<[VideoProbe, Stills]>([
+      verifyMade(ffmpeg, path, verified.probe, size, signal),
+      taken.then(() => makeStills(still.path, size, source)),
     ]);
-    return { probe, thumbnail };
+    return { probe, ...stills };
   };
   // Encoding anew meets broken pictures by itself; a copy passes them on.
   const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
@@ -83,19 +81,14 @@ async function verifyMade(
   return probe;
 }
 
-/** Poster and thumbnail of one frame. Returns the thumbnail's size. */
-async function writeStills(
-  still: string,
-  size: Size,
-  paths: VideoPaths,
-  source: DigitalSource,
-): Promise<Size> {
-  const image = await openImage(still, size);
-  const [, thumbnail] = await together<[unknown, Size]>([
-    writeImage(image, size, paths.poster, { format: 'webp', source }),
-    writeThumbnail(image, size, paths.thumbnail, source),
+/** Poster and thumbnail of one frame. */
+async function makeStills(path: string, size: Size, source: DigitalSource): Promise<Stills> {
+  const image = await openImage(path, size);
+  const [poster, thumbnail] = await together<[Buffer, MadeThumbnail]>([
+    makeImage(image, size, { format: 'webp', source }),
+    makeThumbnail(image, size, source),
   ]);
-  return thumbnail;
+  return { poster, thumbnail };
 }
 
 function canCopy({ container, probe }: VerifiedVideo, size: Size): boolean {

@@ -10,6 +10,7 @@ import {
 import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+import { readParameters } from './task-parameters.ts';
 
 /** Polls in a row that may fail before the attempt does. */
 const POLL_FAILURES_MAX = 5;
@@ -35,6 +36,22 @@ export interface RunParts {
   readonly claims: Pick<TaskClaimsStore, 'markSubmitting' | 'storeReference'>;
   /** Hears the reference as soon as there is one. */
   readonly onReference: (reference: string) => void;
+}
+
+/** What a claimed task asks its engine for. */
+export function requestOf(task: ClaimedTask): EngineRequest {
+  const { prompt, width, height, steps, upstreamModel } = readParameters(task.parameters);
+  return {
+    taskId: task.id,
+    attempt: task.attempt,
+    kind: task.kind,
+    model: upstreamModel,
+    prompt,
+    seed: task.seed,
+    width,
+    height,
+    steps,
+  };
 }
 
 /**
@@ -84,10 +101,13 @@ async function recoverOrSubmit(parts: RunParts): Promise<string> {
   return await keepReference(parts, reference);
 }
 
-/** Stores the reference before anything else happens, so that a crash resumes instead of submitting again. */
+/** Stores the reference before anything else happens, so that a crash resumes instead of submitting again, where that is possible. */
 async function keepReference(parts: RunParts, reference: string): Promise<string> {
   const { task, engine, claims, onReference } = parts;
   onReference(reference);
+  if (!isPaid(parts) && engine.capabilities.transient?.(task.kind)) {
+    return reference;
+  }
   if (!(await claims.storeReference(task.id, task.attempt, engine.id, reference))) {
     throw new TaskAbortError('claim_lost');
   }

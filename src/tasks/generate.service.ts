@@ -1,16 +1,22 @@
-import { type Engine, EngineError, type EngineFailure, type EngineRequest } from '../engines/engine.types.ts';
+import {
+  type Engine,
+  EngineError,
+  type EngineFailure,
+  type EngineOutput,
+  type EngineRequest,
+} from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
-import { nanoUsd } from '../lib/money.ts';
 import type { Storage } from '../media/storage.types.ts';
-import { withTemporaryFolder } from '../media/temporary-folder.ts';
-import { RunFailureError, type RunParts, runOnEngine } from './engine-run.ts';
+import { withFolderOnDemand } from '../media/temporary-folder.ts';
+import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine-run.ts';
+import { type EngineStop, stopRun } from './engine-stop.ts';
+import type { InPlaceService } from './in-place.service.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EngineRun, TaskEndings } from './task-endings.ts';
-import { readParameters } from './task-parameters.ts';
 import type { GeneratedRun, TaskKind } from './tasks.types.ts';
 
 export interface EnginePools {
@@ -33,6 +39,8 @@ export interface GenerateDependencies {
   readonly endings: TaskEndings;
   readonly engines: EnginePools;
   readonly storage: Storage;
+  /** Absent where this process leaves post-processing to others. */
+  readonly inPlace?: InPlaceService | undefined;
   readonly log: Logger;
 }
 
@@ -46,7 +54,6 @@ export interface AttemptOutcome {
 
 /** Share of the progress bar that generating takes; post-processing has the rest. */
 const GENERATE_SHARE = 0.9;
-const CANCEL_TIMEOUT_MS = 10_000;
 /** Ms: an upstream that asks for more is asked again after this. */
 const PAUSE_MS_MAX = 600_000;
 
@@ -71,11 +78,12 @@ export class GenerateService {
   }
 
   /**
-   * One attempt at a queued task. Any number of calls for the same task is harmless: the claim lets one through. Throws only when
-   * the database is away; the lease then lapses and the task comes back.
+   * One attempt at a queued task. Any number of calls for the same task is harmless: the claim lets one through. Resolves when the
+   * engine's slot is free; a picture that is finished in place may not be ready then. Throws only when the database is away; the
+   * lease then lapses and the task comes back.
    */
   async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
-    const { claims, leases, endings, engines } = this.#dependencies;
+    const { claims, leases, endings, engines, inPlace } = this.#dependencies;
     const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs);
     if (!task) {
       return { result: 'skipped' };
@@ -89,19 +97,27 @@ export class GenerateService {
       await endings.fail(task, fence, { code: 'upstream_unavailable', message });
       return { result: 'ended' };
     }
-    const lease = leases.hold(task, signal);
-    const timer = setTimeout(() => lease.abort('run_timeout'), this.#settings.runTimeoutMs[task.kind]);
     const attempt: Attempt = {
       task,
-      lease,
+      lease: leases.hold(task, signal),
       engine,
-      request: toRequest(task),
+      request: requestOf(task),
       beganAt: Date.now(),
       reference: undefined,
     };
+    return await new Promise<AttemptOutcome>((leaveSlot, reject) => {
+      const over = this.#carryOut(attempt, leaveSlot);
+      inPlace?.track(over);
+      over.then(leaveSlot, reject);
+    });
+  }
+
+  async #carryOut(attempt: Attempt, leaveSlot: (outcome: AttemptOutcome) => void): Promise<AttemptOutcome> {
+    const { task, lease } = attempt;
+    const timer = setTimeout(() => lease.abort('run_timeout'), this.#settings.runTimeoutMs[task.kind]);
     try {
-      const folder = this.#settings.workFolder;
-      return await withTemporaryFolder(folder, task.id, (own) => this.#generate(attempt, own));
+      const base = this.#settings.workFolder;
+      return await withFolderOnDemand(base, task.id, (folder) => this.#generate(attempt, folder, leaveSlot));
     } catch (error) {
       return await this.#afterFailure(attempt, error);
     } finally {
@@ -110,11 +126,17 @@ export class GenerateService {
     }
   }
 
-  async #generate(attempt: Attempt, folder: string): Promise<AttemptOutcome> {
-    const { claims, storage, endings } = this.#dependencies;
+  async #generate(
+    attempt: Attempt,
+    folder: () => string,
+    leaveSlot: (outcome: AttemptOutcome) => void,
+  ): Promise<AttemptOutcome> {
+    const { claims, inPlace } = this.#dependencies;
     const { task, lease, engine, request } = attempt;
     const context = {
-      folder,
+      get folder() {
+        return folder();
+      },
       signal: lease.signal,
       onProgress: (progress: number) => lease.report(progress * GENERATE_SHARE),
     };
@@ -129,17 +151,35 @@ export class GenerateService {
       },
     };
     const { reference, status } = await runOnEngine(parts);
-    const collected = await engine.collect(reference, request, context);
+    const outputs = await engine.collect(reference, request, context);
     lease.signal.throwIfAborted();
-    const outputs = await storeRaw(storage, task, collected);
-    const generated: GeneratedRun = {
-      outputs,
+    const generated = {
       engineId: engine.id,
       model: request.model,
       latencyMs: Date.now() - attempt.beganAt,
       cost: status.costNanoUsd?.toString() ?? null,
-      ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' } : {}),
+      ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' as const } : {}),
     };
+    // What was paid for is stored before anything else happens to it.
+    if (inPlace && !engine.capabilities.paid) {
+      const whole = { task, lease, generated, outputs, folder };
+      const result = await inPlace.finish(whole, () => leaveSlot({ result: 'advanced' }));
+      if (result !== 'handed_on') {
+        return { result };
+      }
+    }
+    return await this.#handOn(task, generated, outputs);
+  }
+
+  /** Stores the raw output for post-processing, which any worker can do from here on. */
+  async #handOn(
+    task: ClaimedTask,
+    run: Omit<GeneratedRun, 'outputs'>,
+    collected: readonly EngineOutput[],
+  ): Promise<AttemptOutcome> {
+    const { claims, storage, endings } = this.#dependencies;
+    const outputs = await storeRaw(storage, task, collected);
+    const generated: GeneratedRun = { ...run, outputs };
     const marked = await claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
     if (!marked) {
       await deleteRaw(storage, task, outputs);
@@ -236,47 +276,13 @@ export class GenerateService {
     };
   }
 
-  async #stopEngine(attempt: Attempt): Promise<'stopped' | 'requested' | 'unsupported'> {
-    const { engine, request, reference, task } = attempt;
-    if (reference === undefined) {
-      return 'stopped';
-    }
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<'unsupported'>((resolve) => {
-      timer = setTimeout(() => resolve('unsupported'), CANCEL_TIMEOUT_MS);
-    });
-    try {
-      return await Promise.race([engine.cancel(reference, request), timeout]);
-    } catch (error) {
-      this.#dependencies.log.warn({ error, taskId: task.id }, 'an engine could not be told to stop');
-      return 'unsupported';
-    } finally {
-      clearTimeout(timer);
-    }
+  async #stopEngine({ engine, request, reference, task }: Attempt): Promise<EngineStop> {
+    return await stopRun(engine, request, reference, (error) =>
+      this.#dependencies.log.warn({ error, taskId: task.id }, 'an engine could not be told to stop'),
+    );
   }
-}
-
-/** The run of a generated task, for its settlement. */
-export function runOfGenerated(generated: GeneratedRun): EngineRun {
-  const { engineId, model, latencyMs, cost } = generated;
-  return { engineId, model, outcome: 'ok', latencyMs, cost: cost === null ? null : nanoUsd(cost) };
 }
 
 function giveBackOf(task: ClaimedTask): { id: string; attempt: number } {
   return { id: task.id, attempt: task.attempt };
-}
-
-function toRequest(task: ClaimedTask): EngineRequest {
-  const { prompt, width, height, steps, upstreamModel } = readParameters(task.parameters);
-  return {
-    taskId: task.id,
-    attempt: task.attempt,
-    kind: task.kind,
-    model: upstreamModel,
-    prompt,
-    seed: task.seed,
-    width,
-    height,
-    steps,
-  };
 }

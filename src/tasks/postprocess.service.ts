@@ -1,32 +1,23 @@
 import { join } from 'node:path';
-import type { Charge, TaskOutput } from '../ledger/ledger.types.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
 import type { Storage } from '../media/storage.types.ts';
-import { storageKey } from '../media/storage-key.ts';
 import { withTemporaryFolder } from '../media/temporary-folder.ts';
-import { together } from '../media/together.ts';
-import { type AttemptOutcome, runOfGenerated } from './generate.service.ts';
+import type { AttemptOutcome } from './generate.service.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
 import { deleteRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import type { EndingOutcome, TaskEndings } from './task-endings.ts';
-import { readParameters } from './task-parameters.ts';
-import { EVERY_TASK, type TaskReadsStore } from './task-reads.store.ts';
+import type { TaskEndings } from './task-endings.ts';
+import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
 import type { GeneratedRun } from './tasks.types.ts';
-
-/** Checks what an engine made and turns it into what a customer gets; see postprocess of media. */
-export type MediaPostprocess = (job: PostprocessJob) => Promise<readonly MediaOutput[]>;
 
 export interface PostprocessDependencies {
   readonly claims: TaskClaimsStore;
-  readonly reads: Pick<TaskReadsStore, 'findTask' | 'listOutputs'>;
   readonly leases: LeaseKeeper;
   readonly endings: TaskEndings;
   readonly storage: Storage;
-  readonly postprocess: MediaPostprocess;
+  readonly finisher: TaskFinisher;
 }
 
 export interface PostprocessSettings {
@@ -34,9 +25,6 @@ export interface PostprocessSettings {
   readonly workFolder: string;
   readonly log: Logger;
 }
-
-const STARTED_PROGRESS = 0.91;
-const MADE_PROGRESS = 0.97;
 
 /** Turns raw output into files and ends the task with its charge. */
 export class PostprocessService {
@@ -79,72 +67,36 @@ export class PostprocessService {
     lease: Lease,
     folder: string,
   ): Promise<AttemptOutcome> {
-    const { endings } = this.#dependencies;
-    lease.report(STARTED_PROGRESS);
-    const files = await this.#make(task, generated, lease, folder);
-    lease.report(MADE_PROGRESS);
-    lease.signal.throwIfAborted();
-    const outputs = await together<TaskOutput[]>(files.map((file) => this.#store(task, file)));
-    const outcome = await endings.succeed(
-      task,
-      task.attempt,
-      chargeOf(task),
-      outputs,
-      runOfGenerated(generated),
-    );
-    if (outcome === 'settled') {
-      await this.#deleteRaw(task, generated);
-      return { result: 'advanced' };
+    const { finisher } = this.#dependencies;
+    const inputs = await this.#fetch(generated, lease, folder);
+    const outcome = await finisher.finish({
+      ...{
+        task,
+        state: 'processing',
+        lease,
+        inputs,
+        run: runOfGenerated(generated),
+        source: generated.source,
+      },
+      folder: () => folder,
+    });
+    if (outcome !== 'settled') {
+      return { result: 'claim_lost' };
     }
-    await this.#clearUnused(task, outputs, outcome);
-    return { result: 'claim_lost' };
+    await this.#deleteRaw(task, generated);
+    return { result: 'advanced' };
   }
 
-  async #make(
-    task: ClaimedTask,
-    generated: GeneratedRun,
-    lease: Lease,
-    folder: string,
-  ): Promise<readonly MediaOutput[]> {
-    const { storage, postprocess } = this.#dependencies;
+  /** Brings the raw files here, in order of their index. */
+  async #fetch(generated: GeneratedRun, lease: Lease, folder: string): Promise<string[]> {
     const inputs: string[] = [];
     for (const { index, storageKey: key } of [...generated.outputs].sort((a, b) => a.index - b.index)) {
       lease.signal.throwIfAborted();
       const path = join(folder, `${index}.raw`);
-      await storage.getFile(key, path);
+      await this.#dependencies.storage.getFile(key, path);
       inputs.push(path);
     }
-    const { width, height } = readParameters(task.parameters);
-    const source = generated.source ? { source: generated.source } : {};
-    return await postprocess({
-      ...{ kind: task.kind, width, height, inputs, folder, signal: lease.signal },
-      ...source,
-    });
-  }
-
-  async #store(task: ClaimedTask, file: MediaOutput): Promise<TaskOutput> {
-    const { index, variant, mediaType, sha256 } = file;
-    const key = storageKey({
-      accountId: task.accountId,
-      taskId: task.id,
-      createdAtMs: task.createdAt.getTime(),
-      index,
-      variant,
-      sha256,
-      mediaType,
-    });
-    await this.#dependencies.storage.putFile(key, file.path, mediaType);
-    return {
-      index,
-      variant,
-      storageKey: key,
-      mediaType,
-      bytes: file.bytes,
-      width: file.width,
-      height: file.height,
-      durationMs: file.durationMs ?? null,
-      sha256,
-    };
+    return inputs;
   }
 
   async #afterFailure(task: ClaimedTask, lease: Lease, error: unknown): Promise<AttemptOutcome> {
@@ -208,28 +160,6 @@ export class PostprocessService {
       this.#settings.log.warn({ taskId: task.id, files: left.length }, 'raw files could not be deleted');
     }
   }
-
-  /** Keys are made of content: another attempt may have stored the same ones, so only what an ended task lacks may go. */
-  async #clearUnused(
-    task: ClaimedTask,
-    stored: readonly TaskOutput[],
-    outcome: EndingOutcome,
-  ): Promise<void> {
-    const { reads, storage } = this.#dependencies;
-    const ended = (await reads.findTask(task.id, EVERY_TASK))?.completedAt;
-    if (outcome === 'fenced' && !ended) {
-      return;
-    }
-    const kept = (await reads.listOutputs([task.id])).get(task.id) ?? [];
-    const used = new Set(kept.map((output) => output.storageKey));
-    for (const { storageKey: key } of stored.filter((output) => !used.has(output.storageKey))) {
-      await storage.delete(key).catch(() => undefined);
-    }
-  }
-}
-
-function chargeOf(task: ClaimedTask): Charge {
-  return { amount: task.charge, lines: readParameters(task.parameters).chargeLines };
 }
 
 function backOf(task: ClaimedTask): { id: string; attempt: number; forgetRun: boolean } {

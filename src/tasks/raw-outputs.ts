@@ -20,9 +20,9 @@ export async function storeRaw(
   outputs: readonly EngineOutput[],
 ): Promise<RawOutput[]> {
   const stored: RawOutput[] = [];
-  for (const { index, path } of outputs) {
+  for (const { index, file } of outputs) {
     const storageKey = rawKey(task.id, task.attempt, task.kind, index);
-    await storage.putFile(storageKey, path, RAW_FILES[task.kind].mediaType);
+    await storage.putFile(storageKey, file, RAW_FILES[task.kind].mediaType);
     stored.push({ index, storageKey });
   }
   return stored;

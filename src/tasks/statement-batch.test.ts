@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { StatementBatch } from './statement-batch.ts';
 
 class Refused extends Error {
@@ -16,7 +16,7 @@ test('an item is sent at once; what arrives while it is away is one batch, answe
     sent.push([...items]);
     await new Promise(setImmediate);
     return items.map((item) => `answer ${item}`);
-  });
+  }, 0);
   const answers = await Promise.all([1, 2, 3].map((item) => batch.run(item)));
   expect(answers).toEqual(['answer 1', 'answer 2', 'answer 3']);
   expect(sent).toEqual([[1], [2, 3]]);
@@ -30,7 +30,7 @@ test('an item that Postgres refuses takes no other one down with it', async () =
       throw new Refused('22P05');
     }
     return [...items];
-  });
+  }, 0);
   const outcomes = await Promise.allSettled([1, 12, 13, 14].map((item) => batch.run(item)));
   expect(outcomes.map((outcome) => outcome.status)).toEqual([
     'fulfilled',
@@ -49,8 +49,28 @@ test('after a lost answer nothing is sent again: it may have been written', asyn
       throw new Error('Connection terminated unexpectedly');
     }
     return [...items];
-  });
+  }, 0);
   const outcomes = await Promise.allSettled([1, 2, 3].map((item) => batch.run(item)));
   expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(sent).toEqual([[1], [2, 3]]);
+});
+
+test('what arrives within the pace of the last statement goes with the next one', async () => {
+  const sent: number[][] = [];
+  const batch = new StatementBatch<number, number>(async (items) => {
+    sent.push([...items]);
+    return [...items];
+  }, 60_000);
+  jest.useFakeTimers();
+  try {
+    await batch.run(1);
+    const later = [2, 3].map((item) => batch.run(item));
+    await jest.advanceTimersByTimeAsync(59_000);
+    expect(sent).toEqual([[1]]);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await Promise.all(later)).toEqual([2, 3]);
+    expect(sent).toEqual([[1], [2, 3]]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -1,4 +1,5 @@
 import { sqlState } from '../ledger/failure-kind.ts';
+import { Pace } from '../lib/pace.ts';
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -9,17 +10,19 @@ interface Waiting<Item, Result> {
 const ITEMS_MAX = 100;
 
 /**
- * One statement in flight, and what arrives meanwhile is the next: many small writes of one process cost one round trip and one
- * commit. Without load an item is sent at once, alone.
+ * One statement in flight, and what arrives meanwhile, or within `paceMs` of the last beginning, is the next: many small writes of one
+ * process cost one round trip and one commit. Without load an item is sent at once, alone.
  */
 export class StatementBatch<Item, Result> {
   readonly #send: (items: readonly Item[]) => Promise<Result[]>;
+  readonly #pace: Pace;
   #queue: Waiting<Item, Result>[] = [];
   #running = false;
 
   /** `send` answers in the order of the items, and writes all of them or none. */
-  constructor(send: (items: readonly Item[]) => Promise<Result[]>) {
+  constructor(send: (items: readonly Item[]) => Promise<Result[]>, paceMs: number) {
     this.#send = send;
+    this.#pace = new Pace(paceMs);
   }
 
   /** Resolves after the item's statement has committed. Throws what Postgres throws about it. */
@@ -35,6 +38,10 @@ export class StatementBatch<Item, Result> {
   async #drain(): Promise<void> {
     this.#running = true;
     while (this.#queue.length > 0) {
+      const turn = this.#pace.turn();
+      if (turn !== undefined) {
+        await turn;
+      }
       const batch = this.#queue.slice(0, ITEMS_MAX);
       this.#queue = this.#queue.slice(batch.length);
       await this.#deliver(batch);

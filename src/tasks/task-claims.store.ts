@@ -59,6 +59,8 @@ export interface ReturnedTask {
   readonly reason: string;
 }
 
+/** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
+const PACE_MS = 20;
 const DISPATCH_CHANNEL = 'tollgate_tasks';
 
 interface ClaimOrder {
@@ -90,10 +92,10 @@ export class TaskClaimsStore {
   constructor(pool: pg.Pool) {
     this.#pool = pool;
     const claims = (to: LeasedState) =>
-      new StatementBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders));
+      new StatementBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders), PACE_MS);
     this.#claims = { generating: claims('generating'), processing: claims('processing') };
-    this.#references = new StatementBatch((items) => this.#storeReferences(items));
-    this.#generated = new StatementBatch((items) => this.#markAllGenerated(items));
+    this.#references = new StatementBatch((items) => this.#storeReferences(items), PACE_MS);
+    this.#generated = new StatementBatch((items) => this.#markAllGenerated(items), PACE_MS);
   }
 
   /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue or not due yet. */

@@ -51,12 +51,11 @@ export class TaskEndings {
   /** Charges for a finished task and makes its files readable. */
   async succeed(
     task: EndingTask,
-    attempt: number,
+    fence: EndingFence,
     charge: Charge,
     outputs: readonly TaskOutput[],
     run: EngineRun | null,
   ): Promise<EndingOutcome> {
-    const fence: EndingFence = { attempt, from: ['processing'] };
     return await this.#settle(task, fence, 'completed', { charge, outputs, run, error: null });
   }
 

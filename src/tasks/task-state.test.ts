@@ -32,8 +32,8 @@ test('whatever happens to a task, it ends at most once and never changes after',
   );
 });
 
-test('success comes only from processing, and processing only from generated', () => {
-  expect(statesBefore('succeeded')).toEqual(['processing']);
+test('success comes only from a claim, and processing only from generated', () => {
+  expect(statesBefore('succeeded')).toEqual([...LEASED_STATES]);
   expect(TASK_STATES.filter((state) => canMove(state, 'processing'))).toEqual(['generated']);
 });
 

@@ -24,7 +24,8 @@ export type LeasedState = (typeof LEASED_STATES)[number];
 /** The only changes there are. A lapsed or returned lease goes one step back; nothing leaves a terminal state. */
 export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   queued: ['generating', 'failed', 'canceled'],
-  generating: ['generated', 'queued', 'failed', 'canceled'],
+  // Straight to success: a picture that was finished in the process that generated it.
+  generating: ['generated', 'succeeded', 'queued', 'failed', 'canceled'],
   generated: ['processing', 'failed', 'canceled'],
   processing: ['succeeded', 'generated', 'failed', 'canceled'],
   succeeded: [],

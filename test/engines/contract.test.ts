@@ -1,6 +1,3 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { type Engine, EngineError, type EngineRequest } from '../../src/engines/engine.types.ts';
@@ -9,7 +6,8 @@ import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
-import { identifyFile } from '../../src/media/file-signature.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
+import { identifyContent } from '../../src/media/file-signature.ts';
 import { RunFailureError } from '../../src/tasks/engine-run.ts';
 import { type AttemptMemory, attempt, engineRequest, freshMemory } from '../factories/engine-attempt.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
@@ -18,6 +16,7 @@ import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factories/engine-server.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const WORKFLOW = {
@@ -190,7 +189,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     const { outputs, status } = await attempt(engine, order());
     expect(status).toMatchObject({ state: 'succeeded', progress: 1 });
     expect(outputs.map((output) => output.index)).toEqual([0]);
-    expect(readFileSync(outputs[0]!.path).equals(server.media)).toBe(true);
+    expect((await bytesOf(outputs[0]!.file)).equals(server.media)).toBe(true);
     expect(server.accepted).toBe(1);
     expect(engine.capabilities.paid).toBe(paid);
   });
@@ -298,7 +297,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
   test('an output that is no such thing is delivered as it is and refused by its first bytes', async () => {
     server.reset('output_is_html');
     const { outputs } = await attempt(engine, order());
-    await expect(identifyFile(outputs[0]!.path, 'image', 1_000_000)).rejects.toThrow(/no image/);
+    await expect(identifyContent(outputs[0]!.file, 'image', 1_000_000)).rejects.toThrow(/no image/);
   });
 
   test('an output larger than we take is not taken', async () => {
@@ -317,7 +316,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     }
     expect(failure.retryable).toBe(true);
     const { outputs } = await secondAttempt(request, memory);
-    expect(readFileSync(outputs[0]!.path).equals(server.media)).toBe(true);
+    expect((await bytesOf(outputs[0]!.file)).equals(server.media)).toBe(true);
     expect(server.accepted).toBe(1);
   });
 
@@ -420,7 +419,7 @@ function engineKindName({ name }: Subject): string {
 
 function contextOf() {
   return {
-    folder: mkdtempSync(join(tmpdir(), 'tollgate-engine-')),
+    folder: temporaryFolder('engine'),
     signal: new AbortController().signal,
     onProgress: () => undefined,
   };

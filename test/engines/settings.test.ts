@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
@@ -8,6 +7,7 @@ import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { type EngineKind, EngineSettingsError } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const comfyui = comfyUiKind(fileURLToPath(new URL('.', import.meta.url)));
 const WORKFLOW = { kind: 'image', file: 'workflows/tiny.json', parameters: { prompt: '6.inputs.text' } };
@@ -80,7 +80,7 @@ test('fal without a key is no engine', () => {
 });
 
 describe('workflows', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-workflows-'));
+  const folder = temporaryFolder('workflows');
   writeFileSync(join(folder, 'broken.json'), '{"3": ');
   writeFileSync(join(folder, 'canvas.json'), '{"nodes": [], "links": []}');
 

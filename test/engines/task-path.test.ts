@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
@@ -20,6 +17,7 @@ import { SdServer } from '../factories/engine-sdcpp.ts';
 import type { EngineServer } from '../factories/engine-server.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const WORKFLOW = { kind: 'image', file: 'workflows/tiny.json', parameters: { prompt: '6.inputs.text' } };
@@ -141,7 +139,7 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
       await it.stack.claims.markSubmitting(id, 1, 'gpu');
     }
     await engine.submit(orderOf(id), {
-      folder: mkdtempSync(join(tmpdir(), 'tollgate-dead-')),
+      folder: temporaryFolder('dead'),
       signal: new AbortController().signal,
       onProgress: () => undefined,
     });

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
@@ -15,6 +14,8 @@ import {
 import { isPublicAddress, namesPrivateAddress } from '../../src/engines/output-address.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -40,7 +41,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   seen.length = 0;
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-http-'));
+  folder = temporaryFolder('http');
 });
 
 afterAll(async () => {
@@ -269,7 +270,8 @@ async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
 function into(name: string) {
   return {
     member: 'b64_json',
-    fileFor: (index: number) => join(folder, `${name}-${index}`),
+    wants: () => true,
+    pathFor: (index: number) => join(folder, `${name}-${index}`),
     fileBytesMax: 1_000,
   };
 }
@@ -287,11 +289,25 @@ test.each([1, 2, 3, 7, 64, 10_000])(
     };
     const text = JSON.stringify(json, null, size % 2 === 0 ? 2 : undefined).replaceAll('/', '\\/');
     const diverted = await divertBase64(pieces(text, size), into(`s${size}`));
-    expect(diverted.files.map((path) => readFileSync(path))).toEqual(files);
+    expect(await Promise.all(diverted.files.map(bytesOf))).toEqual(files);
     const images = files.map((_, index) => ({ b64_json: `#${index}`, index }));
     expect(diverted.json).toEqual({ ...json, result: { images } });
   },
 );
+
+test('a file that is too large for memory goes to disk, and is gone again when its text breaks off', async () => {
+  const large = Buffer.alloc(5 * 1024 * 1024, 'large');
+  const text = JSON.stringify({ data: [{ b64_json: 'c21hbGw=' }, { b64_json: large.toString('base64') }] });
+  const diversion = { ...into('large'), fileBytesMax: 2 * large.length };
+  const { files } = await divertBase64(pieces(text, 65_536), diversion);
+  expect(files).toEqual([Buffer.from('small'), join(folder, 'large-1')]);
+  expect((await bytesOf(files[1]!)).equals(large)).toBe(true);
+  rmSync(join(folder, 'large-1'));
+  await expect(divertBase64(pieces(text.slice(0, -10), 65_536), diversion)).rejects.toMatchObject({
+    failure: { code: 'upstream_malformed' },
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
 
 test('base64 that is too long or breaks off leaves no file', async () => {
   const long = JSON.stringify({ b64_json: Buffer.alloc(1_001).toString('base64') });

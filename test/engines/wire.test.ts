@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
@@ -12,6 +11,7 @@ import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { scrubPrompt } from '../../src/engines/openai/scrub-prompt.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { attempt, engineRequest, freshMemory } from '../factories/engine-attempt.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
@@ -19,6 +19,7 @@ import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const openai = new OpenAiImageServer();
 const comfyui = new ComfyUiServer();
@@ -49,7 +50,7 @@ function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
 }
 
 function context(onProgress: (fraction: number) => void = () => undefined) {
-  return { folder: mkdtempSync(join(tmpdir(), 'tollgate-wire-')), signal, onProgress };
+  return { folder: temporaryFolder('wire'), signal, onProgress };
 }
 
 describe('openai', () => {
@@ -108,7 +109,7 @@ describe('openai', () => {
     openai.imageAs = 'url';
     const { outputs } = await attempt(hosted, engineRequest({ model: 'gpt-image-1', steps: 8 }));
     openai.imageAs = 'b64';
-    expect(readFileSync(outputs[0]!.path).equals(openai.media)).toBe(true);
+    expect((await bytesOf(outputs[0]!.file)).equals(openai.media)).toBe(true);
     expect(openai.submitted).toEqual({
       model: 'gpt-image-1',
       prompt: 'a lighthouse at dusk',
@@ -310,7 +311,7 @@ describe('sdcpp', () => {
     });
     const { outputs } = await attempt(server, engineRequest({ kind: 'video', width: 1280, height: 720 }));
     expect(sdcpp.submitted).toMatchObject({ video_frames: 81, fps: 16, output_format: 'webm' });
-    expect(readFileSync(outputs[0]!.path).equals(sdcpp.media)).toBe(true);
+    expect((await bytesOf(outputs[0]!.file)).equals(sdcpp.media)).toBe(true);
   });
 
   test('a queued job can be canceled, a running one cannot', async () => {

@@ -1,10 +1,8 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Engine, EngineOutput, EngineRequest, EngineStatus } from '../../src/engines/engine.types.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { runOnEngine } from '../../src/tasks/engine-run.ts';
 import type { ClaimedTask } from '../../src/tasks/task-claims.store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** What the row of a task remembers between attempts. */
 export interface AttemptMemory {
@@ -48,7 +46,7 @@ export async function attempt(
   const memory = options.memory ?? freshMemory();
   const progress: number[] = [];
   const context = {
-    folder: mkdtempSync(join(tmpdir(), 'tollgate-engine-')),
+    folder: temporaryFolder('engine'),
     signal: options.signal ?? new AbortController().signal,
     onProgress: (fraction: number) => void progress.push(fraction),
   };

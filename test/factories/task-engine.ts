@@ -128,7 +128,7 @@ export class ScriptedEngine implements Engine {
   async collect(_reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
     const path = join(context.folder, 'made.bin');
     await writeFile(path, `${request.prompt} ${request.seed} ${request.width}x${request.height}`);
-    return [{ index: 0, path }];
+    return [{ index: 0, file: path }];
   }
 
   async cancel(reference: string): Promise<'stopped' | 'unsupported'> {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { cp, rm, stat } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RelaySettings } from '../../queues/relay.ts';
@@ -14,6 +14,7 @@ import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import type { MediaOutput, PostprocessJob } from '../../src/media/postprocess.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
@@ -21,9 +22,10 @@ import { createFileStorage } from '../../src/media/storage-fs.ts';
 import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
+import { InPlaceService } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
-import { type MediaPostprocess, PostprocessService } from '../../src/tasks/postprocess.service.ts';
+import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
@@ -31,6 +33,7 @@ import { SweepService } from '../../src/tasks/sweep.service.ts';
 import { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../../src/tasks/task-endings.ts';
+import { type MediaPostprocess, TaskFinisher } from '../../src/tasks/task-finisher.ts';
 import { EVERY_TASK, TaskReadsStore } from '../../src/tasks/task-reads.store.ts';
 import { presentTaskResult } from '../../src/tasks/task-result.presenter.ts';
 import { TaskResultsService } from '../../src/tasks/task-results.service.ts';
@@ -68,6 +71,8 @@ export interface TaskStackOptions {
   readonly wrapStorage?: (storage: Storage) => Storage;
   readonly accountInFlightMax?: number;
   readonly mediaTtlMs?: number;
+  /** Pictures that may be finished at once where they were generated; none unless given. */
+  readonly inPlace?: { readonly places: number; readonly waitMs: number };
   readonly runTimeoutMs?: number;
   readonly deadlineMs?: number;
   readonly relay?: RelaySettings;
@@ -142,13 +147,18 @@ export async function createTaskStack(options: TaskStackOptions) {
   const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 2_000 });
   const runMs = options.runTimeoutMs ?? 60_000;
   const deadlineMs = options.deadlineMs ?? 600_000;
+  const finisher = new TaskFinisher({
+    ...{ reads, endings, storage },
+    postprocess: options.postprocess ?? copyThrough,
+  });
+  const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
   const services = {
     generate: new GenerateService(
-      { claims, leases, endings, engines, storage, log },
+      { claims, leases, endings, engines, storage, inPlace, log },
       { worker, workFolder: join(folder, 'work'), runTimeoutMs: { image: runMs, video: runMs } },
     ),
     postprocess: new PostprocessService(
-      { claims, reads, leases, endings, storage, postprocess: options.postprocess ?? copyThrough },
+      { claims, leases, endings, storage, finisher },
       { worker, workFolder: join(folder, 'work'), log },
     ),
     webhooks: new DeliverWebhookService({
@@ -172,6 +182,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     services,
     engines,
     leases,
+    ...(inPlace ? { inPlace } : {}),
     dispatch,
     deliveries,
     listenSignals: (onSignal) => new TaskSignalsStore(options.databaseUrl, onSignal, () => undefined),
@@ -239,17 +250,16 @@ export async function copyThrough(job: PostprocessJob): Promise<MediaOutput[]> {
   const mediaType = job.kind === 'image' ? 'image/png' : 'video/mp4';
   const outputs: MediaOutput[] = [];
   for (const [index, input] of job.inputs.entries()) {
-    const path = join(job.folder, `${index}-original.out`);
-    await cp(input, path);
+    const content = await bytesOf(input);
     outputs.push({
       index,
       variant: 'original',
-      path,
+      content,
       mediaType,
-      bytes: (await stat(path)).size,
+      bytes: content.length,
       width: job.width,
       height: job.height,
-      sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
+      sha256: createHash('sha256').update(content).digest('hex'),
     });
   }
   return outputs;

@@ -30,6 +30,10 @@ async function lapse(id: string): Promise<void> {
   await it.stack.services.sweeps.sweep();
 }
 
+function fenceOf({ attempt }: ClaimedTask) {
+  return { attempt, from: ['processing'] as const };
+}
+
 async function row(id: string): Promise<unknown> {
   const { rows } = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
   return rows[0];
@@ -49,11 +53,23 @@ async function writeAll(claimed: ClaimedTask): Promise<unknown[]> {
     await claims.giveBack({ id, attempt, failures: 1, waitMs: 0, forgetRun: true, reason: 'zombie' }),
     await endings.fail(claimed, { attempt, from: ['generating'] }, { code: 'zombie', message: '' }),
     await endings.cancel(claimed, { attempt, from: ['generating', 'processing'] }),
-    await endings.succeed(claimed, attempt, charge, [], null),
+    await endings.succeed(claimed, { attempt, from: ['generating'] }, charge, [], null),
+    await endings.succeed(claimed, { attempt, from: ['processing'] }, charge, [], null),
   ];
 }
 
-const NOTHING_WRITTEN = [[], undefined, false, false, undefined, false, 'fenced', 'fenced', 'fenced'];
+const NOTHING_WRITTEN = [
+  [],
+  undefined,
+  false,
+  false,
+  undefined,
+  false,
+  'fenced',
+  'fenced',
+  'fenced',
+  'fenced',
+];
 
 test('a worker whose lease lapsed writes nothing: while the task waits, and while another has it', async () => {
   const id = await submitImage(it.stack, it.who);
@@ -86,7 +102,7 @@ test('a lapsed post-processing writes nothing either', async () => {
   expect(await writeAll(zombie)).toEqual(NOTHING_WRITTEN);
   expect(await row(id)).toEqual(claimed);
   const charge = { amount: heir.charge, lines: { image: heir.charge } };
-  expect(await it.stack.endings.succeed(heir, heir.attempt, charge, [], null)).toBe('settled');
+  expect(await it.stack.endings.succeed(heir, fenceOf(heir), charge, [], null)).toBe('settled');
   expect(await it.charges(id)).toHaveLength(1);
 });
 
@@ -96,7 +112,7 @@ test('an ending sent again, as after a lost reply of the database, answers close
   await it.stack.claims.markGenerated(id, first.attempt, RUN, 0.9);
   const second = await claim(id, 'processing');
   const charge = { amount: second.charge, lines: { image: second.charge } };
-  const send = () => it.stack.endings.succeed(second, second.attempt, charge, [], null);
+  const send = () => it.stack.endings.succeed(second, fenceOf(second), charge, [], null);
   expect([await send(), await send()]).toEqual(['settled', 'closed']);
   expect(await it.charges(id)).toEqual([(-second.charge).toString()]);
 });
@@ -107,7 +123,13 @@ test('an ended task cannot be claimed, renewed, ended otherwise or charged again
   await it.stack.endings.fail(claimed, { attempt: 1, from: ['generating'] }, { code: 'x', message: '' });
   const ended = await row(id);
   expect(await it.stack.claims.claim(id, 'generating', 'w', 1_000)).toBeUndefined();
-  expect(await writeAll(claimed)).toEqual([...NOTHING_WRITTEN.slice(0, 6), 'closed', 'closed', 'closed']);
+  expect(await writeAll(claimed)).toEqual([
+    ...NOTHING_WRITTEN.slice(0, 6),
+    'closed',
+    'closed',
+    'closed',
+    'closed',
+  ]);
   expect(await row(id)).toEqual(ended);
   expect(claimed.charge).toBeGreaterThan(ZERO_USD);
   expect(await it.charges(id)).toEqual([]);

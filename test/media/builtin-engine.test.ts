@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { BuiltinEngine, type BuiltinEngineOptions } from '../../src/engines/builtin/builtin-engine.ts';
 import type { EngineContext, EngineRequest, EngineStatus } from '../../src/engines/engine.types.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg.ts';
 import { encodePng } from '../../src/media/image.ts';
 import { childPids, isRunning, mediaTools, testFolder } from './media-tools.ts';
@@ -71,11 +72,11 @@ describe('the built-in engine', () => {
     expect(await settled(reference, request, around)).toEqual({ state: 'succeeded', progress: 1 });
     const [output, ...others] = await engine.collect(reference);
     expect(others).toEqual([]);
-    expect(output!.path.startsWith(around.folder)).toBe(true);
+    expect(String(output!.file).startsWith(around.folder)).toBe(true);
     const { reported } = around;
     expect(reported.every((value, index) => value >= (reported[index - 1] ?? 0))).toBe(true);
     expect(reported.length).toBeGreaterThan(3);
-    return readFile(output!.path);
+    return bytesOf(output!.file);
   }
 
   async function threads(): Promise<number> {
@@ -96,7 +97,7 @@ describe('the built-in engine', () => {
     await settled(reference, VIDEO, around);
     const [output] = await engine.collect(reference);
     const limits = { container: 'mov', pixelsMax: 1_000_000, signal: around.signal } as const;
-    expect(await ffmpeg.probe(output!.path, limits)).toMatchObject({
+    expect(await ffmpeg.probe(String(output!.file), limits)).toMatchObject({
       codec: 'h264',
       pixelFormat: 'yuv420p',
       width: 160,
@@ -104,8 +105,8 @@ describe('the built-in engine', () => {
       frames: 12,
       durationMs: 500,
     });
-    expect((await readFile(output!.path)).equals(await produce(VIDEO))).toBe(true);
-    expect((await readFile(output!.path)).equals(await produce({ ...VIDEO, steps: 9 }))).toBe(false);
+    expect((await bytesOf(output!.file)).equals(await produce(VIDEO))).toBe(true);
+    expect((await bytesOf(output!.file)).equals(await produce({ ...VIDEO, steps: 9 }))).toBe(false);
   });
 
   test.each(['the signal', 'cancel', 'close'])(

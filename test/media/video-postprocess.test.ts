@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg.ts';
 import { postprocess } from '../../src/media/postprocess.ts';
 import { makeVideo, mediaTools, testFolder } from './media-tools.ts';
@@ -59,12 +60,12 @@ describe('post-processing of videos', () => {
     });
     expect(poster).toMatchObject({ variant: 'poster', mediaType: 'image/webp', ...SIZE });
     expect(thumbnail).toMatchObject({ variant: 'thumbnail', width: 320, height: 180 });
-    const bytes = await readFile(original!.path);
+    const bytes = await bytesOf(original!.content);
     expect(bytes.includes(SECRET)).toBe(false);
     expect(bytes.includes('keyint')).toBe(false);
     expect(bytes.includes('digitalsourcetype/trainedAlgorithmicMedia')).toBe(true);
     expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
-    const still = await sharp(await readFile(poster!.path)).stats();
+    const still = await sharp(await bytesOf(poster!.content)).stats();
     expect(still.entropy).toBeGreaterThan(2);
   });
 
@@ -81,7 +82,7 @@ describe('post-processing of videos', () => {
     ['non-square pixels', 'anamorphic.mp4', [...H264, '-vf', 'setsar=4/3'], SOURCE],
   ])('re-encodes %s', async (_name, file, output, source) => {
     const [original] = await run(await made(file, output, source));
-    expect(await probed(original!.path)).toMatchObject({
+    expect(await probed(String(original!.content))).toMatchObject({
       codec: 'h264',
       pixelFormat: 'yuv420p',
       distorted: false,
@@ -93,7 +94,7 @@ describe('post-processing of videos', () => {
   test('keeps sound', async () => {
     const sound = ['-f', 'lavfi', '-i', 'sine=duration=1', '-c:a', 'pcm_s16le', '-c:v', 'mjpeg'];
     const [original] = await run(await made('sound.avi', sound));
-    expect(await probed(original!.path)).toMatchObject({ audioCodec: 'aac' });
+    expect(await probed(String(original!.content))).toMatchObject({ audioCodec: 'aac' });
   });
 
   test.each([

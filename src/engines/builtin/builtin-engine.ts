@@ -110,7 +110,7 @@ export class BuiltinEngine implements Engine {
       throw run?.failure ?? new EngineError(LOST);
     }
     this.#runs.delete(reference);
-    return [{ index: 0, path: run.path }];
+    return [{ index: 0, file: run.path }];
   }
 
   async cancel(reference: string): Promise<'stopped'> {

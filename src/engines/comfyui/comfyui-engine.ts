@@ -119,7 +119,7 @@ export class ComfyUiEngine implements Engine {
       const path = join(folder, `output-${index}.bin`);
       const from = viewPath(file);
       await downloadOutput(this.#http, { from, path, kind: request.kind, signal, otherHosts: false });
-      outputs.push({ index, path });
+      outputs.push({ index, file: path });
     }
     return outputs;
   }

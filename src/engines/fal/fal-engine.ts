@@ -105,7 +105,7 @@ export class FalEngine implements Engine {
     const path = join(folder, 'output-0.bin');
     const from = outputUrl(await this.#http.expect({ method: 'GET', path: run.response_url, signal }), kind);
     await downloadOutput(this.#http, { from, path, kind, signal, otherHosts: true });
-    return [{ index: 0, path }];
+    return [{ index: 0, file: path }];
   }
 
   async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {

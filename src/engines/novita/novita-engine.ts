@@ -92,7 +92,7 @@ export class NovitaEngine implements Engine {
     const path = join(folder, 'output-0.bin');
     const from = outputUrl(await this.#result(reference, signal), kind);
     await downloadOutput(this.#http, { from, path, kind, signal, otherHosts: true });
-    return [{ index: 0, path }];
+    return [{ index: 0, file: path }];
   }
 
   async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {

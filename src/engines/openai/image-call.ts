@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import type { FileContent } from '../../lib/file-content.ts';
 import { type DivertedJson, divertBase64 } from '../divert-base64.ts';
 import { downloadOutput, OUTPUT_BYTES_MAX } from '../download-output.ts';
-import { EngineError, type EngineRequest } from '../engine.types.ts';
+import { type EngineContext, EngineError, type EngineRequest } from '../engine.types.ts';
 import {
   failureOf,
   failureOfStatus,
@@ -31,20 +32,23 @@ interface Answered extends DivertedJson {
 }
 
 /**
- * Makes one image with POST /images/generations (OpenAI API reference, Images) and writes it into `folder`; resolves with its path.
+ * Makes one image with POST /images/generations (OpenAI API reference, Images); a large or downloaded one lies in `context.folder`.
  * Throws EngineError, or the signal's reason. A paid answer is never thrown away for want of a second try at its download.
  */
 export async function callForImage(
   http: UpstreamHttp,
   settings: OpenAiSettings,
   request: EngineRequest,
-  { folder, signal }: { folder: string; signal: AbortSignal },
-): Promise<string> {
-  const path = join(folder, 'output-0.bin');
-  const answered = await ask(http, settings, request, { path, signal });
-  if (answered.files.length > 0) {
-    return path;
+  context: Pick<EngineContext, 'folder' | 'signal'>,
+): Promise<FileContent> {
+  const { signal } = context;
+  const pathFor = () => join(context.folder, 'output-0.bin');
+  const answered = await ask(http, settings, request, { pathFor, signal });
+  const [file] = answered.files;
+  if (file !== undefined) {
+    return file;
   }
+  const path = pathFor();
   const parsed = answer.safeParse(answered.json);
   const url = parsed.data?.data[0]?.url;
   if (!parsed.success || !url) {
@@ -70,7 +74,7 @@ async function ask(
   http: UpstreamHttp,
   settings: OpenAiSettings,
   request: EngineRequest,
-  { path, signal }: { path: string; signal: AbortSignal },
+  { pathFor, signal }: { pathFor: () => string; signal: AbortSignal },
 ): Promise<Answered> {
   const call = {
     method: 'POST' as const,
@@ -87,7 +91,8 @@ async function ask(
       retryAfter: response.header('retry-after'),
       ...(await divertBase64(response.chunks, {
         member: 'b64_json',
-        fileFor: (index) => (index === 0 ? path : undefined),
+        wants: (index) => index === 0,
+        pathFor,
         fileBytesMax: OUTPUT_BYTES_MAX.image,
       })),
     }));

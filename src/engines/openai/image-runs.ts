@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FileContent } from '../../lib/file-content.ts';
 import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '../engine.types.ts';
 import { failureOf, RUN_LOST } from '../engine-failures.ts';
 
@@ -11,7 +12,7 @@ const RUNS_MAX = 1_000;
 interface ImageRun {
   readonly abort: AbortController;
   readonly done: Promise<void>;
-  path: string | undefined;
+  file: FileContent | undefined;
   failure: EngineFailure | undefined;
   canceled: boolean;
 }
@@ -25,11 +26,11 @@ export class ImageRuns {
     return reference.startsWith(REFERENCE_PREFIX);
   }
 
-  /** Begins `make`, which resolves with the path of the image, once per attempt. Returns the reference. */
+  /** Begins `make`, which resolves with the image, once per attempt. Returns the reference. */
   start(
     request: EngineRequest,
     context: EngineContext,
-    make: (signal: AbortSignal) => Promise<string>,
+    make: (signal: AbortSignal) => Promise<FileContent>,
   ): string {
     const reference = `${REFERENCE_PREFIX}${request.taskId}:${request.attempt}`;
     if (this.#runs.has(reference)) {
@@ -40,12 +41,12 @@ export class ImageRuns {
     const signal = AbortSignal.any([abort.signal, context.signal]);
     const run: ImageRun = {
       abort,
-      path: undefined,
+      file: undefined,
       failure: undefined,
       canceled: false,
       done: make(signal).then(
-        (path) => {
-          run.path = path;
+        (file) => {
+          run.file = file;
         },
         (error: unknown) => {
           run.canceled = signal.aborted;
@@ -71,11 +72,11 @@ export class ImageRuns {
     return this.#statusOf(reference, run);
   }
 
-  /** The path of a finished run's image; the run is forgotten. Undefined when there is none. */
-  take(reference: string): string | undefined {
-    const path = this.#runs.get(reference)?.path;
+  /** A finished run's image; the run is forgotten. Undefined when there is none. */
+  take(reference: string): FileContent | undefined {
+    const file = this.#runs.get(reference)?.file;
     this.#runs.delete(reference);
-    return path;
+    return file;
   }
 
   /** Ends the call of a run; whether the upstream stops working nobody knows. */
@@ -92,7 +93,7 @@ export class ImageRuns {
   }
 
   #statusOf(reference: string, run: ImageRun): EngineStatus {
-    if (run.path !== undefined) {
+    if (run.file !== undefined) {
       return { state: 'succeeded', progress: 1 };
     }
     if (run.failure === undefined) {
@@ -108,7 +109,7 @@ export class ImageRuns {
       if (this.#runs.size < RUNS_MAX) {
         return;
       }
-      if (run.path !== undefined || run.failure !== undefined) {
+      if (run.file !== undefined || run.failure !== undefined) {
         this.#runs.delete(reference);
       }
     }

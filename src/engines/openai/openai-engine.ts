@@ -50,7 +50,12 @@ export class OpenAiEngine implements Engine {
     }
     context.signal.throwIfAborted();
     return this.#images.start(request, context, (signal) =>
-      callForImage(this.#http, this.#settings, request, { folder: context.folder, signal }),
+      callForImage(this.#http, this.#settings, request, {
+        signal,
+        get folder() {
+          return context.folder;
+        },
+      }),
     );
   }
 
@@ -69,11 +74,11 @@ export class OpenAiEngine implements Engine {
     if (!ImageRuns.owns(reference)) {
       return await this.#videos.collect(reference, context);
     }
-    const path = this.#images.take(reference);
-    if (path === undefined) {
+    const file = this.#images.take(reference);
+    if (file === undefined) {
       throw new EngineError(RUN_LOST);
     }
-    return [{ index: 0, path }];
+    return [{ index: 0, file }];
   }
 
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
@@ -100,5 +105,6 @@ function capabilitiesOf({ kinds, size_multiple, paid, cancel_method }: OpenAiSet
     cancelQueued: stoppable,
     cancelRunning: stoppable,
     paid,
+    transient: (kind) => kind === 'image' && !paid,
   };
 }

@@ -76,7 +76,7 @@ export class VideoJobs {
       signal: context.signal,
       otherHosts: true,
     });
-    return [{ index: 0, path }];
+    return [{ index: 0, file: path }];
   }
 
   /** Servers delete the video and say so while their GPU goes on: never more than `requested`. */

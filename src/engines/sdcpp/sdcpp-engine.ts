@@ -87,7 +87,7 @@ export class SdCppEngine implements Engine {
 
   async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
     // The answer about a finished job carries its files: here they are let pass.
-    const { json } = await this.#readJob(reference, request, context, undefined);
+    const { json } = await this.#readJob(reference, request, context, false);
     const parsed = job.safeParse(json);
     if (!parsed.success) {
       throw new EngineError(MALFORMED);
@@ -96,12 +96,12 @@ export class SdCppEngine implements Engine {
   }
 
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
-    const path = join(context.folder, 'output-0.bin');
-    const { files } = await this.#readJob(reference, request, context, path);
-    if (files.length === 0) {
+    const { files } = await this.#readJob(reference, request, context, true);
+    const [file] = files;
+    if (file === undefined) {
       throw new EngineError(NO_OUTPUT);
     }
-    return [{ index: 0, path }];
+    return [{ index: 0, file }];
   }
 
   async cancel(reference: string): Promise<'stopped' | 'unsupported'> {
@@ -118,9 +118,10 @@ export class SdCppEngine implements Engine {
   async #readJob(
     reference: string,
     { kind }: EngineRequest,
-    { signal }: EngineContext,
-    path: string | undefined,
+    context: EngineContext,
+    wantsFile: boolean,
   ): Promise<DivertedJson> {
+    const { signal } = context;
     const call = { method: 'GET' as const, path: jobPath(reference), signal, totalMs: OUTPUT_MS_MAX[kind] };
     try {
       return await this.#http.exchange(call, 'call', async (response) => {
@@ -132,7 +133,8 @@ export class SdCppEngine implements Engine {
         }
         return await divertBase64(response.chunks, {
           member: 'b64_json',
-          fileFor: (index) => (index === 0 ? path : undefined),
+          wants: (index) => wantsFile && index === 0,
+          pathFor: () => join(context.folder, 'output-0.bin'),
           fileBytesMax: OUTPUT_BYTES_MAX[kind],
         });
       });

@@ -21,7 +21,7 @@ export async function startOperatorWorker(environment: NodeJS.ProcessEnv): Promi
   const log = createLogger({ name: 'worker', level: 'info' }, sink);
   const foundation = await composeFoundation(loadConfig(environment), 'worker', log);
   const { config, registry } = foundation;
-  const worker = await composeWorker(foundation, () => true);
+  const worker = await composeWorker(foundation, { serves: () => true, postprocesses: false });
   const page = await startWorkerPage({ host: config.host, port: 0, registry, log });
   const running = startWorker(
     { ...worker.parts, observer: createJobMetrics(registry) },

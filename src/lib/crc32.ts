@@ -9,11 +9,11 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return register;
 });
 
-/** CRC-32 of ASCII text, unsigned. node:zlib has one only from Node 20.15 on. */
-export function crc32(text: string): number {
+/** CRC-32 of bytes, unsigned. node:zlib has one only from Node 20.15 on. */
+export function crc32(bytes: Uint8Array): number {
   let register = 0xffffffff;
-  for (let index = 0; index < text.length; index += 1) {
-    register = (TABLE[(register ^ text.charCodeAt(index)) & 0xff] ?? 0) ^ (register >>> 8);
+  for (const byte of bytes) {
+    register = (TABLE[(register ^ byte) & 0xff] ?? 0) ^ (register >>> 8);
   }
   return (register ^ 0xffffffff) >>> 0;
 }

@@ -1,0 +1,33 @@
+/**
+ * Lets work begin at most once in so many milliseconds: at once after a pause, else as soon as the time is over. All who wait
+ * meanwhile begin together.
+ */
+export class Pace {
+  readonly #intervalMs: number;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #next: Promise<void> | undefined;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Resolves when it is time to begin; undefined where that is now. */
+  turn(): Promise<void> | undefined {
+    if (this.#next !== undefined) {
+      return this.#next;
+    }
+    const waitMs = this.#lastMs + this.#intervalMs - performance.now();
+    if (waitMs <= 0) {
+      this.#lastMs = performance.now();
+      return undefined;
+    }
+    this.#next = new Promise((resolve) => {
+      setTimeout(() => {
+        this.#next = undefined;
+        this.#lastMs = performance.now();
+        resolve();
+      }, waitMs);
+    });
+    return this.#next;
+  }
+}

@@ -1,0 +1,91 @@
+import { crc32 } from '../lib/crc32.ts';
+import type { Size } from './media-limits.ts';
+
+/** A PNG whose pictures need no encoding. */
+export interface CopyablePng extends Size {
+  /** The same pixels in the same encoding, with nothing beside them but the XMP packet. */
+  write(xmp: string): Buffer;
+}
+
+interface Chunk {
+  readonly type: string;
+  /** Length, type, data and checksum. */
+  readonly whole: Buffer;
+  readonly data: Buffer;
+}
+
+const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
+const HEADER_BYTES = 13;
+/** What says nothing of how the pixels look: left out. */
+const DROPPED = new Set(['tEXt', 'zTXt', 'iTXt', 'tIME', 'eXIf', 'pHYs', 'sRGB', 'caBX']);
+const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 6: 4 };
+/** A picture that is hardly compressed is worth encoding: it is downloaded more often than once. */
+const COMPRESSED_SHARE_MAX = 0.9;
+
+/**
+ * The PNG of those bytes if its pixel data can be handed on as it is: 8-bit RGB or RGBA, not interlaced, no palette, no colour
+ * profile, one picture, compressed. Reads the frame only; whether the pixels can be decoded is for the decoder to say.
+ */
+export function copyablePng(bytes: Buffer): CopyablePng | undefined {
+  const chunks = readChunks(bytes);
+  const header = chunks?.[0];
+  if (!chunks || header?.type !== 'IHDR' || header.data.length !== HEADER_BYTES) {
+    return undefined;
+  }
+  const [depth, colourType = -1, ...methods] = header.data.subarray(8);
+  const channels = CHANNELS[colourType];
+  if (depth !== 8 || channels === undefined || methods.some((method) => method !== 0)) {
+    return undefined;
+  }
+  const body = chunks.slice(1, -1).filter(({ type }) => !DROPPED.has(type));
+  if (body.length === 0 || body.some(({ type }) => type !== 'IDAT')) {
+    return undefined;
+  }
+  const width = header.data.readUInt32BE(0);
+  const height = header.data.readUInt32BE(4);
+  const compressed = body.reduce((sum, { data }) => sum + data.length, 0);
+  if (compressed > width * height * channels * COMPRESSED_SHARE_MAX) {
+    return undefined;
+  }
+  const pixels = body.map(({ whole }) => whole);
+  return {
+    width,
+    height,
+    write: (xmp) => Buffer.concat([SIGNATURE, header.whole, xmpChunk(xmp), ...pixels, chunk('IEND')]),
+  };
+}
+
+/** The chunks up to and with IEND; undefined when they do not follow each other. What comes behind IEND is no part of the picture. */
+function readChunks(bytes: Buffer): Chunk[] | undefined {
+  if (!bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) {
+    return undefined;
+  }
+  const chunks: Chunk[] = [];
+  for (let at = SIGNATURE.length; at + 12 <= bytes.length; ) {
+    const end = at + 12 + bytes.readUInt32BE(at);
+    if (end > bytes.length) {
+      return undefined;
+    }
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    chunks.push({ type, whole: bytes.subarray(at, end), data: bytes.subarray(at + 8, end - 4) });
+    if (type === 'IEND') {
+      return chunks;
+    }
+    at = end;
+  }
+  return undefined;
+}
+
+/** As in the XMP specification, part 3: an uncompressed iTXt chunk. */
+function xmpChunk(xmp: string): Buffer {
+  return chunk('iTXt', Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`, 'utf8'));
+}
+
+function chunk(type: string, data: Buffer = Buffer.alloc(0)): Buffer {
+  const whole = Buffer.alloc(data.length + 12);
+  whole.writeUInt32BE(data.length, 0);
+  whole.write(type, 4, 'latin1');
+  data.copy(whole, 8);
+  whole.writeUInt32BE(crc32(whole.subarray(4, -4)), data.length + 8);
+  return whole;
+}

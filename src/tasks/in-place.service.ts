@@ -1,0 +1,124 @@
+import type { EngineOutput } from '../engines/engine.types.ts';
+import { publicId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Lease } from './lease-keeper.ts';
+import type { ClaimedTask } from './task-claims.store.ts';
+import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
+import type { GeneratedRun } from './tasks.types.ts';
+
+export interface InPlaceSettings {
+  /** Tasks of this process that may be finished at once. */
+  readonly places: number;
+  /** Ms that a task waits for a place, its engine's slot with it; then it takes the way through the queue. */
+  readonly waitMs: number;
+}
+
+/** A generated task, still under the claim that generated it. */
+export interface InPlaceTask {
+  readonly task: ClaimedTask;
+  readonly lease: Lease;
+  readonly generated: Omit<GeneratedRun, 'outputs'>;
+  readonly outputs: readonly EngineOutput[];
+  readonly folder: () => string;
+}
+
+/**
+ * Finishes pictures in the process that generated them: no raw file, no second claim, no second job. A process that dies meanwhile
+ * leaves a task whose lease lapses and that is generated again, so this is for engines that cost nothing; and whatever goes wrong
+ * with the files, the task goes on to post-processing as any other.
+ */
+export class InPlaceService {
+  readonly #finisher: TaskFinisher;
+  readonly #settings: InPlaceSettings;
+  readonly #log: Logger;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+
+  constructor(finisher: TaskFinisher, settings: InPlaceSettings, log: Logger) {
+    this.#finisher = finisher;
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  /** Resolves when everything under way has ended. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.allSettled(this.#running);
+    }
+  }
+
+  /** Keeps {@link idle} waiting until the attempt is over. It may outlive its job, which could no longer tell of an error. */
+  track(attempt: Promise<unknown>): void {
+    this.#running.add(attempt);
+    attempt
+      .catch((error: unknown) => this.#log.warn({ error }, 'an attempt broke off'))
+      .finally(() => this.#running.delete(attempt));
+  }
+
+  /**
+   * Finishes the task, or answers `handed_on` where that is for post-processing to do. `leaveSlot` is called before the work begins:
+   * the engine's slot is free for the next task from then on. Throws what ends the attempt: the lease's reason, a database that is away.
+   */
+  async finish(
+    attempt: InPlaceTask,
+    leaveSlot: () => void,
+  ): Promise<'advanced' | 'claim_lost' | 'handed_on'> {
+    const { task, lease, generated, outputs, folder } = attempt;
+    if (task.kind !== 'image' || !(await this.#enter())) {
+      return 'handed_on';
+    }
+    leaveSlot();
+    const startedAt = performance.now();
+    try {
+      const inputs = [...outputs].sort((a, b) => a.index - b.index).map(({ file }) => file);
+      const { source } = generated;
+      const run = runOfGenerated(generated);
+      const outcome = await this.#finisher.finish({
+        ...{ task, state: 'generating', lease, inputs, run, source, folder },
+      });
+      const result = outcome === 'settled' ? 'advanced' : 'claim_lost';
+      const durationMs = Math.round(performance.now() - startedAt);
+      const generationId = publicId('generation', task.id);
+      this.#log.info(
+        { taskId: generationId, generationId, outcome: result, durationMs },
+        'finished in place',
+      );
+      return result;
+    } catch (error) {
+      lease.signal.throwIfAborted();
+      this.#log.warn({ error, taskId: task.id, attempt: task.attempt }, 'could not be finished in place');
+      return 'handed_on';
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** False when no place became free in time. */
+  async #enter(): Promise<boolean> {
+    if (this.#taken < this.#settings.places) {
+      this.#taken += 1;
+      return true;
+    }
+    return await new Promise((resolve) => {
+      const granted = (): void => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(granted), 1);
+        resolve(false);
+      }, this.#settings.waitMs);
+      this.#waiting.push(granted);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) {
+      next();
+    } else {
+      this.#taken -= 1;
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import type { Charge, TaskOutput } from '../ledger/ledger.types.ts';
+import type { FileContent } from '../lib/file-content.ts';
+import { nanoUsd } from '../lib/money.ts';
+import { Pace } from '../lib/pace.ts';
+import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
+import type { Storage } from '../media/storage.types.ts';
+import { storageKey } from '../media/storage-key.ts';
+import { together } from '../media/together.ts';
+import type { Lease } from './lease-keeper.ts';
+import type { ClaimedTask } from './task-claims.store.ts';
+import type { EndingOutcome, EngineRun, TaskEndings } from './task-endings.ts';
+import { readParameters } from './task-parameters.ts';
+import { EVERY_TASK, type TaskReadsStore } from './task-reads.store.ts';
+import type { LeasedState } from './task-state.ts';
+import type { GeneratedRun } from './tasks.types.ts';
+
+/** Checks what an engine made and turns it into what a customer gets; see postprocess of media. */
+export type MediaPostprocess = (job: PostprocessJob) => Promise<readonly MediaOutput[]>;
+
+export interface FinisherDependencies {
+  readonly reads: Pick<TaskReadsStore, 'findTask' | 'listOutputs'>;
+  readonly endings: TaskEndings;
+  readonly storage: Storage;
+  readonly postprocess: MediaPostprocess;
+}
+
+/** What is to be finished, under the claim that the lease holds. */
+export interface Finishing {
+  readonly task: ClaimedTask;
+  /** The state that the claim holds the task in. */
+  readonly state: LeasedState;
+  readonly lease: Lease;
+  /** What the engine made, in order of index. */
+  readonly inputs: readonly FileContent[];
+  readonly run: EngineRun;
+  readonly source: GeneratedRun['source'];
+  /** An empty folder of the attempt's own. Read only where something has to lie on disk. */
+  readonly folder: () => string;
+}
+
+const STARTED_PROGRESS = 0.91;
+const MADE_PROGRESS = 0.97;
+/** Ms between two settlements of a process, so that the ledger's batches are some tasks each. */
+const SETTLE_PACE_MS = 25;
+
+/** Turns what an engine made into stored files, and ends the task with its charge. */
+export class TaskFinisher {
+  readonly #dependencies: FinisherDependencies;
+  readonly #pace = new Pace(SETTLE_PACE_MS);
+
+  constructor(dependencies: FinisherDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Other than `settled`: the claim was over, and what was stored for it is gone again. Throws MediaError, StorageError, the signal's reason. */
+  async finish(finishing: Finishing): Promise<EndingOutcome> {
+    const { task, state, lease, run } = finishing;
+    lease.report(STARTED_PROGRESS);
+    const files = await this.#make(finishing);
+    lease.report(MADE_PROGRESS);
+    lease.signal.throwIfAborted();
+    const outputs = await this.#storeAll(task, files);
+    await this.#pace.turn();
+    const fence = { attempt: task.attempt, from: [state] };
+    const outcome = await this.#dependencies.endings.succeed(task, fence, chargeOf(task), outputs, run);
+    if (outcome !== 'settled') {
+      await this.#clearUnused(task, outputs, outcome);
+    }
+    return outcome;
+  }
+
+  async #make({ task, lease, inputs, source, folder }: Finishing): Promise<readonly MediaOutput[]> {
+    lease.signal.throwIfAborted();
+    const { width, height } = readParameters(task.parameters);
+    return await this.#dependencies.postprocess({
+      ...{ kind: task.kind, width, height, inputs, signal: lease.signal },
+      ...(source ? { source } : {}),
+      get folder() {
+        return folder();
+      },
+    });
+  }
+
+  /** Equal files of one output are one object: a small picture is its own thumbnail. */
+  async #storeAll(task: ClaimedTask, files: readonly MediaOutput[]): Promise<TaskOutput[]> {
+    const stored = new Map<string, Promise<string>>();
+    return await together<TaskOutput[]>(
+      files.map(async ({ index, variant, mediaType, sha256, content, ...facts }) => {
+        const same = `${index}/${sha256}`;
+        const storing = stored.get(same) ?? this.#store(task, { index, variant, mediaType, sha256, content });
+        stored.set(same, storing);
+        const { bytes, width, height, durationMs = null } = facts;
+        const key = await storing;
+        return { index, variant, storageKey: key, mediaType, bytes, width, height, durationMs, sha256 };
+      }),
+    );
+  }
+
+  async #store(
+    task: ClaimedTask,
+    file: Pick<MediaOutput, 'index' | 'variant' | 'mediaType' | 'sha256' | 'content'>,
+  ): Promise<string> {
+    const { index, variant, mediaType, sha256, content } = file;
+    const { accountId, id: taskId } = task;
+    const createdAtMs = task.createdAt.getTime();
+    const key = storageKey({ accountId, taskId, createdAtMs, index, variant, sha256, mediaType });
+    await this.#dependencies.storage.putFile(key, content, mediaType);
+    return key;
+  }
+
+  /** Keys are made of content: another attempt may have stored the same ones, so only what an ended task lacks may go. */
+  async #clearUnused(
+    task: ClaimedTask,
+    stored: readonly TaskOutput[],
+    outcome: EndingOutcome,
+  ): Promise<void> {
+    const { reads, storage } = this.#dependencies;
+    const ended = (await reads.findTask(task.id, EVERY_TASK))?.completedAt;
+    if (outcome === 'fenced' && !ended) {
+      return;
+    }
+    const kept = (await reads.listOutputs([task.id])).get(task.id) ?? [];
+    const used = new Set(kept.map((output) => output.storageKey));
+    for (const { storageKey: key } of stored.filter((output) => !used.has(output.storageKey))) {
+      await storage.delete(key).catch(() => undefined);
+    }
+  }
+}
+
+/** The run of a generated task, for its settlement. */
+export function runOfGenerated(generated: Omit<GeneratedRun, 'outputs'>): EngineRun {
+  const { engineId, model, latencyMs, cost } = generated;
+  return { engineId, model, outcome: 'ok', latencyMs, cost: cost === null ? null : nanoUsd(cost) };
+}
+
+function chargeOf(task: ClaimedTask): Charge {
+  return { amount: task.charge, lines: readParameters(task.parameters).chargeLines };
+}
