@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type JobContract, jobOptions } from './define-job.ts';
+import { FETCH_LIMIT } from './fetch-limit.ts';
 
 export interface ProducerSettings {
   /** Namespace of every key in Redis. */
@@ -48,6 +49,11 @@ export class Producer {
   /** Keeps every worker of the queue from taking jobs for that many milliseconds. Throws like {@link addAll}. */
   async pauseFor(queue: string, milliseconds: number): Promise<void> {
     await this.queue(queue).rateLimit(Math.max(1, Math.ceil(milliseconds)));
+  }
+
+  /** Ms for which the queue's workers still take no jobs after {@link pauseFor}; 0: they take them. Throws like {@link addAll}. */
+  async restingMs(queue: string): Promise<number> {
+    return Math.max(0, await this.queue(queue).getRateLimitTtl(FETCH_LIMIT.max));
   }
 
   /** The BullMQ queue itself, for schedulers and the operator's board. Throws QueueUnavailableError when Redis is away. */

@@ -64,13 +64,13 @@ export class QueueInspector {
     const [counts, paused, restingMs] = await Promise.all([
       queue.getJobCounts('waiting', 'active', 'delayed', 'completed', 'failed'),
       queue.isPaused(),
-      queue.getRateLimitTtl(),
+      this.#producer.restingMs(name),
     ]);
     const { waiting = 0, active = 0, delayed = 0, completed = 0, failed = 0 } = counts;
     return {
       name,
       paused,
-      restingMs: Math.max(0, restingMs),
+      restingMs,
       jobs: { waiting, active, delayed, completed, failed },
     };
   }

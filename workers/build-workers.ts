@@ -1,5 +1,6 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { FETCH_LIMIT } from '../queues/fetch-limit.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { Complaints } from './complaints.ts';
 import type { Processors } from './job-context.ts';
@@ -19,8 +20,6 @@ const STALLED_CHECK_MS = 30_000;
 const STALLED_MAX = 1;
 /** Ms after which a worker whose fetch failed fetches again. The library's own 15 s would be added to every outage of Redis. */
 const FETCH_AGAIN_MS = 1_000;
-/** Far above any real rate. Without a limiter a worker does not look at the pause that an upstream's 429 puts on its queue. */
-const LIMITER = { max: 1_000_000, duration: 1_000 };
 
 /** One BullMQ worker per queue, with that many slots. They run until closed; the connection stays the caller's. */
 export function buildWorkers(
@@ -44,7 +43,7 @@ export function buildWorkers(
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: STALLED_MAX,
-      limiter: LIMITER,
+      limiter: FETCH_LIMIT,
       runRetryDelay: FETCH_AGAIN_MS,
     });
     worker.on('error', (error) => complaints.hear(error, queue));

@@ -60,7 +60,7 @@ export class Liveness {
     const { worker } = ear;
     const queue = this.#producer.queue(worker.name);
     const expected = ear.active < worker.concurrency && (await queue.getWaitingCount()) > 0;
-    if (!expected || (await queue.getRateLimitTtl()) > 0 || (await queue.isPaused())) {
+    if (!expected || (await this.#producer.restingMs(worker.name)) > 0 || (await queue.isPaused())) {
       ear.deafSince = undefined;
       return;
     }

@@ -8,6 +8,8 @@ export interface ChatTarget {
 }
 
 export interface Timing {
+  /** All that were made, the warm-up included. */
+  readonly calls: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -21,17 +23,19 @@ export async function saturate(target: ChatTarget, connections: number, seconds:
     const measureFrom = performance.now() + (seconds * 1_000) / 3;
     const until = measureFrom + seconds * 1_000;
     const latencies: number[] = [];
+    let calls = 0;
     const client = async () => {
       while (performance.now() < until) {
         const startedAt = performance.now();
         await call(false);
+        calls += 1;
         if (startedAt >= measureFrom) {
           latencies.push(performance.now() - startedAt);
         }
       }
     };
     await Promise.all(Array.from({ length: connections }, client));
-    return timing(latencies, seconds);
+    return { calls, ...timing(latencies, seconds) };
   });
 }
 
@@ -57,7 +61,7 @@ export async function atRate(
       running.push(call(streamed).then((firstByteAt) => void latencies.push(firstByteAt - due)));
     }
     await Promise.all(running);
-    return timing(latencies.slice(Math.floor(latencies.length / 5)), seconds);
+    return { calls: count, ...timing(latencies.slice(Math.floor(latencies.length / 5)), seconds) };
   });
 }
 
@@ -94,7 +98,7 @@ async function withPool<T>(
   return await use(call).finally(() => pool.close());
 }
 
-function timing(latencies: readonly number[], seconds: number): Timing {
+function timing(latencies: readonly number[], seconds: number): Omit<Timing, 'calls'> {
   const sorted = [...latencies].sort((a, b) => a - b);
   return {
     perSecond: sorted.length / seconds,

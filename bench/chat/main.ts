@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { addressOf, startProcess } from '../measure/processes.ts';
+import { processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
@@ -34,12 +35,24 @@ limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurr
 `;
 }
 
-async function measure(target: ChatTarget): Promise<{ full: Timing; rate: Timing; first: Timing }> {
-  return {
-    full: await saturate(target, CONNECTIONS, seconds),
-    rate: await atRate(target, RATE, seconds, false),
-    first: await atRate(target, STREAM_RATE, seconds, true),
+interface Measured {
+  readonly full: Timing;
+  readonly rate: Timing;
+  readonly first: Timing;
+  /** Ms of processor time of the serving process per call, at saturation and at the fixed rate. */
+  readonly processor: { readonly full: number; readonly rate: number };
+}
+
+async function measure(target: ChatTarget, { pid = 0 }: ChildProcess): Promise<Measured> {
+  const startedAt = processorMs(pid);
+  const full = await saturate(target, CONNECTIONS, seconds);
+  const saturatedAt = processorMs(pid);
+  const rate = await atRate(target, RATE, seconds, false);
+  const processor = {
+    full: (saturatedAt - startedAt) / full.calls,
+    rate: (processorMs(pid) - saturatedAt) / rate.calls,
   };
+  return { full, rate, first: await atRate(target, STREAM_RATE, seconds, true), processor };
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-chat-'));
@@ -74,10 +87,12 @@ try {
       key: readFileSync(join(folder, 'owner.key'), 'utf8').trim(),
     },
   };
-  const bareResult = await measure(targets.bare);
-  const ours = await measure(targets.gateway);
+  const bareResult = await measure(targets.bare, bare);
+  const ours = await measure(targets.gateway, gateway);
   const added = (a: number, b: number) => `+${(a - b).toFixed(1)} ms`;
   const both = ({ p50Ms, p99Ms }: Timing) => `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)} ms`;
+  const processorOf = ({ processor }: Measured) =>
+    `${processor.full.toFixed(2)} / ${processor.rate.toFixed(2)}`;
   const addedBoth = (our: Timing, bares: Timing) =>
     `${added(our.p50Ms, bares.p50Ms)} / ${added(our.p99Ms, bares.p99Ms)}`;
   publishResult({
@@ -101,6 +116,12 @@ try {
         baseline: both(bareResult.first),
         tollgate: both(ours.first),
         compared: addedBoth(ours.first, bareResult.first),
+      },
+      {
+        figure: `processor time of the serving process per call, ms: at saturation / at ${RATE} calls/s`,
+        baseline: processorOf(bareResult),
+        tollgate: processorOf(ours),
+        compared: '',
       },
     ],
   });

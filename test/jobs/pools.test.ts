@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { Producer } from '../../queues/producer.ts';
 import { queueName } from '../../queues/queue-name.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
@@ -8,9 +8,6 @@ import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { eventually } from '../factories/eventually.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
-
-/** The workers' own limiter counts in the same place; it never gets this far. */
-const JOBS_A_SECOND_MAX = 1_000_000;
 
 const busy = new OpenAiImageServer();
 const idle = new OpenAiImageServer();
@@ -44,22 +41,16 @@ async function order(pool: string, count: number): Promise<string[]> {
   return ids;
 }
 
-/** Whether an upstream's 429 keeps the queue's workers from taking jobs. */
-async function isPaused(queue: Queue | undefined): Promise<boolean> {
-  return ((await queue?.getRateLimitTtl(JOBS_A_SECOND_MAX)) ?? 0) > 0;
-}
-
 test('two pools of one kind: the one that is answered 429 pauses, the other goes on; then both are served, once', async () => {
   busy.reset('rate_limit');
   const waiting = await order('gpu', 3);
   const served = await order('other', 6);
-  const queues = ['gpu', 'other'].map(
-    (pool) => new Queue(queueName('generate', pool), { connection: redis, prefix: it.stack.prefix }),
-  );
+  const producer = new Producer(redis, { prefix: it.stack.prefix });
+  const [gpu, other] = [queueName('generate', 'gpu'), queueName('generate', 'other')];
   it.stack.start();
-  await eventually(() => isPaused(queues[0]), 10_000, 'the pause');
+  await eventually(async () => (await producer.restingMs(gpu)) > 0, 10_000, 'the pause');
   for (const id of served) {
-    expect(await isPaused(queues[1])).toBe(false);
+    expect(await producer.restingMs(other)).toBe(0);
     expect((await it.ended(id)).task.state).toBe('succeeded');
   }
   expect(idle.accepted).toBe(served.length);
@@ -75,5 +66,5 @@ test('two pools of one kind: the one that is answered 429 pauses, the other goes
     expect(await it.charges(id)).toHaveLength(1);
   }
   expect(busy.accepted).toBe(waiting.length);
-  await Promise.all(queues.map((queue) => queue.close()));
+  await producer.close();
 });
