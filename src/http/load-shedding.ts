@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
-import { AppError } from '../lib/errors.ts';
+import { OVERLOAD_RETRY_SECONDS, overloaded } from '../lib/overload.ts';
 import { envelopeOfPath, errorBody } from './envelope.ts';
 import { effectiveRequestId } from './request-id.ts';
 import type { Route } from './route.ts';
@@ -19,10 +19,7 @@ export interface LoadSheddingOptions {
   readonly registry: Registry;
 }
 
-const RETRY_AFTER_SECONDS = 1;
-const REFUSAL = new AppError('service_unavailable', 'This instance is overloaded, please retry.', {
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-});
+const REFUSAL = overloaded();
 
 /**
  * Turns new paid calls away while the process is overloaded, before they cost anything: no authentication, no log line, no
@@ -53,7 +50,7 @@ export function shedLoad(options: LoadSheddingOptions): RequestListener {
     response.writeHead(REFUSAL.status, {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
-      'Retry-After': RETRY_AFTER_SECONDS,
+      'Retry-After': OVERLOAD_RETRY_SECONDS,
       'x-request-id': requestId,
     });
     response.end(body);

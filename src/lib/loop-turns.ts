@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { overloaded } from './overload.ts';
 
 /** Blocking work that one turn of the event loop may hold, in ms, the last step not counted. */
 const WORK_MS_PER_TURN = 5;
@@ -136,10 +136,4 @@ export class LoopTurns {
     this.#workedMs += this.#now() - startedAt;
     return isDone;
   }
-}
-
-function overloaded(): AppError {
-  return new AppError('service_unavailable', 'This instance is overloaded, please retry.', {
-    retryAfterSeconds: 1,
-  });
 }

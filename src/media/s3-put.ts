@@ -25,8 +25,9 @@ interface S3File {
 }
 
 /**
- * Stores a file: in one request what is in memory or has up to `partBytes`, else in parts of that size, so memory holds one part at a time. The hash
- * of each body is signed, so the store refuses bytes that changed on the way. Returns the size. Throws what the SDK throws.
+ * Stores a file: in one request what is in memory or has up to `partBytes`, else in parts of that size, so memory holds one part at
+ * a time. The hash of each body is signed, so the store refuses bytes that changed on the way. Returns the size. Throws what the SDK
+ * throws.
  */
 export async function putS3File(
   client: S3Client,
