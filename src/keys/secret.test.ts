@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import { crc32 as zlibCrc32 } from 'node:zlib';
-import fc from 'fast-check';
-import { crc32 } from '../lib/crc32.ts';
 import { maskedSecret, newSecret, secretHash } from './secret.ts';
-
-test('crc32 agrees with the published check value and with zlib', () => {
-  expect(crc32(Buffer.from('123456789'))).toBe(0xcbf43926);
-  fc.assert(fc.property(fc.uint8Array(), (bytes) => crc32(bytes) === zlibCrc32(bytes)));
-});
 
 test('a secret is well-formed and its hash is the SHA-256 of all of it', () => {
   const secret = newSecret();

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { crc32 } from '../lib/crc32.ts';
+import { crc32 } from 'node:zlib';
 import { toBase62 } from './base62.ts';
 
 const PREFIX = 'sk-tg-v1-';

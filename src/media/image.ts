@@ -29,24 +29,20 @@ export async function makeImage(image: OpenedImage, size: Size, options: ImageWr
 }
 
 /**
- * A PNG of the requested size with the pixel data that the engine compressed, after every pixel was decoded once; undefined where
- * it has to be encoded anew. Of what stood beside the pixels nothing is left. The second image returned is open over the
- * decoded pixels. Throws MediaError.
+ * A PNG of the requested size with the pixel data that the engine compressed; undefined where it has to be encoded anew. Of what stood
+ * beside the pixels nothing is left. That they can be decoded is found out here for a picture that is its own thumbnail; for others
+ * by {@link makeThumbnail}.
  */
 export async function copyImage(
   image: OpenedImage,
   size: Size,
   source: DigitalSource,
-): Promise<{ bytes: Buffer; decoded: OpenedImage } | undefined> {
+): Promise<Buffer | undefined> {
   const { png } = image;
-  if (!png || !isOfSize(image, size)) {
+  if (!png || !isOfSize(image, size) || (isThumbnail(size) && !(await png.isSound()))) {
     return undefined;
   }
-  const { data, info } = await guardImage(() => image.pipeline().raw().toBuffer({ resolveWithObject: true }));
-  const { width, height, channels } = info;
-  const pipeline = () =>
-    sharp(data, { raw: { width, height, channels } }).timeout({ seconds: IMAGE_SECONDS_MAX });
-  return { bytes: png.write(provenanceXmp(source)), decoded: { ...size, png: undefined, pipeline } };
+  return png.write(provenanceXmp(source));
 }
 
 /** Whether a picture is so small that it is its own thumbnail. */
@@ -54,7 +50,10 @@ export function isThumbnail(size: Size): boolean {
   return Math.max(size.width, size.height) <= THUMBNAIL_SIDE;
 }
 
-/** A WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged), of an image for that size. Throws MediaError. */
+/**
+ * A WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged), of an image for that size. An image of that very size is
+ * decoded to its last pixel: the thumbnail of a copied one is the proof that it can be. Throws MediaError.
+ */
 export async function makeThumbnail(
   image: OpenedImage,
   size: Size,
@@ -63,7 +62,9 @@ export async function makeThumbnail(
   const scale = Math.min(1, THUMBNAIL_SIDE / Math.max(size.width, size.height));
   const width = Math.max(1, Math.round(size.width * scale));
   const height = Math.max(1, Math.round(size.height * scale));
-  const sized = image.pipeline().resize(width, height, { fit: 'cover', position: 'centre' });
+  // Rounding must not crop a row away unseen.
+  const fit = isOfSize(image, size) ? 'fill' : 'cover';
+  const sized = image.pipeline().resize(width, height, { fit, position: 'centre' });
   const bytes = await guardImage(() => encode(sized, { format: 'webp', source }).toBuffer());
   return { width, height, bytes };
 }

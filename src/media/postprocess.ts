@@ -69,8 +69,8 @@ async function image(job: PostprocessJob, index: number, input: FileContent): Pr
   const copied = format === 'png' ? await copyImage(opened, size, source) : undefined;
   const small = isThumbnail(size);
   const [bytes, thumbnail] = await together<[Buffer, MadeThumbnail | undefined]>([
-    copied ? Promise.resolve(copied.bytes) : makeImage(opened, size, { format, source }),
-    small ? Promise.resolve(undefined) : makeThumbnail(copied?.decoded ?? opened, size, source),
+    copied ? Promise.resolve(copied) : makeImage(opened, size, { format, source }),
+    small ? Promise.resolve(undefined) : makeThumbnail(opened, size, source),
   ]);
   const mediaType = format === 'png' ? 'image/png' : 'image/jpeg';
   const original: MediaOutput = { index, variant: 'original', mediaType, ...size, ...inMemory(bytes) };

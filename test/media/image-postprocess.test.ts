@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import type { Ffmpeg } from '../../src/media/ffmpeg.ts';
@@ -10,6 +10,7 @@ import { testFolder } from './media-tools.ts';
 
 const NO_FFMPEG = {} as Ffmpeg;
 const SECRET = 'the-secret-prompt-of-a-customer';
+const BEHIND = Buffer.from(SECRET);
 const signal = new AbortController().signal;
 
 /** A picture with structure, so that encoders have something to do. */
@@ -21,15 +22,48 @@ function picture(width: number, height: number) {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
+function chunk(type: string, data: Buffer): Buffer {
+  const whole = Buffer.alloc(data.length + 12);
+  whole.writeUInt32BE(data.length, 0);
+  whole.write(type, 4, 'latin1');
+  data.copy(whole, 8);
+  whole.writeUInt32BE(crc32(whole.subarray(4, -4)), data.length + 8);
+  return whole;
+}
+
 /** Inserts a tEXt chunk after a PNG's header, as image engines do with prompts. */
 function withText(png: Buffer, text: string): Buffer {
-  const body = Buffer.from(`tEXtparameters\0${text}`, 'latin1');
-  const chunk = Buffer.alloc(body.length + 8);
-  chunk.writeUInt32BE(body.length - 4, 0);
-  body.copy(chunk, 4);
-  chunk.writeUInt32BE(crc32(body) >>> 0, body.length + 4);
-  return Buffer.concat([png.subarray(0, 33), chunk, png.subarray(33)]);
+  const body = Buffer.from(`parameters\0${text}`, 'latin1');
+  return Buffer.concat([png.subarray(0, 33), chunk('tEXt', body), png.subarray(33)]);
 }
+
+/** The zlib stream of a PNG whose pixel data are one chunk. */
+function streamOf(png: Buffer): Buffer {
+  const at = png.indexOf('IDAT');
+  return png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4));
+}
+
+/** A PNG with other pixel data, its frame in good order. */
+function withStream(png: Buffer, stream: Buffer): Buffer {
+  return Buffer.concat([png.subarray(0, 33), chunk('IDAT', stream), chunk('IEND', Buffer.alloc(0))]);
+}
+
+/** Pixel data that no decoder takes, made of good ones. */
+const BROKEN: [string, (stream: Buffer, rowBytes: number) => Buffer][] = [
+  ['a row short', (stream, rowBytes) => deflateSync(inflateSync(stream).subarray(0, -rowBytes))],
+  ['a byte short', (stream) => deflateSync(inflateSync(stream).subarray(0, -1))],
+  ['without their end', (stream) => stream.subarray(0, -20)],
+  ['without their checksum', (stream) => stream.subarray(0, -4)],
+  ['with a wrong checksum', (stream) => Buffer.concat([stream.subarray(0, -4), Buffer.from('none')])],
+  [
+    'with an unknown filter in the last row',
+    (stream, rowBytes) => {
+      const rows = inflateSync(stream);
+      rows[rows.length - rowBytes] = 5;
+      return deflateSync(rows);
+    },
+  ],
+];
 
 describe('post-processing of images', () => {
   let folder: Awaited<ReturnType<typeof testFolder>>;
@@ -126,6 +160,44 @@ describe('post-processing of images', () => {
       const { xmp } = await sharp(bytes).metadata();
       expect(String(xmp)).toContain('digitalsourcetype/trainedAlgorithmicMedia');
       expect(thumbnail).toMatchObject({ mediaType: 'image/webp', width: 320, height: 240 });
+    });
+
+    // The small one is its own thumbnail, the large one is decoded for its thumbnail: two ways to look at every pixel.
+    describe.each([
+      ['small', 200, 100],
+      ['large', 400, 300],
+    ])('that is %s', (_name, width, height) => {
+      const plain = async () => await picture(width, height).png().toBuffer();
+
+      test.each(BROKEN)('is refused with pixel data %s', async (_name, broken) => {
+        const png = await plain();
+        const given = withStream(png, broken(streamOf(png), width * 3 + 1));
+        await expect(run(given, { width, height })).rejects.toMatchObject({ code: 'media_corrupt' });
+      });
+
+      test('is refused when the checksum of a chunk is wrong', async () => {
+        const given = await plain();
+        given[given.length - 13]! ^= 1;
+        await expect(run(given, { width, height })).rejects.toMatchObject({ code: 'media_corrupt' });
+      });
+    });
+
+    test.each([
+      ['behind the rows', (stream: Buffer) => deflateSync(Buffer.concat([inflateSync(stream), BEHIND]))],
+      ['behind the stream', (stream: Buffer) => Buffer.concat([stream, BEHIND])],
+    ])('that is small and hides something %s is encoded anew', async (_name, hide) => {
+      const png = await picture(200, 100).png().toBuffer();
+      const [original] = await run(withStream(png, hide(streamOf(png))), { width: 200, height: 100 });
+      const bytes = await bytesOf(original!.content);
+      expect((await pixelsOf(bytes)).equals(await pixelsOf(png))).toBe(true);
+      expect(inflateSync(streamOf(bytes)).length).toBe((200 * 3 + 1) * 100);
+      expect(bytes.includes(BEHIND)).toBe(false);
+    });
+
+    test('that is small keeps its pixel data too', async () => {
+      const png = await picture(200, 100).png().toBuffer();
+      const [original] = await run(png, { width: 200, height: 100 });
+      expect(streamOf(await bytesOf(original!.content)).equals(streamOf(png))).toBe(true);
     });
 
     test.each([
