@@ -10,8 +10,8 @@ import { type JobObserver, SILENT_OBSERVER } from './job-metrics.ts';
 const STOP_MS = 30_000;
 
 /**
- * Runs a job's processor under its time limit, and writes the one line that says how it went. What it throws is logged here and reaches Redis as a name only: an error's text
- * may quote what it failed on.
+ * Runs a job's processor under its time limit, and writes the one line that says how it went. What it throws is logged here and
+ * reaches Redis as a name only: an error's text may quote what it failed on.
  */
 export async function runJob(
   job: Job,
@@ -76,11 +76,11 @@ function process<Name extends JobName>(
 
 async function withTimeLimit<T>(milliseconds: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const expired = new Error('the job took too long');
   let stopTimer: NodeJS.Timeout | undefined;
   let limitTimer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     limitTimer = setTimeout(() => {
+      const expired = new Error('the job took too long');
       controller.abort(expired);
       stopTimer = setTimeout(() => reject(expired), STOP_MS);
     }, milliseconds);

@@ -92,7 +92,9 @@ export class UpstreamHttp {
   async call(call: UpstreamCall): Promise<UpstreamAnswer> {
     const { method } = call;
     try {
-      return await (method === 'GET' ? this.#readPatiently(call) : this.#readAnswer(call, this.#single));
+      return await (method === 'GET'
+        ? this.#exchangePatiently(call, readAnswer)
+        : this.#exchange(call, this.#single, readAnswer));
     } catch (error) {
       throw toEngineError(error);
     }
@@ -120,7 +122,7 @@ export class UpstreamHttp {
     call.signal?.throwIfAborted();
     let answer: UpstreamAnswer;
     try {
-      answer = await this.#readAnswer({ graceMs: SUBMIT_GRACE_MS, ...call }, this.#single);
+      answer = await this.#exchange({ graceMs: SUBMIT_GRACE_MS, ...call }, this.#single, readAnswer);
     } catch (error) {
       throw lost && error instanceof TransportError && error.sent
         ? new EngineError(lost, { cause: error })
@@ -141,15 +143,17 @@ export class UpstreamHttp {
   }
 
   /**
-   * One exchange whose body `read` takes in. `purpose` chooses the connection: `submit` never reuses one. Throws TransportError, the
-   * signal's reason, or what `read` throws.
+   * One exchange whose body `read` takes in. `purpose` chooses the connection: a `submit` never reuses one and is sent once, a `call`
+   * may be sent twice. Throws TransportError, the signal's reason, or what `read` throws.
    */
   async exchange<T>(
     call: UpstreamCall,
     purpose: 'call' | 'submit',
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
-    return await this.#exchange(call, purpose === 'submit' ? this.#single : this.#kept, read);
+    return await (purpose === 'submit'
+      ? this.#exchange(call, this.#single, read)
+      : this.#exchangePatiently(call, read));
   }
 
   /** Destroys all connections; calls in flight fail. */
@@ -158,26 +162,22 @@ export class UpstreamHttp {
   }
 
   // A kept connection may be closed by the peer at the very moment it is used again.
-  async #readPatiently(call: UpstreamCall): Promise<UpstreamAnswer> {
+  async #exchangePatiently<T>(
+    call: UpstreamCall,
+    read: (response: UpstreamResponse) => Promise<T>,
+  ): Promise<T> {
+    let answered = false;
     try {
-      return await this.#readAnswer(call, this.#kept);
+      return await this.#exchange(call, this.#kept, (response) => {
+        answered = true;
+        return read(response);
+      });
     } catch (error) {
-      if (error instanceof TransportError && error.reason === 'interrupted') {
-        return await this.#readAnswer(call, this.#single);
+      if (!answered && error instanceof TransportError && error.reason === 'interrupted') {
+        return await this.#exchange(call, this.#single, read);
       }
       throw error;
     }
-  }
-
-  async #readAnswer(call: UpstreamCall, pool: Pool): Promise<UpstreamAnswer> {
-    return await this.#exchange(call, pool, async (response) => {
-      const { status } = response;
-      const json = parse(await readText(response.chunks));
-      const retryAfter = response.header('retry-after');
-      const failure =
-        status >= 200 && status < 300 ? undefined : failureOfStatus(status, retryAfter, Date.now());
-      return { status, json, retryAfter, failure };
-    });
   }
 
   async #exchange<T>(
@@ -225,6 +225,14 @@ export class UpstreamHttp {
       signal,
     });
   }
+}
+
+async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
+  const { status } = response;
+  const json = parse(await readText(response.chunks));
+  const retryAfter = response.header('retry-after');
+  const failure = status >= 200 && status < 300 ? undefined : failureOfStatus(status, retryAfter, Date.now());
+  return { status, json, retryAfter, failure };
 }
 
 async function* touching(body: AsyncIterable<Buffer>, clocks: UpstreamClocks): AsyncGenerator<Buffer, void> {

@@ -139,6 +139,40 @@ test('a kept connection that the peer closes just then is no failure', async () 
   expect(calls).toBe(3);
 });
 
+test.each([
+  ['call', 'once more', 3],
+  ['submit', 'never again', 2],
+] as const)('a %s whose connection breaks before the answer is sent %s', async (purpose, _again, sent) => {
+  let requests = 0;
+  handler = (request, response) => {
+    requests += 1;
+    if (requests === 2) {
+      request.socket.destroy();
+      return;
+    }
+    response.end('{}');
+  };
+  const exchange = () =>
+    http.exchange({ method: 'POST', path: '/x', json: {}, signal }, purpose, async ({ status }) => status);
+  await exchange();
+  const [second] = await Promise.allSettled([exchange()]);
+  expect(second.status).toBe(purpose === 'call' ? 'fulfilled' : 'rejected');
+  expect(requests).toBe(sent);
+  expect(seen.some(({ connection }) => connection === 'keep-alive')).toBe(purpose === 'call');
+});
+
+test('an answer that breaks off is not asked for again: what was read of it may be on disk', async () => {
+  handler = (request, response) => {
+    response.writeHead(200);
+    response.write('{"half":');
+    setImmediate(() => request.socket.destroy());
+  };
+  await expect(http.expect({ method: 'GET', path: '/breaks', signal })).rejects.toMatchObject({
+    failure: { code: 'upstream_interrupted' },
+  });
+  expect(seen).toHaveLength(1);
+});
+
 test('an answer that is too long is not read to its end', async () => {
   handler = (_request, response) => response.end(Buffer.alloc(5 * 1024 * 1024, 0x20));
   await expect(http.expect({ method: 'GET', path: '/long', signal })).rejects.toMatchObject({

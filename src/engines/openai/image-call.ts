@@ -86,7 +86,8 @@ async function ask(
   };
   let answered: Answered;
   try {
-    answered = await http.exchange(call, 'submit', async (response) => ({
+    // A picture that costs nothing may be made twice, and so its call may go over a connection that is there already.
+    answered = await http.exchange(call, settings.paid ? 'submit' : 'call', async (response) => ({
       status: response.status,
       retryAfter: response.header('retry-after'),
       ...(await divertBase64(response.chunks, {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FileContent } from '../../lib/file-content.ts';
 import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '../engine.types.ts';
 import { failureOf, RUN_LOST } from '../engine-failures.ts';
@@ -64,10 +63,7 @@ export class ImageRuns {
     if (!run) {
       return { state: 'failed', failure: RUN_LOST };
     }
-    const ended = new AbortController();
-    const waiting = delay(POLL_WAIT_MS, undefined, { signal: AbortSignal.any([signal, ended.signal]) });
-    await Promise.race([run.done, waiting.catch(() => undefined)]);
-    ended.abort();
+    await endOrTime(run.done, POLL_WAIT_MS, signal);
     signal.throwIfAborted();
     return this.#statusOf(reference, run);
   }
@@ -114,4 +110,18 @@ export class ImageRuns {
       }
     }
   }
+}
+
+/** Resolves when the run has ended, the time (ms) is over or the signal has aborted. */
+function endOrTime(done: Promise<void>, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const leave = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', leave);
+      resolve();
+    };
+    const timer = setTimeout(leave, milliseconds);
+    signal.addEventListener('abort', leave, { once: true });
+    void done.then(leave);
+  });
 }
