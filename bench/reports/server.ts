@@ -20,6 +20,7 @@ import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createDatabase } from '../../src/store/database.ts';
+import { fixedAliases } from '../../test/factories/fixed-aliases.ts';
 
 export interface ReportServer {
   readonly url: string;
@@ -57,7 +58,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
   };
   const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];
   const server = createHttpServer(
-    createHttpApp({ kernel, routes, aliases: { paths: {}, headers: {} }, trustedProxies: 0 }),
+    createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

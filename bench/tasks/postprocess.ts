@@ -1,10 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { Semaphore } from '../../src/lib/semaphore.ts';
 import { createFfmpeg } from '../../src/media/ffmpeg.ts';
 import type { Size } from '../../src/media/media-limits.ts';
 import { type PostprocessJob, postprocess } from '../../src/media/postprocess.ts';
 import { createFileStorage } from '../../src/media/storage-fs.ts';
 import { imageDirectly, makeImage, makeVideo, videoDirectly } from './direct-media.ts';
+import { runBatch } from './orders.ts';
 
 export interface MediaFigure {
   readonly name: string;
@@ -22,49 +25,57 @@ export interface MediaBench {
 interface Case {
   readonly name: string;
   readonly job: Pick<PostprocessJob, 'kind' | 'width' | 'height' | 'inputs'>;
-  readonly rounds: number;
+  /** Turns that count, of {@link JOBS_PER_TURN} jobs each. */
+  readonly turns: number;
   readonly direct: (folder: string) => Promise<void>;
 }
 
 const IMAGE: Size = { width: 1_024, height: 1_024 };
 const VIDEO: Size = { width: 1_280, height: 720 };
 const VIDEO_SECONDS = 2;
+const CORES = availableParallelism();
+/** As a worker's post-processing queue. */
+const JOBS_AT_ONCE = 4 * CORES;
+const JOBS_PER_TURN = { image: 16, video: 8 };
 const EXTENSIONS = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'video/mp4': 'mp4' };
 
 /**
- * What post-processing gets through, one file at a time: checks, encoding, hashes and durable storage, against the same encodings
- * by the same tools and nothing else. The two take turns, so that both meet the same machine.
+ * What post-processing gets through as a worker does it, several jobs at once with as many of them encoding as a worker allows: checks,
+ * encoding, hashes and durable storage, against the same encodings by the same tools and nothing else. The two take turns, so that
+ * both meet the same machine.
  */
 export async function measurePostprocess(bench: MediaBench): Promise<MediaFigure[]> {
   mkdirSync(bench.folder, { recursive: true });
   const tools = createFfmpeg({ ffmpegPath: bench.ffmpeg, ffprobePath: bench.ffprobe });
   const storage = await createFileStorage({ root: join(bench.folder, 'stored'), sign: (key) => key });
-  const ours = async (job: Case['job'], folder: string, round: number) => {
-    const signal = new AbortController().signal;
-    for (const file of await postprocess({ ...job, folder, signal }, tools)) {
-      const extension = EXTENSIONS[file.mediaType];
-      await storage.putFile(
-        `bench/${job.kind}-${round}-${file.variant}.${extension}`,
-        file.content,
-        file.mediaType,
-      );
-    }
+  const signal = new AbortController().signal;
+  const encoders = { image: new Semaphore(CORES), video: new Semaphore(Math.max(1, CORES - 1)) };
+  const ours = async (job: Case['job'], folder: string, number: number) => {
+    const files = await encoders[job.kind].run(() => postprocess({ ...job, folder, signal }, tools), signal);
+    await Promise.all(
+      files.map(({ variant, content, mediaType }) => {
+        const key = `bench/${job.kind}-${number}-${variant}.${EXTENSIONS[mediaType]}`;
+        return storage.putFile(key, content, mediaType);
+      }),
+    );
   };
   const figures: MediaFigure[] = [];
-  for (const { name, job, rounds, direct } of await casesOf(bench)) {
+  for (const { name, job, turns, direct } of await casesOf(bench)) {
+    const perTurn = JOBS_PER_TURN[job.kind];
     const ms = { ours: 0, direct: 0 };
-    for (let round = 0; round <= rounds; round += 1) {
-      const oursMs = await inFolder(join(bench.folder, 'ours'), (folder) => ours(job, folder, round));
-      const directMs = await inFolder(join(bench.folder, 'direct'), direct);
-      // the first round warms up
-      ms.ours += round === 0 ? 0 : oursMs;
-      ms.direct += round === 0 ? 0 : directMs;
+    for (let turn = 0; turn <= turns; turn += 1) {
+      const oursMs = await takeTurn(join(bench.folder, 'ours'), perTurn, (folder, number) =>
+        ours(job, folder, number),
+      );
+      const directMs = await takeTurn(join(bench.folder, 'direct'), perTurn, (folder) =>
+        encoders[job.kind].run(() => direct(folder), signal),
+      );
+      // the first turn warms up
+      ms.ours += turn === 0 ? 0 : oursMs;
+      ms.direct += turn === 0 ? 0 : directMs;
     }
-    figures.push({
-      name,
-      perSecond: (rounds * 1_000) / ms.ours,
-      directPerSecond: (rounds * 1_000) / ms.direct,
-    });
+    const jobs = turns * perTurn * 1_000;
+    figures.push({ name, perSecond: jobs / ms.ours, directPerSecond: jobs / ms.direct });
   }
   return figures;
 }
@@ -78,43 +89,55 @@ async function casesOf({ folder, ffmpeg, quick }: MediaBench): Promise<Case[]> {
   await makeImage(tall, { ...IMAGE, height: 1_040 });
   await makeVideo(ffmpeg, conforming, VIDEO, VIDEO_SECONDS);
   await makeVideo(ffmpeg, odd, { ...VIDEO, height: 768 }, VIDEO_SECONDS);
-  const videoRounds = quick ? 2 : 10;
+  const videoTurns = quick ? 1 : 2;
   const pictures = `${IMAGE.width} × ${IMAGE.height} images`;
   const clip = `${VIDEO.width} × ${VIDEO.height} videos of ${VIDEO_SECONDS} s`;
   return [
     {
       name: `${pictures}, copied,`,
       job: { kind: 'image', ...IMAGE, inputs: [image] },
-      rounds: quick ? 10 : 50,
+      turns: quick ? 2 : 5,
       direct: (to) => imageDirectly(image, IMAGE, { folder: to, encode: false }),
     },
     {
       name: `${pictures}, encoded anew,`,
       job: { kind: 'image', ...IMAGE, inputs: [tall] },
-      rounds: quick ? 10 : 50,
+      turns: quick ? 2 : 5,
       direct: (to) => imageDirectly(tall, IMAGE, { folder: to, encode: true }),
     },
     {
       name: `${clip}, copied,`,
       job: { kind: 'video', ...VIDEO, inputs: [conforming] },
-      rounds: videoRounds,
+      turns: videoTurns,
       direct: (to) => videoDirectly(ffmpeg, conforming, VIDEO, { folder: to, encode: false }),
     },
     {
       name: `${clip}, encoded anew,`,
       job: { kind: 'video', ...VIDEO, inputs: [odd] },
-      rounds: videoRounds,
+      turns: videoTurns,
       direct: (to) => videoDirectly(ffmpeg, odd, VIDEO, { folder: to, encode: true }),
     },
   ];
 }
 
-/** Ms that the work took in an empty folder. */
-async function inFolder(folder: string, work: (folder: string) => Promise<void>): Promise<number> {
-  mkdirSync(folder, { recursive: true });
+/** Ms that the jobs of one turn took, side by side, each in an empty folder. */
+async function takeTurn(
+  base: string,
+  jobs: number,
+  work: (folder: string, number: number) => Promise<void>,
+): Promise<number> {
+  const folders = Array.from({ length: jobs }, (_, number) => join(base, String(number)));
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true });
+  }
   const startedAt = performance.now();
-  await work(folder);
+  let next = 0;
+  await runBatch(jobs, JOBS_AT_ONCE, async () => {
+    const number = next;
+    next += 1;
+    await work(folders[number]!, number);
+  });
   const tookMs = performance.now() - startedAt;
-  rmSync(folder, { recursive: true });
+  rmSync(base, { recursive: true });
   return tookMs;
 }

@@ -6,30 +6,31 @@ const LOOK_MS = 200;
 
 /** Reads from the tasks' rows when they were taken and when they ended: the database's clock, for all processes alike. */
 export class TaskClock {
-  readonly #client: pg.Client;
+  readonly #pool: pg.Pool;
 
-  private constructor(client: pg.Client) {
-    this.#client = client;
+  private constructor(pool: pg.Pool) {
+    this.#pool = pool;
   }
 
   static async open(databaseUrl: string): Promise<TaskClock> {
-    const client = new pg.Client({ connectionString: databaseUrl });
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
     // A server that is stopped after a failure must not hide the failure.
-    client.on('error', () => undefined);
-    await client.connect();
-    return new TaskClock(client);
+    pool.on('error', () => undefined);
+    await pool.query('CREATE TABLE bench_commits (id integer PRIMARY KEY, at timestamptz)');
+    await pool.query('INSERT INTO bench_commits VALUES (1, now())');
+    return new TaskClock(pool);
   }
 
   /** Now, as a mark: the other methods look at tasks submitted after it. */
   async mark(): Promise<string> {
-    const { rows } = await this.#client.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
+    const { rows } = await this.#pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
     return rows[0]!.now;
   }
 
   /** Waits until every task since the mark has ended. Throws when one has failed. */
   async untilEnded(since: string): Promise<void> {
     for (;;) {
-      const { rows } = await this.#client.query<{ open: number; failed: number }>(
+      const { rows } = await this.#pool.query<{ open: number; failed: number }>(
         `SELECT count(*) FILTER (WHERE completed_at IS NULL)::integer AS open,
                 count(*) FILTER (WHERE state IN ('failed', 'canceled'))::integer AS failed
            FROM tasks WHERE created_at >= $1`,
@@ -47,7 +48,7 @@ export class TaskClock {
 
   /** Tasks per second from the first submit to the last end. */
   async perSecond(since: string): Promise<number> {
-    const { rows } = await this.#client.query<{ rate: number }>(
+    const { rows } = await this.#pool.query<{ rate: number }>(
       `SELECT (count(*) / extract(epoch FROM max(completed_at) - min(created_at)))::float8 AS rate
          FROM tasks WHERE created_at >= $1`,
       [since],
@@ -55,9 +56,16 @@ export class TaskClock {
     return rows[0]!.rate;
   }
 
+  /** Ms that Postgres takes to change one small row durably: what the disk gives, at this moment. */
+  async commitMs(): Promise<number> {
+    const startedAt = performance.now();
+    await this.#pool.query('UPDATE bench_commits SET at = clock_timestamp() WHERE id = 1');
+    return performance.now() - startedAt;
+  }
+
   /** Ms from submit to the claim by a worker. */
   async pickUp(since: string): Promise<{ p50Ms: number; p99Ms: number; tasks: number }> {
-    const { rows } = await this.#client.query<{ ms: number }>(
+    const { rows } = await this.#pool.query<{ ms: number }>(
       `SELECT (extract(epoch FROM started_at - created_at) * 1000)::float8 AS ms
          FROM tasks WHERE created_at >= $1 ORDER BY 1`,
       [since],
@@ -67,6 +75,6 @@ export class TaskClock {
   }
 
   async close(): Promise<void> {
-    await this.#client.end();
+    await this.#pool.end();
   }
 }

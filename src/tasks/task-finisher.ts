@@ -41,7 +41,7 @@ export interface Finishing {
 const STARTED_PROGRESS = 0.91;
 const MADE_PROGRESS = 0.97;
 /** Ms between two settlements of a process, so that the ledger's batches are some tasks each. */
-const SETTLE_PACE_MS = 25;
+const SETTLE_PACE_MS = 50;
 
 /** Turns what an engine made into stored files, and ends the task with its charge. */
 export class TaskFinisher {

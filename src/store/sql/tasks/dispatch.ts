@@ -1,6 +1,9 @@
 import type { Statement } from '../../statement.ts';
 
-/** How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. */
+/**
+ * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the
+ * disk: a mark that a crash of Postgres takes back costs a job that is sent again, and the claim that comes next is durable.
+ */
 function takeStatement(
   name: string,
   waiting: 'queued' | 'generated',
@@ -40,7 +43,8 @@ function takeStatement(
       RETURNING t.id, t.dispatches AS dispatch, p.turn)
     SELECT m.id, m.dispatch, h.request_id, (SELECT count(*) FROM considered)::integer AS accounts,
            (SELECT account_id FROM considered ORDER BY account_id DESC LIMIT 1) AS last_account
-      FROM (VALUES (1)) always (one) LEFT JOIN marked m ON true LEFT JOIN holds h ON h.id = m.id ORDER BY m.turn, m.id`,
+      FROM (SELECT set_config('synchronous_commit', 'off', true)) unhurried LEFT JOIN marked m ON true
+      LEFT JOIN holds h ON h.id = m.id ORDER BY m.turn, m.id`,
   };
 }
 
