@@ -4,7 +4,7 @@ import { createHttpApp } from './http/http-app.ts';
 import type { Kernel } from './http/kernel.ts';
 import { type MetaOptions, metaRoutes } from './http/meta.routes.ts';
 import type { Route } from './http/route.ts';
-import type { Aliases } from './http/route-table.ts';
+import type { AliasSource } from './http/route-table.ts';
 import { type OperatorServices, operatorRoutes } from './operators/operators.routes.ts';
 
 export interface AppOptions {
@@ -19,7 +19,7 @@ export interface AppOptions {
   /** Put around every route, e.g. to trace it. */
   readonly watchRoute?: (route: Route) => Route;
   readonly surroundings: {
-    readonly aliases: Aliases;
+    readonly aliases: AliasSource;
     /** Number of proxies in front of us. */
     readonly trustedProxies: number;
     readonly pages: readonly { readonly path: string; readonly handler: RequestHandler }[];

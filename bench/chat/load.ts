@@ -7,9 +7,13 @@ export interface ChatTarget {
   readonly key: string;
 }
 
+/** Calls of one turn at a target. */
+export interface Turn {
+  readonly seconds: number;
+  readonly latenciesMs: readonly number[];
+}
+
 export interface Timing {
-  /** All that were made, the warm-up included. */
-  readonly calls: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -17,25 +21,20 @@ export interface Timing {
 
 const MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, please.' }];
 
-/** As many requests as `connections` closed-loop clients get through in `seconds`, after a warm-up of a third of it. */
-export async function saturate(target: ChatTarget, connections: number, seconds: number): Promise<Timing> {
+/** As many requests as `connections` closed-loop clients get through in `seconds`. */
+export async function saturate(target: ChatTarget, connections: number, seconds: number): Promise<Turn> {
   return await withPool(target, connections, async (call) => {
-    const measureFrom = performance.now() + (seconds * 1_000) / 3;
-    const until = measureFrom + seconds * 1_000;
-    const latencies: number[] = [];
-    let calls = 0;
+    const until = performance.now() + seconds * 1_000;
+    const latenciesMs: number[] = [];
     const client = async () => {
       while (performance.now() < until) {
         const startedAt = performance.now();
         await call(false);
-        calls += 1;
-        if (startedAt >= measureFrom) {
-          latencies.push(performance.now() - startedAt);
-        }
+        latenciesMs.push(performance.now() - startedAt);
       }
     };
     await Promise.all(Array.from({ length: connections }, client));
-    return { calls, ...timing(latencies, seconds) };
+    return { seconds, latenciesMs };
   });
 }
 
@@ -45,9 +44,9 @@ export async function atRate(
   perSecond: number,
   seconds: number,
   streamed: boolean,
-): Promise<Timing> {
+): Promise<Turn> {
   return await withPool(target, 256, async (call) => {
-    const latencies: number[] = [];
+    const latenciesMs: number[] = [];
     const running: Promise<void>[] = [];
     const startedAt = performance.now();
     const count = perSecond * seconds;
@@ -58,10 +57,10 @@ export async function atRate(
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
       // counted from when it was due: a sender that falls behind must not hide the delay
-      running.push(call(streamed).then((firstByteAt) => void latencies.push(firstByteAt - due)));
+      running.push(call(streamed).then((firstByteAt) => void latenciesMs.push(firstByteAt - due)));
     }
     await Promise.all(running);
-    return { calls: count, ...timing(latencies.slice(Math.floor(latencies.length / 5)), seconds) };
+    return { seconds, latenciesMs };
   });
 }
 
@@ -98,10 +97,11 @@ async function withPool<T>(
   return await use(call).finally(() => pool.close());
 }
 
-function timing(latencies: readonly number[], seconds: number): Omit<Timing, 'calls'> {
-  const sorted = [...latencies].sort((a, b) => a - b);
+/** What several turns at one target come to. */
+export function timingOf(turns: readonly Turn[]): Timing {
+  const sorted = turns.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
   return {
-    perSecond: sorted.length / seconds,
+    perSecond: sorted.length / turns.reduce((sum, { seconds }) => sum + seconds, 0),
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
   };

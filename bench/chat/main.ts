@@ -9,14 +9,18 @@ import { processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
-import { atRate, type ChatTarget, saturate, type Timing } from './load.ts';
+import { atRate, type ChatTarget, saturate, type Timing, type Turn, timingOf } from './load.ts';
 
 /**
- * `npm run bench:chat [-- --quick]`: one API process with authentication, hold and settle in Postgres (fsync on) against a
- * bare proxy on the same stack and the same simulated upstream, in the same run, one after the other.
+ * `npm run bench:chat [-- --quick --profile]`: one API process with authentication, hold and settle in Postgres (fsync on) against a
+ * bare proxy on the same stack and the same simulated upstream, in the same run. Both are warmed up for as long, so that they run
+ * compiled code, and then take turns, so that both meet the same machine.
  */
 const profiled = process.argv.includes('--profile');
-const seconds = process.argv.includes('--quick') ? 3 : 10;
+const quick = process.argv.includes('--quick');
+const SECONDS = quick ? 3 : 8;
+const WARM_UP_SECONDS = quick ? 3 : 25;
+const TURNS = quick ? 1 : 3;
 const CONNECTIONS = 64;
 const RATE = 200;
 const STREAM_RATE = 20;
@@ -35,24 +39,47 @@ limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurr
 `;
 }
 
-interface Measured {
-  readonly full: Timing;
-  readonly rate: Timing;
-  readonly first: Timing;
-  /** Ms of processor time of the serving process per call, at saturation and at the fixed rate. */
-  readonly processor: { readonly full: number; readonly rate: number };
-}
+/** What was measured of one target, turn by turn. */
+class Measured {
+  readonly #target: ChatTarget;
+  readonly #pid: number;
+  readonly #full: Turn[] = [];
+  readonly #rate: Turn[] = [];
+  readonly #first: Turn[] = [];
+  /** Ms of processor time of the serving process. */
+  readonly #processorMs = { full: 0, rate: 0 };
 
-async function measure(target: ChatTarget, { pid = 0 }: ChildProcess): Promise<Measured> {
-  const startedAt = processorMs(pid);
-  const full = await saturate(target, CONNECTIONS, seconds);
-  const saturatedAt = processorMs(pid);
-  const rate = await atRate(target, RATE, seconds, false);
-  const processor = {
-    full: (saturatedAt - startedAt) / full.calls,
-    rate: (processorMs(pid) - saturatedAt) / rate.calls,
-  };
-  return { full, rate, first: await atRate(target, STREAM_RATE, seconds, true), processor };
+  constructor(target: ChatTarget, { pid = 0 }: ChildProcess) {
+    this.#target = target;
+    this.#pid = pid;
+  }
+
+  async warmUp(): Promise<void> {
+    await saturate(this.#target, CONNECTIONS, WARM_UP_SECONDS);
+  }
+
+  async takeTurn(): Promise<void> {
+    const startedAt = processorMs(this.#pid);
+    this.#full.push(await saturate(this.#target, CONNECTIONS, SECONDS));
+    const saturatedAt = processorMs(this.#pid);
+    this.#rate.push(await atRate(this.#target, RATE, SECONDS, false));
+    this.#processorMs.full += saturatedAt - startedAt;
+    this.#processorMs.rate += processorMs(this.#pid) - saturatedAt;
+    this.#first.push(await atRate(this.#target, STREAM_RATE, SECONDS, true));
+  }
+
+  timings() {
+    const calls = (turns: readonly Turn[]) => turns.reduce((sum, turn) => sum + turn.latenciesMs.length, 0);
+    return {
+      full: timingOf(this.#full),
+      rate: timingOf(this.#rate),
+      first: timingOf(this.#first),
+      processorMsPerCall: {
+        full: this.#processorMs.full / calls(this.#full),
+        rate: this.#processorMs.rate / calls(this.#rate),
+      },
+    };
+  }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-chat-'));
@@ -87,12 +114,22 @@ try {
       key: readFileSync(join(folder, 'owner.key'), 'utf8').trim(),
     },
   };
-  const bareResult = await measure(targets.bare, bare);
-  const ours = await measure(targets.gateway, gateway);
+  const measured = {
+    bare: new Measured(targets.bare, bare),
+    gateway: new Measured(targets.gateway, gateway),
+  };
+  await measured.bare.warmUp();
+  await measured.gateway.warmUp();
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await measured.bare.takeTurn();
+    await measured.gateway.takeTurn();
+  }
+  const bareResult = measured.bare.timings();
+  const ours = measured.gateway.timings();
   const added = (a: number, b: number) => `+${(a - b).toFixed(1)} ms`;
   const both = ({ p50Ms, p99Ms }: Timing) => `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)} ms`;
-  const processorOf = ({ processor }: Measured) =>
-    `${processor.full.toFixed(2)} / ${processor.rate.toFixed(2)}`;
+  const processorOf = ({ processorMsPerCall: { full, rate } }: ReturnType<Measured['timings']>) =>
+    `${full.toFixed(2)} / ${rate.toFixed(2)}`;
   const addedBoth = (our: Timing, bares: Timing) =>
     `${added(our.p50Ms, bares.p50Ms)} / ${added(our.p99Ms, bares.p99Ms)}`;
   publishResult({

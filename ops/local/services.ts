@@ -4,6 +4,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/embedd
 import { type EmbeddedRedis, startEmbeddedRedis } from '../embedded/embedded-redis.ts';
 import { redisCacheFolders } from '../embedded/redis-binary.ts';
 import { checkFreeSpace } from './data-folder.ts';
+import type { WatchedService } from './service-watch.ts';
 import type { SupervisorSettings } from './settings.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -37,8 +38,27 @@ export async function startServices(services: Services, context: ServicesContext
   }
 }
 
+/** The embedded servers, to be started again when they end. */
+export function watchedServices(services: Services, context: ServicesContext): WatchedService[] {
+  const logFile = (name: string) => join(context.settings.dataDir, 'logs', `${name}.log`);
+  return [
+    {
+      name: 'Postgres',
+      current: () => services.postgres,
+      start: () => startPostgres(services, context),
+      logFile: logFile('postgres'),
+    },
+    {
+      name: 'Redis',
+      current: () => services.redis,
+      start: () => startRedis(services, context),
+      logFile: logFile('redis'),
+    },
+  ];
+}
+
 /** Starts the embedded Postgres and enters it into `services`. Throws StartFailure. */
-export async function startPostgres(services: Services, context: ServicesContext): Promise<EmbeddedPostgres> {
+async function startPostgres(services: Services, context: ServicesContext): Promise<EmbeddedPostgres> {
   const { settings, terminal } = context;
   const step = terminal.step('Postgres');
   try {
@@ -59,7 +79,7 @@ export async function startPostgres(services: Services, context: ServicesContext
 }
 
 /** Starts the embedded Redis and enters it into `services`. Throws StartFailure. */
-export async function startRedis(services: Services, context: ServicesContext): Promise<EmbeddedRedis> {
+async function startRedis(services: Services, context: ServicesContext): Promise<EmbeddedRedis> {
   const { settings, terminal, environment } = context;
   const step = terminal.step('Redis');
   try {

@@ -12,7 +12,7 @@ import { acquireInstanceLock } from './instance-lock.ts';
 import type { Programs } from './programs.ts';
 import { runTask } from './run-task.ts';
 import { watchServices } from './service-watch.ts';
-import { startServices } from './services.ts';
+import { startServices, watchedServices } from './services.ts';
 import { localUrl, readSettings, type SupervisorSettings } from './settings.ts';
 import { endAtOnce, type Running, shutDown } from './shut-down.ts';
 import { watchSources } from './source-watch.ts';
@@ -98,7 +98,7 @@ async function start(
   stop.check();
   const context = { settings, environment, root, terminal };
   await startServices(running, context);
-  running.serviceWatch = watchServices(running, context);
+  running.serviceWatch = watchServices(watchedServices(running, context), { warn: terminal.warn });
   stop.check();
   const resolved = { settings, services: running, secret, ffmpeg };
   await prepareDatabase(

@@ -17,10 +17,14 @@ export interface CatalogSourceOptions {
   readonly log: Logger;
 }
 
+/** Says what is wrong with a catalog beyond what the file alone shows; undefined where nothing is. */
+type CatalogCheck = (catalog: Catalog) => string | undefined;
+
 /** The catalog in force, reloaded when the file changes. A catalog with a mistake never replaces a good one. */
 export class CatalogSource {
   readonly #options: CatalogSourceOptions;
   readonly #listeners: ((catalog: Catalog) => void)[] = [];
+  readonly #checks: CatalogCheck[] = [];
   #current: Catalog;
   #text: string;
   #reloading: Promise<boolean> = Promise.resolve(false);
@@ -41,6 +45,12 @@ export class CatalogSource {
 
   get current(): Catalog {
     return this.#current;
+  }
+
+  /** Asks this of the catalog in force and of every later one. Throws CatalogError for the first; a later one does not come into force. */
+  addCheck(check: CatalogCheck): void {
+    this.#pass(check, this.#current);
+    this.#checks.push(check);
   }
 
   /** Hears of every catalog that comes into force later. */
@@ -75,6 +85,9 @@ export class CatalogSource {
         return false;
       }
       const catalog = parseCatalog(text, file, variables);
+      for (const check of this.#checks) {
+        this.#pass(check, catalog);
+      }
       await prepare(catalog);
       this.#text = text;
       this.#current = catalog;
@@ -87,6 +100,13 @@ export class CatalogSource {
       const reason = error instanceof CatalogError ? error.message : error;
       log.error({ error: reason }, 'catalog not reloaded, the old one stays in force');
       return false;
+    }
+  }
+
+  #pass(check: CatalogCheck, catalog: Catalog): void {
+    const mistake = check(catalog);
+    if (mistake !== undefined) {
+      throw new CatalogError(`${this.#options.file}: ${mistake}`);
     }
   }
 }

@@ -22,6 +22,7 @@ import { MemoryRateStore } from '../http/memory-rate-store.ts';
 import { RateLimiter } from '../http/rate-limiter.ts';
 import { RedisRateStore } from '../http/redis-rate-store.ts';
 import type { Route } from '../http/route.ts';
+import type { AliasSource } from '../http/route-table.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
@@ -96,7 +97,6 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     ledger: foundation.ledger,
   });
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
-  const { aliases } = foundation.catalogSource.current;
   const paidRoutes = [
     ...invocation.routes,
     ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable),
@@ -115,7 +115,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       about: API_DESCRIPTION,
     },
     surroundings: {
-      aliases,
+      aliases: aliasSource(foundation),
       trustedProxies: config.trustedProxies,
       pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
@@ -137,20 +137,27 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   };
 }
 
+function aliasSource({ catalogSource }: Foundation): AliasSource {
+  return {
+    current: () => catalogSource.current.aliases,
+    addCheck: (mistakeOf) => catalogSource.addCheck(({ aliases }) => mistakeOf(aliases)),
+  };
+}
+
 /** A call that would wait longer than this for its turn, in ms, is turned away at once. */
 const TURN_WAIT_MS_MAX = 1_000;
 
 /** The application, with paid calls turned away while more of them come than this process can do. */
 function guardFromLoad(
-  { ledger, catalogSource, registry }: Foundation,
+  { ledger, catalogSource, registry, log }: Foundation,
   listener: RequestListener,
   routes: readonly Route[],
   turns: LoopTurns,
 ): { readonly listener: RequestListener; close(): void } {
-  const throttle = startLoadThrottle(() => ledger.delayMs);
+  const throttle = startLoadThrottle(() => ledger.delayMs, log);
   const { finished, close } = throttle;
   const admits = () => turns.expectedWaitMs < TURN_WAIT_MS_MAX && throttle.admits();
-  const aliases = catalogSource.current.aliases.paths;
+  const aliases = () => catalogSource.current.aliases.paths;
   return {
     listener: shedLoad({ listener, routes, aliases, throttle: { admits, finished }, registry }),
     close,

@@ -20,6 +20,7 @@ import { TaskFinisher } from '../tasks/task-finisher.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
 import { UsageDays } from '../usage/usage-days.store.ts';
@@ -33,8 +34,8 @@ import { composeTasks, type TaskParts } from './tasks.ts';
 /** Ms one run on an engine may take. */
 const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
 const TASK_DAYS = 30;
-/** Like jobs of the queue, tasks finished in place wait for disk and database most of the time. */
-const IN_PLACE_PER_CORE = 4;
+/** Tasks finished in place wait for the disk and for their settlement most of the time; encoders are counted apart. */
+const IN_PLACE_PER_CORE = 16;
 /** Ms: where every place is taken that long, another host may be sooner. */
 const IN_PLACE_WAIT_MS = 1_000;
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -103,7 +104,7 @@ export async function composeWorker(
 }
 
 function composeRunners(
-  { config, log, storage, database, tracing }: Foundation,
+  { config, log, storage, database, registry, tracing }: Foundation,
   { claims, reads, endings }: TaskParts,
   own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string; postprocesses: boolean },
 ) {
@@ -113,10 +114,11 @@ function composeRunners(
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
-  const finisher = new TaskFinisher({
+  const files = new TaskFinisher({
     ...{ reads, endings, storage },
     postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
   });
+  const finisher = observedFinisher(files, registry, tracing);
   const places = IN_PLACE_PER_CORE * cores;
   const inPlace = own.postprocesses
     ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)

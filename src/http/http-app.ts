@@ -5,8 +5,8 @@ import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import type { Route } from './route.ts';
-import type { Aliases, TableEntry } from './route-table.ts';
-import { routeTable } from './route-table.ts';
+import type { AliasSource, TableEntry } from './route-table.ts';
+import { aliasMistake, routeTable } from './route-table.ts';
 import { runRoute } from './run-route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendError } from './send.ts';
@@ -14,14 +14,17 @@ import { sendError } from './send.ts';
 export interface HttpAppOptions {
   readonly kernel: Kernel;
   readonly routes: readonly Route[];
-  readonly aliases: Aliases;
+  readonly aliases: AliasSource;
   /** How many proxies in front of us may be believed about the client's address. */
   readonly trustedProxies: number;
   /** Whole sub-applications that bring their own pages (console, queue board), mounted before the 404. */
   readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
 }
 
-/** The Express application: every route behind the kernel, every other request answered in the envelope. */
+/**
+ * The Express application: every route behind the kernel, every other request answered in the envelope. Throws what the source of the
+ * aliases throws for one that leads nowhere.
+ */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { kernel } = options;
   // the line of a request has ten fields of ours and nothing to hide: looking for secrets in it would only cost time
@@ -34,8 +37,8 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.enable('case sensitive routing');
   app.enable('strict routing');
   const protection = securityHeaders();
-  const headerAliases = Object.entries(options.aliases.headers);
-  const table = routeTable(options.routes, options.aliases);
+  const table = routeTable(options.routes);
+  options.aliases.addCheck((aliases) => aliasMistake(options.routes, aliases));
   // Express tries its layers and patterns one after the other; a path without parameters is found at once
   const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));
   app.use((request, response, next) => {
@@ -47,8 +50,9 @@ export function createHttpApp(options: HttpAppOptions): Express {
       sendError(exchange, new AppError('invalid_request', 'the Host header is missing'));
       return;
     }
-    renameHeaders(request, headerAliases);
-    const methods = fixed.get(request.path);
+    const aliases = options.aliases.current();
+    renameHeaders(request, Object.entries(aliases.headers));
+    const methods = fixed.get(request.path) ?? fixed.get(aliases.paths[request.path] ?? '');
     return methods ? dispatch(kernel, methods, exchange) : next();
   });
   for (const { pattern, methods } of table.filter((entry) => !isFixed(entry))) {

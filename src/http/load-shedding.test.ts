@@ -33,7 +33,7 @@ beforeAll(async () => {
       request.on('end', () => response.end('served'));
     },
     routes: [paid('/chat'), paid('/v3/async/image-turbo'), cancel],
-    aliases: { '/v1/chat': '/chat' },
+    aliases: () => ({ '/v1/chat': '/chat', '/orders': '/v3/async/image-turbo' }),
     throttle: { admits: () => !isOverloaded, finished: () => undefined },
     registry,
   });
@@ -65,9 +65,12 @@ test.each(['/chat', '/v1/chat', '/chat?x=1'])('overloaded, POST %s is told to co
   });
 });
 
-test('an order of a task is told in its own form', async () => {
+test.each([
+  ['', '/v3/async/image-turbo'],
+  [', by another path', '/orders'],
+])('an order of a task is told in its own form%s', async (_, path) => {
   isOverloaded = true;
-  expect(await (await call('/v3/async/image-turbo')).json()).toMatchObject({
+  expect(await (await call(path)).json()).toMatchObject({
     code: 503,
     reason: 'SERVICE_NOT_AVAILABLE',
   });
@@ -83,5 +86,5 @@ test.each([
 });
 
 test('who is turned away is counted', async () => {
-  expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 4');
+  expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 5');
 });

@@ -8,8 +8,8 @@ import type { Route } from './route.ts';
 export interface LoadSheddingOptions {
   readonly listener: RequestListener;
   readonly routes: readonly Route[];
-  /** Other paths of the routes. */
-  readonly aliases: Readonly<Record<string, string>>;
+  /** Other paths of the routes, those in force: asked at every request that is not for a paid path itself. */
+  readonly aliases: () => Readonly<Record<string, string>>;
   readonly throttle: {
     /** Asked for each paid call: whether it is taken on. */
     admits(): boolean;
@@ -26,15 +26,16 @@ const REFUSAL = overloaded();
  * body read. Settlements, payment events, reads and operators go on.
  */
 export function shedLoad(options: LoadSheddingOptions): RequestListener {
-  const { listener, throttle } = options;
-  const paid = paidPaths(options);
+  const { listener, throttle, aliases } = options;
+  const paid = paidPaths(options.routes);
   const shed = new Counter({
     name: 'tollgate_http_requests_shed_total',
     help: 'Paid calls turned away with 503 because the process had more work than it can do',
     registers: [options.registry],
   });
   return (request, response) => {
-    const [path = ''] = (request.url ?? '').split('?', 1);
+    const [asked = ''] = (request.url ?? '').split('?', 1);
+    const path = request.method === 'POST' && !paid.has(asked) ? (aliases()[asked] ?? asked) : asked;
     if (request.method !== 'POST' || !paid.has(path)) {
       listener(request, response);
       return;
@@ -57,13 +58,7 @@ export function shedLoad(options: LoadSheddingOptions): RequestListener {
   };
 }
 
-function paidPaths({ routes, aliases }: LoadSheddingOptions): ReadonlySet<string> {
+function paidPaths(routes: readonly Route[]): ReadonlySet<string> {
   const paid = routes.filter((route) => route.idempotency !== undefined && route.access === 'inference');
-  const paths = new Set(paid.map(({ path }) => path));
-  for (const [alias, path] of Object.entries(aliases)) {
-    if (paths.has(path)) {
-      paths.add(alias);
-    }
-  }
-  return paths;
+  return new Set(paid.map(({ path }) => path));
 }

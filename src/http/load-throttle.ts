@@ -1,3 +1,5 @@
+import type { Logger } from '../lib/logger.ts';
+
 /** Ms between two looks at how late this process is. */
 export const TICK_MS = 10;
 /** A turn of the event loop that takes longer than this keeps everybody waiting, in ms. */
@@ -6,7 +8,9 @@ const LATE_TURN_MS = 50;
 const LATE_DELAY_MS = 300;
 /** One long turn is a large body or a garbage collection; several in a row, of so many ms together, are too much work. */
 const LATE_TICKS = 3;
-const LATE_MS = 800;
+const LONG_TURNS_MS = 800;
+/** Ms that the database may be behind: a disk that stands still for a second is no overload, and who waits is served after it. */
+const BEHIND_MS = 2_000;
 /** Share by which the rate falls in a second of being late, and by which it grows in a second of being in time. */
 const FALL_PER_SECOND = 1.5;
 const GROWTH_PER_SECOND = 0.75;
@@ -28,6 +32,8 @@ export class LoadThrottle {
   #tickAt: number;
   #lateTicks = 0;
   #lateMs = 0;
+  /** What long turns are of {@link #lateMs}. */
+  #longTurnsMs = 0;
   /** Calls per ms; Infinity: all of them. */
   #rate = Number.POSITIVE_INFINITY;
   #credit = 0;
@@ -38,6 +44,11 @@ export class LoadThrottle {
   /** `now` in ms of a clock that never goes back. */
   constructor(now: number) {
     this.#tickAt = now;
+  }
+
+  /** Whether calls beyond some rate are turned away just now. */
+  get isLimiting(): boolean {
+    return this.#rate !== Number.POSITIVE_INFINITY;
   }
 
   /** Whether one more call is taken on. */
@@ -58,10 +69,12 @@ export class LoadThrottle {
   /** To be called every {@link TICK_MS}; that it comes late is what it learns from. `delayMs`: how far the database is behind. */
   tick(now: number, delayMs: number): void {
     const elapsedMs = Math.max(1, now - this.#tickAt);
-    const isLate = elapsedMs > TICK_MS + LATE_TURN_MS || delayMs > LATE_DELAY_MS;
+    const isLong = elapsedMs > TICK_MS + LATE_TURN_MS;
+    const isLate = isLong || delayMs > LATE_DELAY_MS;
     this.#tickAt = now;
     this.#lateTicks = isLate ? this.#lateTicks + 1 : 0;
     this.#lateMs = isLate ? this.#lateMs + elapsedMs : 0;
+    this.#longTurnsMs = isLate ? this.#longTurnsMs + (isLong ? elapsedMs : 0) : 0;
     const weight = 1 - Math.exp(-elapsedMs / MEMORY_MS);
     this.#finishedRate += weight * (this.#finished / elapsedMs - this.#finishedRate);
     this.#finished = 0;
@@ -71,7 +84,8 @@ export class LoadThrottle {
 
   #nextRate(now: number, elapsedMs: number, isLate: boolean): number {
     if (this.#rate === Number.POSITIVE_INFINITY) {
-      const isOverloaded = this.#lateTicks >= LATE_TICKS && this.#lateMs >= LATE_MS;
+      const isOverloaded =
+        this.#lateTicks >= LATE_TICKS && (this.#longTurnsMs >= LONG_TURNS_MS || this.#lateMs >= BEHIND_MS);
       if (isOverloaded) {
         this.#credit = 0;
         this.#refusedAt = now;
@@ -87,13 +101,26 @@ export class LoadThrottle {
 }
 
 /** A throttle of this process. `delayMs` tells how far the database is behind. */
-export function startLoadThrottle(delayMs: () => number): {
+export function startLoadThrottle(
+  delayMs: () => number,
+  log: Logger,
+): {
   admits(): boolean;
   finished(): void;
   close(): void;
 } {
   const throttle = new LoadThrottle(performance.now());
-  const timer = setInterval(() => throttle.tick(performance.now(), delayMs()), TICK_MS);
+  let lookedAt = performance.now();
+  const timer = setInterval(() => {
+    const wasLimiting = throttle.isLimiting;
+    const now = performance.now();
+    const facts = { turnMs: Math.round(now - lookedAt), databaseDelayMs: Math.round(delayMs()) };
+    lookedAt = now;
+    throttle.tick(now, facts.databaseDelayMs);
+    if (throttle.isLimiting !== wasLimiting) {
+      log.warn(facts, wasLimiting ? 'the overload is over' : 'overloaded: some paid calls are turned away');
+    }
+  }, TICK_MS);
   timer.unref();
   return {
     admits: () => throttle.admits(),

@@ -8,6 +8,13 @@ export interface Aliases {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** The aliases in force, which may change while the process runs. */
+export interface AliasSource {
+  current(): Aliases;
+  /** Asks `mistakeOf` of those in force and of every later ones: what is wrong with them, if anything. Throws for those in force. */
+  addCheck(mistakeOf: (aliases: Aliases) => string | undefined): void;
+}
+
 export interface TableEntry {
   /** The path as Express matches it. */
   readonly pattern: string;
@@ -16,10 +23,10 @@ export interface TableEntry {
 }
 
 /**
- * The routes by path, so that a wrong method on a right path is told from a wrong path. Throws Error on two routes of
- * the same method and path and on an alias of nothing: both are mistakes of ours or of the catalog.
+ * The routes by path, so that a wrong method on a right path is told from a wrong path. Throws Error on two routes of the same method
+ * and path.
  */
-export function routeTable(routes: readonly Route[], aliases: Aliases): TableEntry[] {
+export function routeTable(routes: readonly Route[]): TableEntry[] {
   const byPath = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const methods = byPath.get(route.path) ?? new Map<string, Route>();
@@ -29,14 +36,18 @@ export function routeTable(routes: readonly Route[], aliases: Aliases): TableEnt
     }
     byPath.set(route.path, methods.set(method, route));
   }
-  for (const [alias, path] of Object.entries(aliases.paths)) {
-    const methods = byPath.get(path);
-    if (!methods || byPath.has(alias)) {
-      throw new Error(`alias ${alias}: ${methods ? 'the path is taken' : `there is no route ${path}`}`);
-    }
-    byPath.set(alias, methods);
-  }
   return [...byPath].map(([path, methods]) => ({ pattern: expressPattern(path), methods }));
+}
+
+/** What is wrong with the first alias that leads nowhere or hides a route; undefined when none does. */
+export function aliasMistake(routes: readonly Pick<Route, 'path'>[], aliases: Aliases): string | undefined {
+  const paths = new Set(routes.map(({ path }) => path));
+  const wrong = Object.entries(aliases.paths).find(([alias, path]) => !paths.has(path) || paths.has(alias));
+  if (!wrong) {
+    return undefined;
+  }
+  const [alias, path] = wrong;
+  return `aliases.paths: ${alias}: ${paths.has(path) ? 'the path is taken' : `there is no route ${path}`}`;
 }
 
 /** `/a/{b}` → `/a/:b`; `/a/{b+}` → `/a/*b`. */

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import { InvariantError } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
@@ -25,7 +26,6 @@ const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> =
     code: 'key_limit_exceeded',
     message: 'The spending limit of this key does not cover this call.',
   },
-  closed: { code: 'idempotency_completed', message: 'This request has already been carried out.' },
 };
 
 /** The ledger on Postgres: admission and settlement through group-commit lanes, leases, extensions. */
@@ -159,6 +159,13 @@ function refusal(outcome: string, request: HoldRequest): AppError {
     return new AppError(
       'insufficient_credits',
       `The account's credits do not cover this call, which may cost ${needed} USD.`,
+    );
+  }
+  if (outcome === 'closed') {
+    const generation = publicId('generation', request.id);
+    return new AppError(
+      'idempotency_completed',
+      `This request has already been carried out; see generation ${generation}.`,
     );
   }
   const known = REFUSALS[outcome];

@@ -28,14 +28,14 @@ export interface InPlaceTask {
  * with the files, the task goes on to post-processing as any other.
  */
 export class InPlaceService {
-  readonly #finisher: TaskFinisher;
+  readonly #finisher: Pick<TaskFinisher, 'finish'>;
   readonly #settings: InPlaceSettings;
   readonly #log: Logger;
   readonly #running = new Set<Promise<unknown>>();
   readonly #waiting: (() => void)[] = [];
   #taken = 0;
 
-  constructor(finisher: TaskFinisher, settings: InPlaceSettings, log: Logger) {
+  constructor(finisher: Pick<TaskFinisher, 'finish'>, settings: InPlaceSettings, log: Logger) {
     this.#finisher = finisher;
     this.#settings = settings;
     this.#log = log;

@@ -17,7 +17,7 @@ export interface PostprocessDependencies {
   readonly leases: LeaseKeeper;
   readonly endings: TaskEndings;
   readonly storage: Storage;
-  readonly finisher: TaskFinisher;
+  readonly finisher: Pick<TaskFinisher, 'finish'>;
 }
 
 export interface PostprocessSettings {

@@ -3,15 +3,17 @@ import type { Trap } from './statement-trap.ts';
 /** A place in the code's course where a process can die, told from outside of it. */
 export interface DeathPoint {
   readonly name: string;
-  /** What leads there: calls, orders at the API, or orders in the hands of the workers that generate or that finish. */
-  readonly work: 'call' | 'order' | 'generate' | 'finish';
+  /** What leads there: calls, orders at the API, or orders in the hands of a worker that generates, that finishes, or that does both. */
+  readonly work: 'call' | 'order' | 'generate' | 'finish' | 'in place';
   /** A statement, the first frame that the upstream is about to send, or the first bytes that a client gets. */
   readonly at: Trap | 'upstream' | 'first bytes';
 }
 
 /** Not what the reaper settles for those who died before. */
-const OF_A_CALL = '"only_expired":false';
-const OF_A_TASK = '"outputs":[{';
+const OF_A_CALL = /"only_expired":false/;
+const OF_A_TASK = /"outputs":\[\{/;
+/** Not what came through the queue: that is settled from the state `processing`. */
+const OF_A_TASK_IN_PLACE = /"from":\["generating"\][^[]*"outputs":\[\{/;
 
 /** The crash points of calls and tasks, in the order in which they are passed. */
 export const DEATH_POINTS: readonly DeathPoint[] = [
@@ -38,7 +40,7 @@ export const DEATH_POINTS: readonly DeathPoint[] = [
   {
     name: 'task claimed, engine not asked',
     work: 'generate',
-    at: { statement: /^task_claim$/, holding: 'generating', side: 'unheard' },
+    at: { statement: /^task_claim$/, holding: /generating/, side: 'unheard' },
   },
   {
     name: 'engine asked, reference not stored',
@@ -69,5 +71,10 @@ export const DEATH_POINTS: readonly DeathPoint[] = [
     name: 'webhook sent, not recorded',
     work: 'finish',
     at: { statement: /^webhook_record_try$/, side: 'unsent' },
+  },
+  {
+    name: 'files made in place, not settled',
+    work: 'in place',
+    at: { statement: /^ledger_settle/, holding: OF_A_TASK_IN_PLACE, side: 'unsent' },
   },
 ];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
+import { pause } from './pause.ts';
 import type { ChaosAccount } from './stack.ts';
 import { CHAT_MODEL, TOKEN_PRICE } from './stack.ts';
 import type { Told, ToldLog } from './told-log.ts';
@@ -134,26 +135,45 @@ async function sendAll(options: CallTarget, calls: readonly Call[]): Promise<Tol
   return told;
 }
 
-/** As many calls as `clients` get through that each wait for their answer before they call again. */
-export async function saturate(options: CallOptions, clients: number, milliseconds: number): Promise<void> {
-  const agent = createAgent();
-  const until = performance.now() + milliseconds;
+/**
+ * As many calls as `clients` get through that each wait for their answer before they call again: never more at once. They begin spread
+ * over `spreadMs`: calls that all take equally long would otherwise come all at once for ever.
+ */
+export function startClients(options: CallOptions, clients: number, spreadMs = 0): RunningLoad {
+  const agent = createAgent(clients);
   let number = 0;
-  const client = async () => {
-    while (performance.now() < until) {
+  let stopping = false;
+  const client = async (place: number) => {
+    if (spreadMs > 0) {
+      await pause((spreadMs * place) / clients);
+    }
+    while (!stopping) {
       number += 1;
       const call = { number, streamed: isStreamed(number, options), dueAt: performance.now() };
       options.log.add(await sendCall(options, agent, call));
     }
   };
-  await Promise.all(Array.from({ length: clients }, client));
-  await agent.destroy();
+  const running = Array.from({ length: clients }, (_, place) => client(place));
+  return {
+    stop: async () => {
+      stopping = true;
+      await Promise.all(running);
+      await agent.destroy();
+    },
+  };
+}
+
+/** {@link startClients} for so long. */
+export async function saturate(options: CallOptions, clients: number, milliseconds: number): Promise<void> {
+  const load = startClients(options, clients);
+  await pause(milliseconds);
+  await load.stop();
 }
 
 /** Lets a load run for so long. */
 export async function runLoad(options: LoadOptions, milliseconds: number): Promise<void> {
   const load = startLoad(options);
-  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  await pause(milliseconds);
   await load.stop();
 }
 

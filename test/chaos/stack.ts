@@ -59,7 +59,8 @@ export interface ChaosStack {
   readonly workers: ProductProcess[];
   /** kill -9 and a new process in its place. */
   replaceApi(place: number): Promise<void>;
-  replaceWorker(place: number): Promise<void>;
+  /** Its arguments are the new ones from then on, where some are given. */
+  replaceWorker(place: number, args?: readonly string[]): Promise<void>;
   /** SIGTERM, wait for the end, start a new one on the same port. Returns the exit code. */
   restartApi(place: number): Promise<number | null>;
   openAccount(credits: string): Promise<ChaosAccount>;
@@ -88,7 +89,7 @@ export async function startStack(services: ChaosServices, options: StackOptions)
       { ...environment({ kind: 'api', place }), PORT: String(ports[place]), LISTEN_SOCKET: sockets[place] },
       logOf(`api-${place}`),
     );
-  const workerArguments = options.workers ?? [];
+  const workerArguments = [...(options.workers ?? [])];
   const startWorker = (place: number) =>
     ProductProcess.start(
       services.product,
@@ -118,7 +119,10 @@ export async function startStack(services: ChaosServices, options: StackOptions)
     apis,
     workers,
     replaceApi: (place) => replace(apis, place, startApi),
-    replaceWorker: (place) => replace(workers, place, startWorker),
+    replaceWorker: (place, args) => {
+      workerArguments[place] = args ?? workerArguments[place] ?? [];
+      return replace(workers, place, startWorker);
+    },
     restartApi: async (place) => {
       const code = (await apis[place]?.stop()) ?? null;
       apis[place] = await startApi(place);

@@ -5,8 +5,8 @@ import { MessageSplitter, statementOf } from './postgres-messages.ts';
 export interface Trap {
   /** Name of a prepared statement, or the beginning of the text of one without a name. */
   readonly statement: RegExp;
-  /** What its parameters must hold too. */
-  readonly holding?: string;
+  /** What its parameters must hold too, as they go over the wire. */
+  readonly holding?: RegExp;
   /** `unsent`: Postgres never hears of it; `unheard`: it has committed, and the process never hears of that. */
   readonly side: 'unsent' | 'unheard';
 }
@@ -33,8 +33,10 @@ export async function openStatementTrap(postgresPort: () => number): Promise<Sta
   const take = (message: { type: string; body: Buffer }): ArmedTrap | undefined => {
     const trap = armed;
     const statement = trap && statementOf(message);
-    const holds = trap?.holding === undefined || message.body.includes(trap.holding);
-    if (trap === undefined || statement === undefined || !trap.statement.test(statement) || !holds) {
+    if (trap === undefined || statement === undefined || !trap.statement.test(statement)) {
+      return undefined;
+    }
+    if (trap.holding !== undefined && !trap.holding.test(message.body.toString('latin1'))) {
       return undefined;
     }
     armed = undefined;

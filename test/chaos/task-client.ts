@@ -72,7 +72,16 @@ export interface TaskAudit {
   readonly wrong: readonly string[];
 }
 
-/** Waits for the end of every accepted task, then holds their charges against what the client was told. */
+interface AuditedTask {
+  readonly id: string;
+  readonly state: string;
+  readonly charges: number;
+  /** nano-USD. */
+  readonly amount: string;
+  readonly results: number;
+}
+
+/** Waits for the end of every accepted task, then holds their charges and results against what the client was told. */
 export async function auditTasks(
   ownerUrl: string,
   told: ToldTasks,
@@ -96,17 +105,18 @@ export async function auditTasks(
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   const endedAfterMs = Date.now() - startedAt;
-  const rows = await queryOwner<{ id: string; state: string; charges: number; amount: string }>(
+  const rows = await queryOwner<AuditedTask>(
     ownerUrl,
-    `SELECT t.id, t.state, count(e.reference)::integer AS charges, coalesce(-sum(e.amount), 0) AS amount
+    `SELECT t.id, t.state, count(e.reference)::integer AS charges, coalesce(-sum(e.amount), 0) AS amount,
+            (SELECT count(*)::integer FROM task_outputs o WHERE o.task_id = t.id AND o.variant = 'original') AS results
        FROM tasks t LEFT JOIN ledger_entries e ON e.reference = t.id AND e.type = 'usage_charge' GROUP BY t.id, t.state`,
   );
   const known = new Set(rows.map(({ id }) => id));
   wrong.push(...told.accepted.filter((id) => !known.has(id)).map((id) => `${id} was accepted and is lost`));
-  for (const { id, state, charges, amount } of rows) {
+  for (const { id, state, charges, amount, results } of rows) {
     const [times, price] = state === 'succeeded' ? [1, IMAGE_PRICE] : [0, 0n];
-    if (charges !== times || BigInt(amount) !== price) {
-      wrong.push(`${id} ${state}: ${charges} charges of ${amount}`);
+    if (charges !== times || BigInt(amount) !== price || results !== times) {
+      wrong.push(`${id} ${state}: ${results} results, ${charges} charges of ${amount}`);
     }
   }
   const of = (state: string) => rows.filter((row) => row.state === state).length;

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -55,7 +55,7 @@ async function runs({ command, environment }: NginxProgram): Promise<boolean> {
 }
 
 /**
- * Only the addresses and the place of the log are not those of the files. `targets` are three addresses of API processes: `http://…`,
+ * Only the addresses and where its own files lie are not those of ops/nginx. `targets` are three addresses of API processes: `http://…`,
  * or paths of sockets. Throws what `nginx -t` objects to.
  */
 export async function startNginx(port: number, targets: readonly string[]): Promise<Nginx> {
@@ -71,16 +71,19 @@ export async function startNginx(port: number, targets: readonly string[]): Prom
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
     .join(' ');
-  const main = [
-    `pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_processes 1; daemon off;`,
-    process.getuid?.() === 0 ? 'user root;' : '',
-    'events { worker_connections 1024; }',
-    `http { ${temporary} include ${folder}/tollgate.conf; include ${folder}/upstream.conf; }`,
+  const main = (await readFile(join(ROOT, 'ops/nginx/nginx.conf'), 'utf8'))
+    .replace('/run/nginx.pid', `${folder}/nginx.pid`)
+    .replace('/var/log/nginx/', `${folder}/`)
+    .replace('include /etc/nginx/conf.d/*.conf;', `${temporary} include ${folder}/conf.d/*.conf;`);
+  await mkdir(join(folder, 'conf.d'));
+  await writeFile(join(folder, 'conf.d', 'tollgate.conf'), server);
+  await writeFile(join(folder, 'conf.d', 'upstream.conf'), upstream);
+  await writeFile(join(folder, 'nginx.conf'), main);
+  const directives = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`;
+  const options = [
+    ...['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')],
+    ...['-g', directives],
   ];
-  await writeFile(join(folder, 'tollgate.conf'), server);
-  await writeFile(join(folder, 'upstream.conf'), upstream);
-  await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
-  const options = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')];
   const { stderr: check } = await run(command, [...options, '-t'], { env });
   const child = spawn(command, options, { env, stdio: 'ignore' });
   const gone = once(child, 'exit');

@@ -17,6 +17,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { nativeTaskRoutes } from '../../src/tasks/native-tasks.routes.ts';
 import { taskRoutes } from '../../src/tasks/tasks.routes.ts';
 import { webhookRoutes } from '../../src/webhooks/webhooks.routes.ts';
+import { fixedAliases } from './fixed-aliases.ts';
 import { silentLog } from './ledger.ts';
 import type { TaskTest } from './task-test.ts';
 
@@ -66,7 +67,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     ...nativeTaskRoutes(stack.tasks, stack.cancels),
     ...webhookRoutes(stack.secrets, stack.deliveries),
   ];
-  const app = createHttpApp({ kernel, routes, aliases: { paths: {}, headers: {} }, trustedProxies: 0 });
+  const app = createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 });
   const server = createHttpServer(app);
   const url = await listen(server);
   return {

@@ -169,6 +169,21 @@ test('the same Idempotency-Key is answered twice and charged once', async () => 
   expect((before - Number(await remaining())).toFixed(9)).toBe('0.000038000');
 });
 
+test('a call that was charged by a process that died before it answered: the key names its generation at once', async () => {
+  const headers = { 'idempotency-key': 'died' };
+  const first = await chat({}, headers);
+  const before = await remaining();
+  await server.database.money.query(
+    `UPDATE idempotency_keys SET state = 'running', answer = NULL, locked_until = clock_timestamp() - interval '1 s'
+      WHERE key = 'died'`,
+  );
+  for (const again of [await chat({}, headers), await chat({}, headers)]) {
+    expect([again.status, again.json.error.code]).toEqual([409, 'idempotency_completed']);
+    expect(again.json.error.message).toContain(first.json.id);
+  }
+  expect(await remaining()).toBe(before);
+});
+
 test('messages under an alias, with the key in x-api-key', async () => {
   const answer = await fetch(`${server.url}/v1/messages`, {
     method: 'POST',

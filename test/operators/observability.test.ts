@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { parsePublicId } from '../../src/lib/ids.ts';
@@ -9,20 +7,12 @@ import { eventually } from '../factories/eventually.ts';
 import { type Customer, createCustomer, orderImage } from './support/customer.ts';
 import { type OperatorServer, request, startOperatorServer } from './support/operator-server.ts';
 import { type OperatorWorker, startOperatorWorker } from './support/operator-worker.ts';
+import { samplesOf } from './support/samples.ts';
+import { parentName, startTraceCollector, type TraceCollector } from './support/trace-collector.ts';
 
 const OPS = new URL('../../ops/', import.meta.url);
 
-interface ExportedSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-}
-
-let collector: Server;
-const spans: ExportedSpan[] = [];
-let collected = '';
+let collector: TraceCollector;
 let server: OperatorServer;
 let worker: OperatorWorker;
 let who: Customer;
@@ -31,10 +21,8 @@ let task: string;
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 beforeAll(async () => {
-  collector = await startCollector();
-  const environment = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
-  };
+  collector = await startTraceCollector();
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
   server = await startOperatorServer({ redisDatabase: 12, environment });
   worker = await startOperatorWorker({ ...server.environment, ...environment });
   who = await createCustomer(server);
@@ -68,33 +56,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker?.close();
   await server?.close();
-  await new Promise((resolve) => collector.close(resolve));
+  await collector?.close();
 });
-
-function startCollector(): Promise<Server> {
-  const started = createServer((incoming, response) => {
-    let text = '';
-    incoming.on('data', (chunk) => {
-      text += chunk;
-    });
-    incoming.on('end', () => {
-      collected += text;
-      for (const resource of JSON.parse(text).resourceSpans) {
-        for (const scope of resource.scopeSpans) {
-          spans.push(...scope.spans);
-        }
-      }
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  return new Promise((resolve) => started.listen(0, '127.0.0.1', () => resolve(started)));
-}
-
-/** The samples of a page: name with labels → value. */
-function samplesOf(text: string): Map<string, number> {
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
-}
 
 async function scrape(): Promise<{
   api: Map<string, number>;
@@ -115,7 +78,7 @@ async function scrape(): Promise<{
 
 describe('metrics', () => {
   test.each([
-    ['the dashboard', 'grafana/tollgate.json', 50],
+    ['the dashboard', 'grafana/tollgate.json', 53],
     ['the alerts', 'prometheus/alerts.yaml', 18],
   ])('%s: every name in it is a metric of the service', async (_, path, queriesMin) => {
     const text = readFileSync(new URL(path, OPS), 'utf8');
@@ -176,6 +139,9 @@ describe('metrics', () => {
     const { worker: own, api } = await scrape();
     expect(own.get('tollgate_task_queue_wait_seconds_count{pool="local"}')).toBe(1);
     expect(own.get('tollgate_task_run_seconds_count{engine="local",outcome="completed"}')).toBe(1);
+    expect(own.get('tollgate_task_finish_seconds_count{kind="image",place="queue",outcome="settled"}')).toBe(
+      1,
+    );
     expect(own.get('tollgate_tasks_ended_total{engine="local",outcome="completed"}')).toBe(1);
     expect(own.get('tollgate_settled_usd_total{model="image-turbo"}')).toBeCloseTo(0.005, 12);
     expect(own.get('tollgate_jobs_total{job="tasks.generate",outcome="advanced"}')).toBe(1);
@@ -209,22 +175,21 @@ describe('metrics', () => {
 describe('traces', () => {
   test('one trace from the request over the queue to the engine; ids only, no content', async () => {
     await eventually(
-      async () => spans.some(({ name }) => name === 'tasks.postprocess'),
+      async () => collector.spans.some(({ name }) => name === 'tasks.postprocess'),
       15_000,
       'the spans of the task',
     );
+    const { spans } = collector;
     const submit = spans.find(({ name }) => name === 'POST /v3/async/image-turbo')!;
     const ofTask = spans.filter(({ traceId }) => traceId === submit.traceId);
-    const parentOf = (name: string) => {
-      const span = ofTask.find((candidate) => candidate.name === name);
-      return ofTask.find(({ spanId }) => spanId === span?.parentSpanId)?.name;
-    };
+    const parentOf = (name: string) => parentName(ofTask, name);
     expect({
       reserve: parentOf('ledger reserve'),
       generate: parentOf('tasks.generate'),
       engine: parentOf('engine submit'),
       collect: parentOf('engine collect'),
       postprocess: parentOf('tasks.postprocess'),
+      finish: parentOf('task finish'),
       settle: parentOf('ledger settle'),
     }).toEqual({
       reserve: 'POST /v3/async/image-turbo',
@@ -232,21 +197,22 @@ describe('traces', () => {
       engine: 'tasks.generate',
       collect: 'tasks.generate',
       postprocess: 'POST /v3/async/image-turbo',
-      settle: 'tasks.postprocess',
+      finish: 'tasks.postprocess',
+      settle: 'task finish',
     });
     const taskId = submit.attributes.find(({ key }) => key === 'tollgate.generation_id')?.value.stringValue;
     expect(taskId).toBe(task);
-    expect(collected).not.toContain('canary');
-    expect(collected).not.toContain(who.secret);
+    expect(collector.text()).not.toContain('canary');
+    expect(collector.text()).not.toContain(who.secret);
   }, 20_000);
 
   test("a caller's trace goes on through us to the provider", async () => {
     await eventually(
-      async () => spans.some(({ name }) => name === 'provider stream'),
+      async () => collector.spans.some(({ name }) => name === 'provider stream'),
       15_000,
       'the spans of the calls',
     );
-    const names = spans.filter(({ traceId }) => traceId === TRACE_ID).map(({ name }) => name);
+    const names = collector.spans.filter(({ traceId }) => traceId === TRACE_ID).map(({ name }) => name);
     expect(names).toEqual(
       expect.arrayContaining([
         'POST /api/v1/chat/completions',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { choosePort } from '../../ops/embedded/free-port.ts';
@@ -35,6 +35,10 @@ function servicePids(): number[] {
   const postmaster = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0];
   const redis = JSON.parse(readFileSync(join(dataDir, 'redis.json'), 'utf8')) as { pid: number };
   return [Number(postmaster), redis.pid];
+}
+
+function afterLastWarning(supervisor: SupervisorProcess): number {
+  return supervisor.output().lastIndexOf('Starting Postgres again');
 }
 
 function pidOf(supervisor: SupervisorProcess, event: string): number {
@@ -120,6 +124,26 @@ test('a killed worker, a killed Redis and a killed Postgres come back', async ()
   });
   expect(supervisor.output()).toContain('Worker was ended by SIGKILL');
   expect(supervisor.output()).toContain('Postgres ended by itself, starting it again');
+});
+
+test('a Postgres that cannot start for a moment after its death is tried again, and comes back', async () => {
+  const supervisor = start();
+  await supervisor.ready();
+  const [postgres = 0] = servicePids();
+  const control = join(dataDir, 'postgres', 'global', 'pg_control');
+  renameSync(control, `${control}.away`);
+  process.kill(postgres, 'SIGKILL');
+  await waitUntil('a start that failed', () =>
+    supervisor.output().includes('Starting Postgres again in 2 s'),
+  );
+  renameSync(`${control}.away`, control);
+  await waitUntil('a new server', () => {
+    const [pid = 0] = existsSync(join(dataDir, 'postgres', 'postmaster.pid')) ? servicePids() : [];
+    return (
+      pid !== postgres && isAlive(pid) && supervisor.output().includes('port', afterLastWarning(supervisor))
+    );
+  });
+  expect(supervisor.child.exitCode).toBeNull();
 });
 
 test('a second Ctrl-C does not wait for the drain', async () => {

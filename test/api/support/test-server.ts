@@ -28,6 +28,7 @@ import { Movements } from '../../../src/ledger/movements.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
+import { fixedAliases } from '../../factories/fixed-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
 import { checkAnswer, routeOf } from './check-answer.ts';
@@ -93,7 +94,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       authenticator: kernel.authenticator,
       about: API_DESCRIPTION,
     },
-    surroundings: { aliases: options.aliases ?? { paths: {}, headers: {} }, trustedProxies: 0, pages: [] },
+    surroundings: { aliases: fixedAliases(options.aliases), trustedProxies: 0, pages: [] },
   };
   const routes = options.routes ?? allRoutes(appOptions);
   const server = createHttpServer(createHttpApp({ kernel, routes, ...appOptions.surroundings }));

@@ -25,6 +25,8 @@ type Victim = 'api' | 'generate' | 'finish';
 
 /** Apart from each other, so that tasks pass every point: one worker with all queues may finish what it has generated. */
 const WORKERS = [['--queues=generate'], ['--queues=postprocess,webhooks,maintenance']];
+/** In the end the first one finishes pictures where it has generated them. */
+const BOTH_QUEUES = ['--queues=generate,postprocess'];
 
 /** What the strikes are made with. */
 interface Field {
@@ -65,7 +67,7 @@ export const pointsOfDeath: ChaosScenario = {
     const field: Field = { services, stack, traps, account, orders, log: new ToldLog(), calls };
     const missed = await Promise.all([
       strikeAll(field, ({ work }) => victimOf(work) === 'api'),
-      strikeAll(field, ({ work }) => victimOf(work) !== 'api'),
+      strikeWorkers(field),
     ]);
     const open = await untilNoHolds(stack.database.ownerUrl, TTL_AND_MARGIN_MS);
     const finding = await audit(field, receiver);
@@ -84,7 +86,16 @@ export const pointsOfDeath: ChaosScenario = {
 };
 
 function victimOf(work: DeathPoint['work']): Victim {
-  return work === 'generate' || work === 'finish' ? work : 'api';
+  switch (work) {
+    case 'call':
+    case 'order':
+      return 'api';
+    case 'generate':
+    case 'in place':
+      return 'generate';
+    case 'finish':
+      return 'finish';
+  }
 }
 
 /** Undefined: one that lives. */
@@ -93,6 +104,12 @@ function victimAt({ kind, place }: StackMember): Victim | undefined {
     return place === 0 ? 'generate' : 'finish';
   }
   return place === 0 ? 'api' : undefined;
+}
+
+async function strikeWorkers(field: Field): Promise<string[]> {
+  const apart = await strikeAll(field, ({ work }) => work === 'generate' || work === 'finish');
+  await field.stack.replaceWorker(0, BOTH_QUEUES);
+  return [...apart, ...(await strikeAll(field, ({ work }) => work === 'in place'))];
 }
 
 /** Kills the process at every point so often, and starts it again. Returns the points that were not reached. */

@@ -1,35 +1,51 @@
 import { choosePort } from '../../../ops/embedded/free-port.ts';
 import { startNginx } from '../../deployment/nginx.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
-import { startLoad } from '../load-client.ts';
+import { startClients } from '../load-client.ts';
+import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PROCESSES = 3;
+/** Clients wait for their answers, so that a slow machine gets fewer calls and not more at once: overload is another row's matter. */
+const CLIENTS = 200;
+const UNDISTURBED_MS = 10_000;
+/** Words of an answer, and ms between two of them. */
+const ANSWER = { words: 20, tokenDelayMs: 100 };
 
 export const rollingRestart: ChaosScenario = {
   id: 'F2',
-  fault: 'rolling restart of 3 API processes behind nginx, under calls and streams of 2 s',
+  fault: `rolling restart of ${PROCESSES} API processes behind nginx, under the calls and streams of 2 s of ${CLIENTS} clients that wait for their answers`,
   asked: '0 failed calls',
   inShortForm: false,
   async run(services, { isShort }) {
     const rounds = isShort ? 1 : 10;
-    services.upstream.reset({ words: words(20), tokenDelayMs: 100 });
+    services.upstream.reset({ words: words(ANSWER.words), tokenDelayMs: ANSWER.tokenDelayMs });
     const stack = await startStack(services, { apis: PROCESSES });
     const port = await choosePort();
     const nginx = await startNginx(port, stack.sockets);
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const log = new ToldLog();
     const urls = [`http://127.0.0.1:${port}`];
-    const load = startLoad({ urls: () => urls, accounts, log, perSecond: 100, streamShare: 0.5 });
+    const load = startClients(
+      { urls: () => urls, accounts, log, streamShare: 0.5 },
+      CLIENTS,
+      ANSWER.words * ANSWER.tokenDelayMs,
+    );
+    await pause(UNDISTURBED_MS);
+    const [callsBefore, answeredBefore, restartedFrom] = [log.calls.length, log.answered, performance.now()];
     const codes: (number | null)[] = [];
     for (let round = 0; round < rounds; round += 1) {
       for (let place = 0; place < PROCESSES; place += 1) {
         codes.push(await stack.restartApi(place));
       }
     }
+    const perSecond = {
+      before: callsBefore / (UNDISTURBED_MS / 1_000),
+      during: (log.calls.length - callsBefore) / ((performance.now() - restartedFrom) / 1_000),
+    };
     await load.stop();
     const books = await auditBooks(stack.database.ownerUrl, 5_000);
     const { told, wrong } = await auditCalls(stack.database.ownerUrl, log.calls);
@@ -42,11 +58,11 @@ export const rollingRestart: ChaosScenario = {
     const failed = log.calls.length - told;
     const unclean = codes.filter((code) => code !== 0).length;
     return {
-      measured: `${rounds * PROCESSES} restarts; ${failed} of ${log.calls.length} calls failed; p99 ${log.latencyMs(0.99).toFixed(0)} ms`,
+      measured: `${rounds * PROCESSES} restarts; ${failed} of ${log.calls.length} calls failed; ${perSecond.during.toFixed(0)} calls/s, ${perSecond.before.toFixed(0)}/s before them; p99 ${log.latencyMs(0.99).toFixed(0)} ms`,
       failures: [
         ...(failed > 0
           ? [
-              `${failed} calls failed: ${JSON.stringify(log.troubles)}; nginx: ${complaints.slice(0, 5).join(' ')}`,
+              `${failed} calls failed, ${callsBefore - answeredBefore} of them before the first restart: ${JSON.stringify(log.troubles)}; nginx: ${complaints.slice(0, 5).join(' ')}`,
             ]
           : []),
         ...(unclean > 0 ? [`${unclean} processes did not end with 0`] : []),

@@ -15,13 +15,16 @@ export interface OperatorWorker {
   close(): Promise<void>;
 }
 
-/** A worker put together as in production, in this process. */
-export async function startOperatorWorker(environment: NodeJS.ProcessEnv): Promise<OperatorWorker> {
+/** A worker put together as in production, in this process. It leaves pictures to the queue unless it `postprocesses`. */
+export async function startOperatorWorker(
+  environment: NodeJS.ProcessEnv,
+  { postprocesses = false } = {},
+): Promise<OperatorWorker> {
   const sink = new Sink();
   const log = createLogger({ name: 'worker', level: 'info' }, sink);
   const foundation = await composeFoundation(loadConfig(environment), 'worker', log);
   const { config, registry } = foundation;
-  const worker = await composeWorker(foundation, { serves: () => true, postprocesses: false });
+  const worker = await composeWorker(foundation, { serves: () => true, postprocesses });
   const page = await startWorkerPage({ host: config.host, port: 0, registry, log });
   const running = startWorker(
     { ...worker.parts, observer: createJobMetrics(registry) },

@@ -1,0 +1,51 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
+
+const CATALOG = fileURLToPath(new URL('../../tollgate.yaml', import.meta.url));
+
+let server: OperatorServer;
+let file: string;
+
+beforeAll(async () => {
+  file = join(temporaryFolder('aliases'), 'tollgate.yaml');
+  await writeFile(file, await readFile(CATALOG));
+  server = await startOperatorServer({ redisDatabase: 7, environment: { TOLLGATE_CONFIG: file } });
+}, 60_000);
+
+afterAll(() => server?.close());
+
+/** Puts these aliases into the file; whether they come into force. */
+async function reloadWith(aliases: object): Promise<boolean> {
+  await writeFile(file, stringify({ ...parse(await readFile(CATALOG, 'utf8')), aliases }));
+  return await server.foundation.catalogSource.reload();
+}
+
+/** 401 of a route that asks for a key, 404 where there is none. */
+async function statusOf(path: string): Promise<number> {
+  return (await server.call('POST', path, { token: null, body: {} })).status;
+}
+
+test('paths and headers that the file names anew count from its next reading on, the old ones no more', async () => {
+  expect([await statusOf('/v1/messages'), await statusOf('/v2/messages')]).toEqual([401, 404]);
+  const paths = { '/v2/messages': '/vendorx/v1/messages' };
+  expect(await reloadWith({ paths, headers: { 'x-token': 'authorization' } })).toBe(true);
+  expect([await statusOf('/v1/messages'), await statusOf('/v2/messages')]).toEqual([404, 401]);
+  const headers = { 'x-token': 'Bearer not-a-key' };
+  const named = await server.call('POST', '/v2/messages', { token: null, body: {}, headers });
+  expect(named.json.error.code).toBe('invalid_api_key');
+});
+
+test.each([
+  ['leads nowhere', { '/v3/messages': '/nothing' }],
+  ['hides a route', { '/api/v1/chat/completions': '/vendorx/v1/messages' }],
+])('a file with an alias that %s is refused: the aliases before it stay in force', async (_, paths) => {
+  await reloadWith({ paths: { '/v2/messages': '/vendorx/v1/messages' } });
+  expect(await reloadWith({ paths })).toBe(false);
+  expect([await statusOf('/v2/messages'), await statusOf('/v3/messages')]).toEqual([401, 404]);
+  expect(server.log.text).toContain('catalog not reloaded');
+});
