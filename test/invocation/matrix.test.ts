@@ -225,12 +225,13 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
   });
 
   test('abort by the client', async () => {
-    upstream().reset({ tokenDelayMs: 100 });
+    // the whole answer takes 1.8 s and more: time enough for a machine that stands still for a while
+    upstream().reset({ tokenDelayMs: 200 });
     const controller = new AbortController();
     const settled = gateway.ledger.settlements.length;
     const pending = ask({ model: modelId, signal: controller.signal }).catch((caught: unknown) => caught);
     await until(() => upstream().requests.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    await new Promise((resolve) => setTimeout(resolve, 900));
     controller.abort();
     const error = await pending;
     const type = _name.startsWith('chat') ? OpenAI.APIUserAbortError : Anthropic.APIUserAbortError;
@@ -241,7 +242,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     expect(gateway.ledger.last).toMatchObject({ status: 'cancelled', error: null });
     const { outputTokens, inputTokens } = gateway.ledger.last.usage;
     expect(outputTokens).toBeGreaterThanOrEqual(isStream ? 1 : 0);
-    expect(outputTokens).toBeLessThan(isStream ? 6 : 1);
+    expect(outputTokens).toBeLessThan(isStream ? SENTENCE.split(' ').length : 1);
     expect(gateway.ledger.last.charge.amount).toBe(
       BigInt(inputTokens) * 1_000n + BigInt(outputTokens) * 2_000n,
     );

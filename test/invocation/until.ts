@@ -1,5 +1,5 @@
 /** Waits for a condition, looking every few ms; fails after `timeoutMs`. */
-export async function until(condition: () => boolean, timeoutMs = 2_000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!condition()) {
     if (Date.now() > deadline) {
