@@ -131,12 +131,7 @@ async function takeTurn(
     mkdirSync(folder, { recursive: true });
   }
   const startedAt = performance.now();
-  let next = 0;
-  await runBatch(jobs, JOBS_AT_ONCE, async () => {
-    const number = next;
-    next += 1;
-    await work(folders[number]!, number);
-  });
+  await runBatch(jobs, JOBS_AT_ONCE, (number) => work(folders[number - 1]!, number));
   const tookMs = performance.now() - startedAt;
   rmSync(base, { recursive: true });
   return tookMs;

@@ -112,12 +112,14 @@ export function startLoadThrottle(
   const throttle = new LoadThrottle(performance.now());
   let lookedAt = performance.now();
   const timer = setInterval(() => {
-    const wasLimiting = throttle.isLimiting;
     const now = performance.now();
-    const facts = { turnMs: Math.round(now - lookedAt), databaseDelayMs: Math.round(delayMs()) };
+    const turnMs = now - lookedAt;
+    const databaseDelayMs = delayMs();
+    const wasLimiting = throttle.isLimiting;
     lookedAt = now;
-    throttle.tick(now, facts.databaseDelayMs);
+    throttle.tick(now, databaseDelayMs);
     if (throttle.isLimiting !== wasLimiting) {
+      const facts = { turnMs: Math.round(turnMs), databaseDelayMs: Math.round(databaseDelayMs) };
       log.warn(facts, wasLimiting ? 'the overload is over' : 'overloaded: some paid calls are turned away');
     }
   }, TICK_MS);

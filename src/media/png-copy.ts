@@ -54,7 +54,7 @@ export function copyablePng(bytes: Buffer): CopyablePng | undefined {
   return {
     width,
     height,
-    write: (xmp) => Buffer.concat([SIGNATURE, header.whole, xmpChunk(xmp), ...pixels, chunk('IEND')]),
+    write: (xmp) => Buffer.concat([SIGNATURE, header.whole, xmpChunk(xmp), ...pixels, pngChunk('IEND')]),
     isSound: async () =>
       [header, ...body].every(hasRightChecksum) &&
       (await isSoundPixelData(Buffer.concat(body.map(({ data }) => data)), width * channels, height)),
@@ -82,20 +82,26 @@ function readChunks(bytes: Buffer): Chunk[] | undefined {
   return undefined;
 }
 
+/** Of type and data; `whole` has room for length and checksum around them. */
+function checksumOf(whole: Buffer): number {
+  return crc32(whole.subarray(4, -4));
+}
+
 function hasRightChecksum({ whole }: Chunk): boolean {
-  return crc32(whole.subarray(4, -4)) === whole.readUInt32BE(whole.length - 4);
+  return checksumOf(whole) === whole.readUInt32BE(whole.length - 4);
 }
 
 /** As in the XMP specification, part 3: an uncompressed iTXt chunk. */
 function xmpChunk(xmp: string): Buffer {
-  return chunk('iTXt', Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`, 'utf8'));
+  return pngChunk('iTXt', Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`, 'utf8'));
 }
 
-function chunk(type: string, data: Buffer = Buffer.alloc(0)): Buffer {
+/** A chunk of a PNG; see section 5.3 of its specification. */
+export function pngChunk(type: string, data: Buffer = Buffer.alloc(0)): Buffer {
   const whole = Buffer.alloc(data.length + 12);
   whole.writeUInt32BE(data.length, 0);
   whole.write(type, 4, 'latin1');
   data.copy(whole, 8);
-  whole.writeUInt32BE(crc32(whole.subarray(4, -4)), data.length + 8);
+  whole.writeUInt32BE(checksumOf(whole), data.length + 8);
   return whole;
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import { deflateSync, inflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import type { Ffmpeg } from '../../src/media/ffmpeg.ts';
+import { pngChunk } from '../../src/media/png-copy.ts';
 import { type PostprocessJob, postprocess } from '../../src/media/postprocess.ts';
 import { testFolder } from './media-tools.ts';
 
@@ -22,19 +23,10 @@ function picture(width: number, height: number) {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
-function chunk(type: string, data: Buffer): Buffer {
-  const whole = Buffer.alloc(data.length + 12);
-  whole.writeUInt32BE(data.length, 0);
-  whole.write(type, 4, 'latin1');
-  data.copy(whole, 8);
-  whole.writeUInt32BE(crc32(whole.subarray(4, -4)), data.length + 8);
-  return whole;
-}
-
 /** Inserts a tEXt chunk after a PNG's header, as image engines do with prompts. */
 function withText(png: Buffer, text: string): Buffer {
   const body = Buffer.from(`parameters\0${text}`, 'latin1');
-  return Buffer.concat([png.subarray(0, 33), chunk('tEXt', body), png.subarray(33)]);
+  return Buffer.concat([png.subarray(0, 33), pngChunk('tEXt', body), png.subarray(33)]);
 }
 
 /** The zlib stream of a PNG whose pixel data are one chunk. */
@@ -45,7 +37,7 @@ function streamOf(png: Buffer): Buffer {
 
 /** A PNG with other pixel data, its frame in good order. */
 function withStream(png: Buffer, stream: Buffer): Buffer {
-  return Buffer.concat([png.subarray(0, 33), chunk('IDAT', stream), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([png.subarray(0, 33), pngChunk('IDAT', stream), pngChunk('IEND', Buffer.alloc(0))]);
 }
 
 /** Pixel data that no decoder takes, made of good ones. */

@@ -1,4 +1,5 @@
 import type { FileContent } from '../../lib/file-content.ts';
+import { pause } from '../../lib/pause.ts';
 import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '../engine.types.ts';
 import { failureOf, RUN_LOST } from '../engine-failures.ts';
 
@@ -63,7 +64,7 @@ export class ImageRuns {
     if (!run) {
       return { state: 'failed', failure: RUN_LOST };
     }
-    await endOrTime(run.done, POLL_WAIT_MS, signal);
+    await pause(POLL_WAIT_MS, signal, run.done);
     signal.throwIfAborted();
     return this.#statusOf(reference, run);
   }
@@ -110,18 +111,4 @@ export class ImageRuns {
       }
     }
   }
-}
-
-/** Resolves when the run has ended, the time (ms) is over or the signal has aborted. */
-function endOrTime(done: Promise<void>, milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const leave = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', leave);
-      resolve();
-    };
-    const timer = setTimeout(leave, milliseconds);
-    signal.addEventListener('abort', leave, { once: true });
-    void done.then(leave);
-  });
 }

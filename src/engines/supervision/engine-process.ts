@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import type { Logger } from '../../lib/logger.ts';
+import { pause } from '../../lib/pause.ts';
 import { cappedLog } from './capped-log.ts';
 import { type EnginePlace, engineEnvironment, fillPlace } from './engine-environment.ts';
 import { isHealthy } from './health-check.ts';
@@ -208,21 +209,4 @@ export class EngineProcess {
     }
     await exit;
   }
-}
-
-/** Resolves after that many ms, or when the signal aborts. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const wake = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, milliseconds);
-    signal.addEventListener('abort', wake, { once: true });
-  });
 }

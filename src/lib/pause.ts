@@ -1,0 +1,17 @@
+/** Resolves after that many ms, when the signal aborts or when `ended` resolves, whichever is first. Leaves no timer behind. */
+export function pause(milliseconds: number, signal: AbortSignal, ended?: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, milliseconds);
+    signal.addEventListener('abort', wake, { once: true });
+    void ended?.then(wake);
+  });
+}
