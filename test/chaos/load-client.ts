@@ -183,7 +183,7 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
   const urls = options.urls();
   const requestId = `chaos-${randomUUID()}`;
   const finish = (
-    facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code'>,
+    facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code' | 'message'>,
     hasRetryAfter = false,
   ): Told => ({
     ...{ requestId, streamed, hasRetryAfter, ...facts },
@@ -208,12 +208,12 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
     const { body } = answer;
     const text = await (onFirstBytes && status === 200 ? textOf(body, onFirstBytes) : body.text());
     if (status !== 200) {
-      const code = codeOf(text);
+      const error = errorOf(text);
       const hasRetryAfter = answer.headers['retry-after'] !== undefined;
       // a balancer's own page says nothing about what the process behind it has done
-      return code === undefined
+      return error === undefined
         ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'not from the API' })
-        : finish({ outcome: 'refused', charge: 0n, status, code }, hasRetryAfter);
+        : finish({ outcome: 'refused', charge: 0n, status, ...error }, hasRetryAfter);
     }
     const charge = streamed ? chargeOfStream(text) : chargeOfAnswer(text);
     return charge === undefined
@@ -260,10 +260,11 @@ function chargeOfStream(text: string): bigint | undefined {
   return usage ? price(usage) : undefined;
 }
 
-/** The code in our error envelope; undefined for anything else. */
-function codeOf(text: string): string | undefined {
+/** What our error envelope says; undefined for anything else. */
+function errorOf(text: string): Required<Pick<Told, 'code' | 'message'>> | undefined {
   try {
-    return (JSON.parse(text) as { error?: { code?: string } }).error?.code;
+    const { error } = JSON.parse(text) as { error?: { code: string; message: string } };
+    return error && { code: error.code, message: error.message };
   } catch {
     return undefined;
   }

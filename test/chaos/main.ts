@@ -24,7 +24,7 @@ if (unknown.length > 0 || missing.length > 0) {
   process.exit(2);
 }
 const chosen = SCENARIOS.filter(({ id, inShortForm }) => only?.includes(id) ?? (!isShort || inShortForm));
-const rows = await runScenarios(chosen, { isShort }, process.env, (line) => {
+const rows = await runScenarios(chosen, { isShort }, (line) => {
   process.stderr.write(`${line}\n`);
 });
 process.stdout.write(`${chaosTable(rows)}\n`);

@@ -1,7 +1,12 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { machineFacts, markdownTable } from '../../bench/measure/table.ts';
+import { buildApplication } from '../deployment/built-application.ts';
 import { COVERED } from './covered.ts';
 import type { ChaosEffort, ChaosFinding, ChaosScenario } from './scenario.types.ts';
-import { type ChaosServices, startChaosServices } from './services.ts';
+
+const ROW = fileURLToPath(new URL('./row.ts', import.meta.url));
 
 export interface ChaosRow {
   readonly scenario: ChaosScenario;
@@ -9,20 +14,19 @@ export interface ChaosRow {
   readonly seconds: number;
 }
 
-/** Runs the scenarios one after the other. A scenario that throws is a row that fails. */
+/** Runs the scenarios one after the other, each in a process of its own. */
 export async function runScenarios(
   scenarios: readonly ChaosScenario[],
   effort: ChaosEffort,
-  environment: NodeJS.ProcessEnv,
   onProgress: (line: string) => void,
 ): Promise<ChaosRow[]> {
-  const services = await startChaosServices(environment);
+  const product = await buildApplication();
   const rows: ChaosRow[] = [];
   try {
     for (const scenario of scenarios) {
       onProgress(`${scenario.id} ${scenario.fault} …`);
       const startedAt = performance.now();
-      const finding = await findingOf(scenario, services, effort);
+      const finding = await findingOf(scenario, product.folder, effort);
       const seconds = (performance.now() - startedAt) / 1_000;
       rows.push({ scenario, finding, seconds });
       const verdict = finding.failures.length === 0 ? 'ok' : 'FAILED';
@@ -32,7 +36,7 @@ export async function runScenarios(
       }
     }
   } finally {
-    await services.close();
+    await product.remove();
   }
   return rows;
 }
@@ -74,25 +78,16 @@ ${chaosTable(rows)}
 }
 
 async function findingOf(
-  scenario: ChaosScenario,
-  services: ChaosServices,
-  effort: ChaosEffort,
+  { id }: ChaosScenario,
+  product: string,
+  { isShort }: ChaosEffort,
 ): Promise<ChaosFinding> {
-  services.upstream.reset();
-  services.otherUpstream.reset();
-  services.engine.reset();
-  await services.flushRedis();
-  try {
-    return await scenario.run(services, effort);
-  } catch (error) {
-    return { measured: 'it did not come to its end', failures: [reasonOf(error)] };
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${String(error.cause)})` : '';
-  return `${error instanceof Error ? (error.stack ?? error.message) : String(error)}${cause}`.replaceAll(
-    '\n',
-    ' ',
-  );
+  const row = fork(ROW, [id, product, isShort ? 'short' : 'full']);
+  let finding: ChaosFinding | undefined;
+  row.on('message', (told) => {
+    finding = told as ChaosFinding;
+  });
+  const [code, signal] = await once(row, 'exit');
+  const end = `the process of the row ended with ${String(signal ?? code)} and no finding`;
+  return finding ?? { measured: 'it did not come to its end', failures: [end] };
 }

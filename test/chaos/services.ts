@@ -9,8 +9,6 @@ import { startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
 import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
-import { buildApplication } from '../deployment/built-application.ts';
-
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { startTestServices } from '../setup/test-services.ts';
@@ -23,7 +21,7 @@ export interface ChaosDatabase {
   readonly ownerUrl: string;
 }
 
-/** What all scenarios share: the compiled product, a durable Postgres, a Redis without persistence, simulated upstreams. */
+/** What a scenario runs on: the compiled product, a durable Postgres, a Redis without persistence, simulated upstreams. */
 export interface ChaosServices {
   /** Folder of the compiled product. */
   readonly product: string;
@@ -52,9 +50,11 @@ export interface ChaosServices {
 
 const IMAGE_SIDE = 256;
 
-/** Starts everything; it also ends when this process dies in any way. */
-export async function startChaosServices(environment: NodeJS.ProcessEnv): Promise<ChaosServices> {
-  const built = await buildApplication();
+/** Starts everything beside the compiled product in the folder `product`; it also ends when this process dies in any way. */
+export async function startChaosServices(
+  environment: NodeJS.ProcessEnv,
+  product: string,
+): Promise<ChaosServices> {
   const started = await startTestServices({ ...environment, TEST_DURABLE: '1' });
   const { folder } = started;
   const shared = { dataDir: folder };
@@ -81,7 +81,7 @@ export async function startChaosServices(environment: NodeJS.ProcessEnv): Promis
     .toBuffer();
   mkdirSync(join(folder, 'processes'), { recursive: true });
   return {
-    product: built.folder,
+    product,
     folder,
     programs: findFfmpeg(environment),
     redisUrl: redis.redisUrl,
@@ -103,7 +103,6 @@ export async function startChaosServices(environment: NodeJS.ProcessEnv): Promis
     close: async () => {
       await Promise.all([upstream.close(), otherUpstream.close(), engine.close()]);
       await started.stop();
-      await built.remove();
     },
   };
 }

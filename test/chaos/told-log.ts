@@ -11,6 +11,8 @@ export interface Told {
   readonly status: number;
   /** Error code of the answer, or of the connection. */
   readonly code: string;
+  /** The error's message, where the API gave one. */
+  readonly message?: string;
   readonly hasRetryAfter: boolean;
   readonly streamed: boolean;
   /** From when the call was due, in ms. */
@@ -40,12 +42,12 @@ export class ToldLog {
     return this.calls.length === 0 ? 1 : this.answered / this.calls.length;
   }
 
-  /** How often each way of not being answered came up, e.g. `503 service_unavailable`. */
+  /** How often each way of not being answered came up, e.g. `503 service_unavailable: …`. */
   get troubles(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { outcome, status, code } of this.calls) {
+    for (const { outcome, status, code, message } of this.calls) {
       if (outcome !== 'answered') {
-        const name = `${status} ${code}`;
+        const name = `${status} ${code}${message === undefined ? '' : `: ${message}`}`;
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }

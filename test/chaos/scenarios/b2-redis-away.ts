@@ -10,6 +10,8 @@ const CALLS_SHARE_MIN = 0.99;
 const ORDERS_SHARE_MIN = 0.95;
 const ADDED_P99_MS_MAX = 10;
 const TASKS_PER_SECOND = 3;
+/** As many calls without the fault as with it, half of them before and half after it: the machine's own pace changes by the minute. */
+const CALLS_PER_SECOND = 60;
 
 export const redisAway: ChaosScenario = {
   id: 'B2',
@@ -22,27 +24,31 @@ export const redisAway: ChaosScenario = {
     const stack = await startStack(services, { apis: 2, workers: [[]] });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const target = { urls: () => stack.urls, accounts };
-    const [warmUp, before, during] = [new ToldLog(), new ToldLog(), new ToldLog()];
-    const told: ToldTasks = { accepted: [], refused: 0 };
-    const load = { ...target, perSecond: 60, streamShare: 0.5 };
-    await runLoad({ ...load, log: warmUp }, 3_000);
-    await runLoad({ ...load, log: before }, isShort ? 4_000 : 15_000);
+    const [warmUp, undisturbed, during] = [new ToldLog(), new ToldLog(), new ToldLog()];
+    const load = { ...target, perSecond: CALLS_PER_SECOND, streamShare: 0.5 };
+    const run = async (log: ToldLog, told: ToldTasks, milliseconds: number) => {
+      const count = (milliseconds / 1_000) * TASKS_PER_SECOND;
+      const orders = orderTasks({ ...target, perSecond: TASKS_PER_SECOND, count, told });
+      await Promise.all([runLoad({ ...load, log }, milliseconds), orders]);
+    };
+    const [told, toldAside] = [nothingTold(), nothingTold()];
+    await run(warmUp, toldAside, 6_000);
+    await run(undisturbed, toldAside, awayMs / 2);
     services.killRedis();
-    const count = (awayMs / 1_000) * TASKS_PER_SECOND;
-    await Promise.all([
-      runLoad({ ...load, log: during }, awayMs),
-      orderTasks({ ...target, perSecond: TASKS_PER_SECOND, count, told }),
-    ]);
+    await run(during, told, awayMs);
     await services.startRedis();
     const audit = await auditTasks(stack.database.ownerUrl, told, 60_000);
+    await run(undisturbed, toldAside, awayMs / 2);
+    const auditAside = await auditTasks(stack.database.ownerUrl, toldAside, 60_000);
     const books = await auditBooks(stack.database.ownerUrl, 5_000);
-    const calls = [...warmUp.calls, ...before.calls, ...during.calls];
+    const calls = [...warmUp.calls, ...undisturbed.calls, ...during.calls];
     const { wrong } = await auditCalls(stack.database.ownerUrl, calls);
     await stack.stop();
-    const addedMs = during.latencyMs(0.99) - before.latencyMs(0.99);
-    const orders = told.accepted.length / count;
+    const addedMs = during.latencyMs(0.99) - undisturbed.latencyMs(0.99);
+    const ordered = (awayMs / 1_000) * TASKS_PER_SECOND;
+    const orders = told.accepted.length / ordered;
     return {
-      measured: `${awayMs / 1_000} s away; ${percent(during.successShare)} of ${during.calls.length} calls answered; p99 ${during.latencyMs(0.99).toFixed(0)} ms, before ${before.latencyMs(0.99).toFixed(0)} ms; ${percent(orders)} of ${count} orders taken, all ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after it was back`,
+      measured: `${awayMs / 1_000} s away; ${percent(during.successShare)} of ${during.calls.length} calls answered; p99 ${during.latencyMs(0.99).toFixed(0)} ms, without the fault ${undisturbed.latencyMs(0.99).toFixed(0)} ms of ${undisturbed.calls.length}; ${percent(orders)} of ${ordered} orders taken, all ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after it was back`,
       failures: [
         ...(during.successShare < CALLS_SHARE_MIN
           ? [`${percent(during.successShare)} answered: ${JSON.stringify(during.troubles)}`]
@@ -51,12 +57,17 @@ export const redisAway: ChaosScenario = {
         ...(!isShort && addedMs > ADDED_P99_MS_MAX ? [`p99 rose by ${addedMs.toFixed(1)} ms`] : []),
         ...(orders < ORDERS_SHARE_MIN ? [`${percent(orders)} of the orders taken`] : []),
         ...audit.wrong,
+        ...auditAside.wrong,
         ...wrong,
         ...books,
       ],
     };
   },
 };
+
+function nothingTold(): ToldTasks {
+  return { accepted: [], refused: 0 };
+}
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(2)} %`;
