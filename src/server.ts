@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
 import { CatalogError } from './catalog/catalog-error.ts';
-import { composeApi } from './compose/api.ts';
+import { type Api, composeApi } from './compose/api.ts';
 import { composeFoundation } from './compose/foundation.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -22,7 +22,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const { log } = foundation;
   const api = await composeApi(foundation);
   let leaving = false;
-  const servers = await listen(config, api.connectionOpened, (request, response) => {
+  const servers = await listen(config, api, (request, response) => {
     if (leaving) {
       // whoever keeps connections open to us moves on with its next request, instead of meeting a closed one
       response.setHeader('Connection', 'close');
@@ -49,25 +49,25 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
 /** The port, and the socket where there is one: its file may be left over from a process that was killed. */
 async function listen(
   { host, port, listenSocket }: Config,
-  onConnection: () => void,
+  api: Api,
   listener: RequestListener,
 ): Promise<[Server, ...Server[]]> {
-  const main = await listenOn({ host, port }, onConnection, listener);
+  const main = await listenOn({ host, port }, api, listener);
   if (listenSocket === null) {
     return [main];
   }
   await rm(listenSocket, { force: true });
   // the proxy runs under an account of its own; who may reach the file is up to its folder
   const everybody = { readableAll: true, writableAll: true };
-  return [main, await listenOn({ path: listenSocket, ...everybody }, onConnection, listener)];
+  return [main, await listenOn({ path: listenSocket, ...everybody }, api, listener)];
 }
 
 function listenOn(
   options: ListenOptions,
-  onConnection: () => void,
+  { app, connectionOpened }: Api,
   listener: RequestListener,
 ): Promise<Server> {
-  const server = createHttpServer(listener).on('connection', onConnection);
+  const server = createHttpServer(app, listener).on('connection', connectionOpened);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ ...options, backlog: BACKLOG }, () => resolve(server));

@@ -51,7 +51,7 @@ export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Ro
         mediaTypes: ['application/json', 'application/pdf', 'text/csv'],
       },
       errors: ['invoice_not_found'],
-      async handle({ principal, params, headers, response, signal }) {
+      async handle({ principal, params, headers, response }) {
         const { accountId, accountName } = principal;
         const { id, form } = statementForm(params.invoice_id, headers.accept);
         const row = await invoices.get(accountId, id);
@@ -59,7 +59,7 @@ export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Ro
         const invoice = presentInvoice(row, accountId);
         if (form === 'csv') {
           nameFile(response, form, row);
-          await pipeline(Readable.from(statementCsv(lines, accountId)), response, { signal });
+          await pipeline(Readable.from(statementCsv(lines, accountId)), response);
           return undefined;
         }
         if (form === 'pdf') {

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Express } from 'express';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
@@ -51,9 +52,10 @@ import { composeWorkerStorage } from './worker-storage.ts';
 const REAP_EVERY_MS = 5_000;
 
 export interface Api {
+  /** The application. Nobody is turned away for want of time: enough for tests, which share a process and a busy machine with it. */
+  readonly app: Express;
+  /** Stands before the application and turns paid calls away while the process is overloaded. */
   readonly listener: RequestListener;
-  /** The same, but nobody is turned away for want of time: for tests, which share a process and a busy machine with it. */
-  readonly unguarded: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
   /** To be told of every connection that a server accepts. */
@@ -124,8 +126,8 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   const guarded = guardFromLoad(foundation, app, paidRoutes, turns);
   return {
+    app,
     listener: guarded.listener,
-    unguarded: app,
     announceShutdown: readiness.shutDown,
     connectionOpened: () => turns.connectionOpened(),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),

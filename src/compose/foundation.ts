@@ -3,7 +3,7 @@ import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource } from '../catalog/catalog-source.ts';
 import type { Config } from '../config/config.ts';
-import type { PostgresLedger } from '../ledger/ledger.engine.ts';
+import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
 import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
 import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
@@ -75,11 +75,14 @@ export async function composeFoundation(
   const ledgerStore = new LedgerStore(database.money);
   const tracing = await composeTracing(config, process);
   const models = new ModelMemory();
-  const ledger = new ObservedLedger(ledgerStore, log, createLaneObserver(registry, log), {
+  const observation = {
     settlements: createSettlementMetrics(registry),
+    batches: createLaneObserver(registry, log),
     models,
     tracing,
-  });
+  };
+  const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
+  const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, database.money);

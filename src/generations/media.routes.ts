@@ -65,7 +65,7 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
           return undefined;
         }
         const bytes = await options.storage.read(verified.key, answer.range);
-        await pipeline(bytes, response, { signal }).catch((error: unknown) => {
+        await pipeline(bytes, response).catch((error: unknown) => {
           // a client that stops watching a video is no failure
           if (!signal.aborted) {
             throw error;

@@ -1,18 +1,24 @@
 import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './envelope.ts';
+import { messageClassesOf } from './message-classes.ts';
 import { isPatient } from './patient-request.ts';
 import { effectiveRequestId } from './request-id.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 
-/** The HTTP server with limits a public port needs, answering in the envelope even what Node refuses by itself. */
-export function createHttpServer(listener: RequestListener): Server {
+/**
+ * The HTTP server with limits a public port needs, answering in the envelope even what Node refuses by itself. `listener` stands before
+ * the application, where there is one.
+ */
+export function createHttpServer(app: Express, listener: RequestListener = app): Server {
   const server = createServer(
     {
+      ...messageClassesOf(app),
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: 10_000,
       requestTimeout: 30_000,

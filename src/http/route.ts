@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 export interface Principal {
@@ -38,7 +39,7 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   /** The request's path and query as sent, for links to a next page. */
   readonly url: string;
   /** Aborts when the client leaves before the response is finished. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
   readonly reportTokens: (tokens: number) => void;
   /** For handlers that stream; a handler that returns a {@link Reply} does not touch it. */

@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import { newUuid, publicId } from '../lib/ids.ts';
+import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
@@ -146,8 +147,8 @@ function contextOf(
 }
 
 /** Aborts when the connection closes before the response is finished. */
-function departureSignal({ response }: Exchange): AbortSignal {
-  const controller = new AbortController();
+function departureSignal({ response }: Exchange): StopSignal {
+  const controller = new StopController();
   response.once('close', () => {
     if (!response.writableFinished) {
       controller.abort();

@@ -75,16 +75,22 @@ export class Admission {
       invocation.signal,
     );
     const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
-    const terms = { model, input, units, outputTokensMax, maxCost, streamed, startedAt, onUsage };
-    const clamped = outputTokensMax < plan.outputTokens;
-    return {
-      invocation,
-      call: new LiveCall({ ledger, clock, log, hold, ...terms }),
+    const call = new LiveCall({
+      ledger,
+      clock,
+      log,
+      hold,
       model,
       input,
+      units,
       outputTokensMax,
-      clamped,
-    };
+      maxCost,
+      streamed,
+      startedAt,
+      onUsage,
+    });
+    const clamped = outputTokensMax < plan.outputTokens;
+    return { invocation, call, model, input, outputTokensMax, clamped };
   }
 
   #dialectsOf(model: InvocableModel): Dialect[] {

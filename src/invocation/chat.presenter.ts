@@ -21,12 +21,8 @@ export const chatPresenter: DialectPresenter = {
       ...choice,
       finish_reason: chatFinishReason(choice.finish_reason) ?? end.finishReason,
     }));
-    return {
-      ...foreign(wire),
-      ...head(identity, 'chat.completion'),
-      choices,
-      usage: presentChatUsage(end.usage),
-    };
+    const usage = presentChatUsage(end.usage);
+    return Object.assign(foreign(wire), head(identity, 'chat.completion'), { choices, usage });
   },
   stream: (dialect, identity) => new ChatStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {
@@ -67,7 +63,7 @@ class ChatStream implements StreamPresenter {
   /** A chunk without choices carries nothing but usage, which we send ourselves once it is charged. */
   #chunk(chunk: JsonObject): string {
     const choices = objectsOf(chunk.choices).map((choice) => this.#choice(choice));
-    return choices.length === 0 ? '' : this.#frame({ ...foreign(chunk), choices });
+    return choices.length === 0 ? '' : this.#frame(Object.assign(foreign(chunk), { choices }));
   }
 
   #choice(choice: JsonObject): JsonObject {
@@ -80,7 +76,7 @@ class ChatStream implements StreamPresenter {
   }
 
   #frame(chunk: JsonObject): string {
-    return eventFrame({ ...this.#head, ...chunk });
+    return eventFrame(Object.assign({}, this.#head, chunk));
   }
 }
 
@@ -89,7 +85,7 @@ function head(identity: AnswerIdentity, object: string): JsonObject {
 }
 
 /** What the provider sent, less what we say ourselves and what names the provider. */
-function foreign(wire: JsonObject): JsonObject {
+function foreign(wire: JsonObject): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(wire)) {
     if (!OUR_MEMBERS.has(name)) {

@@ -1,10 +1,11 @@
 import { AppError } from '../lib/errors.ts';
+import type { StopController } from '../lib/stop-signal.ts';
 
 /** The calls of this process that hold money, and the order to end them. */
 export class InFlight {
   readonly #calls = new Set<Promise<unknown>>();
   // A set, not one signal for all: thousands of listeners on one signal would make each removal a search.
-  readonly #upstream = new Set<AbortController>();
+  readonly #upstream = new Set<StopController>();
   #draining = false;
   #ending = false;
 
@@ -18,7 +19,7 @@ export class InFlight {
   }
 
   /** Has the controller aborted when calls must end; the returned function takes it out again. */
-  register(controller: AbortController): () => void {
+  register(controller: StopController): () => void {
     this.#upstream.add(controller);
     if (this.#ending) {
       controller.abort();

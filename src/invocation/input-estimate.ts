@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { isObject, type JsonObject, objectsOf, textOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
@@ -84,7 +85,7 @@ export async function estimateInput(
   content: InputContent,
   limits: EstimateLimits,
   turns: LoopTurns,
-  signal?: AbortSignal,
+  signal?: StopSignal,
 ): Promise<InputEstimate> {
   const { text } = content;
   const textTokens = countsAtOnce(text)

@@ -1,5 +1,6 @@
 import type { Pricing } from '../catalog/pricing.ts';
 import type { NanoUsd } from '../lib/money.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Dialect, FinishReason } from '../providers/provider.types.ts';
@@ -59,7 +60,7 @@ export interface Invocation {
   readonly maxCost: NanoUsd | undefined;
   readonly streamed: boolean;
   /** Aborts when the client leaves. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Told what the call really used, once it is settled. */
   readonly onUsage: (usage: TokenUsage) => void;
 }

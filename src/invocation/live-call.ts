@@ -195,11 +195,14 @@ export class LiveCall {
 
   async #write(ending: Ending): Promise<void> {
     const { ledger, hold, clock, startedAt } = this.parts;
-    const { billedToUs, finishReason, ...rest } = ending;
+    const { status, error, usage, usageSource, billedToUs, finishReason } = ending;
     const { charge, shortfall } = capCharge(ending.charge, this.#granted);
-    const providerCost = this.#providerCost(billedToUs ?? ending.usage);
+    const providerCost = this.#providerCost(billedToUs ?? usage);
     const settled = ledger.settle({
-      ...rest,
+      status,
+      error,
+      usage,
+      usageSource,
       holdId: hold.id,
       accountId: hold.accountId,
       apiKeyId: hold.apiKeyId,
@@ -214,7 +217,7 @@ export class LiveCall {
       streamed: this.parts.streamed,
     });
     await settled.finally(this.#stopKeepAlive);
-    this.parts.onUsage(ending.usage);
+    this.parts.onUsage(usage);
   }
 
   #providerCost(usage: TokenUsage): NanoUsd | null {

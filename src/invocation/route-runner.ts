@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
+import { pause } from '../lib/pause.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { backoffMs, RETRY_AFTER_HONOURED_MS } from '../providers/backoff.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
@@ -18,7 +19,7 @@ export interface ProviderSource {
 export interface RouteRun<T> {
   readonly routes: readonly ModelRoute[];
   /** Aborts when the call is no longer wanted. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Where attempts are noted, failed ones included. */
   readonly attempts: ProviderAttempt[];
   readonly call: (provider: Provider, route: ModelRoute) => Promise<T>;
@@ -45,7 +46,7 @@ export class RouteRunner {
     for (const route of run.routes) {
       const provider = this.#providers.find(route.provider);
       if (!provider) {
-        run.attempts.push({ ...named(route), outcome: 'not_configured', latencyMs: 0 });
+        run.attempts.push(attempted(route, 'not_configured', 0));
         continue;
       }
       const outcome = await this.#tryRoute(run, provider, route);
@@ -84,9 +85,7 @@ export class RouteRunner {
       if (!this.#health.takeRetry(route.provider)) {
         return outcome;
       }
-      await sleep(backoffMs(attempt - 1, failure.retryAfterMs), undefined, { signal: run.signal }).catch(
-        () => undefined,
-      );
+      await pause(backoffMs(attempt - 1, failure.retryAfterMs), run.signal);
     }
   }
 
@@ -100,12 +99,12 @@ export class RouteRunner {
     }
     const refusal = this.#health.refusal(route.provider, route.model);
     if (refusal) {
-      run.attempts.push({ ...named(route), outcome: refusal.reason, latencyMs: 0 });
+      run.attempts.push(attempted(route, refusal.reason, 0));
       return { failure: refusal };
     }
     const startedAt = this.#clock.now();
     const note = (outcome: string) =>
-      run.attempts.push({ ...named(route), outcome, latencyMs: this.#clock.now() - startedAt });
+      run.attempts.push(attempted(route, outcome, this.#clock.now() - startedAt));
     try {
       const value = await run.call(provider, route);
       this.#health.reportSuccess(route.provider, route.model);
@@ -123,6 +122,6 @@ export class RouteRunner {
   }
 }
 
-function named(route: ModelRoute): { provider: string; model: string } {
-  return { provider: route.provider, model: route.model };
+function attempted(route: ModelRoute, outcome: string, latencyMs: number): ProviderAttempt {
+  return { provider: route.provider, model: route.model, outcome, latencyMs };
 }

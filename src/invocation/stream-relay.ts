@@ -1,3 +1,4 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Provider, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { LiveCall } from './live-call.ts';
@@ -18,7 +19,7 @@ export interface Relay {
   readonly call: LiveCall;
   readonly onDisconnect: Provider['onDisconnect'];
   /** Aborts when the client leaves. */
-  readonly client: AbortSignal;
+  readonly client: StopSignal;
 }
 
 /** `complete`: the whole answer was delivered; `cut`: its hold was used up; `left`: nobody reads any more; `shutdown`. */

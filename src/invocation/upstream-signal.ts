@@ -1,8 +1,9 @@
+import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface UpstreamSignal {
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Lets go of the signals it listens to. */
   release(): void;
 }
@@ -12,12 +13,12 @@ export interface UpstreamSignal {
  * drained, `drainMs` later, so that its own usage report can still arrive.
  */
 export function upstreamSignal(
-  client: AbortSignal,
+  client: StopSignal,
   inFlight: InFlight,
   onDisconnect: Provider['onDisconnect'],
   drainMs: number,
 ): UpstreamSignal {
-  const controller = new AbortController();
+  const controller = new StopController();
   let timer: NodeJS.Timeout | undefined;
   const abort = () => controller.abort();
   const onLeave = () => {

@@ -14,18 +14,16 @@ export function presentUsage(usage: TokenUsage) {
 
 /** … and the members that OpenAI's clients read. */
 export function presentChatUsage(usage: TokenUsage) {
-  return {
-    ...presentUsage(usage),
+  return Object.assign(presentUsage(usage), {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
-  };
+  });
 }
 
 /** … and the members that Anthropic's clients read. */
 export function presentMessagesUsage(usage: TokenUsage) {
-  return {
-    ...presentUsage(usage),
+  return Object.assign(presentUsage(usage), {
     cache_read_input_tokens: usage.cacheReadTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
-  };
+  });
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../lib/errors.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { classifyFailure } from './failure-kind.ts';
 import { WaitingItem } from './waiting-item.ts';
 
@@ -75,7 +76,7 @@ export class CommitLane<Item, Result> {
    * stays away too long, with the signal's reason when the caller left before the item was sent, and with the
    * database's error when the item itself is refused.
    */
-  submit(item: Item, signal?: AbortSignal): Promise<Result> {
+  submit(item: Item, signal?: StopSignal): Promise<Result> {
     const detour = this.#detours.get(this.#options.groupOf(item));
     if (detour) {
       return detour.submit(item, signal);

@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../lib/money.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 
 /** The parts a charge is made of; every part is also a `line_item` of the cost report. */
@@ -143,7 +144,7 @@ export interface Ledger {
    * key_disabled, key_expired, invalid_api_key, account_suspended, model_not_allowed, service_unavailable.
    * A request whose signal aborts before it was sent is dropped (throws the signal's reason).
    */
-  reserve(request: HoldRequest, signal?: AbortSignal): Promise<Hold>;
+  reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold>;
   /** Adds to an open hold. Returns the new total in nano-USD, or undefined when it is not affordable or the hold is closed. */
   extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined>;
   /** Ends a hold: charges, releases the rest, writes generation, ledger and roll-ups. Idempotent by hold id. Never dropped. */

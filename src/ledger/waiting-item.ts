@@ -1,7 +1,9 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
+
 /** An item in a lane, and who waits for it. */
 export class WaitingItem<Item, Result> {
   readonly item: Item;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: StopSignal | undefined;
   readonly enteredAt = performance.now();
   readonly #resolve: (result: Result) => void;
   readonly #reject: (error: unknown) => void;
@@ -9,7 +11,7 @@ export class WaitingItem<Item, Result> {
 
   constructor(
     item: Item,
-    signal: AbortSignal | undefined,
+    signal: StopSignal | undefined,
     resolve: (result: Result) => void,
     reject: (error: unknown) => void,
   ) {

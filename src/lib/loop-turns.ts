@@ -1,4 +1,5 @@
 import { overloaded } from './overload.ts';
+import type { StopSignal } from './stop-signal.ts';
 
 /** Blocking work that one turn of the event loop may hold, in ms, the last step not counted. */
 const WORK_MS_PER_TURN = 5;
@@ -55,7 +56,7 @@ export class LoopTurns {
    * Resumes `steps`, of a few ms each, until it returns: at once where nobody waits, else when its turn comes. Rejects with what it
    * throws, with the signal's reason when that has aborted meanwhile, and with AppError service_unavailable after too long a wait.
    */
-  run<T>(steps: Iterator<unknown, T>, signal?: AbortSignal): Promise<T> {
+  run<T>(steps: Iterator<unknown, T>, signal?: StopSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const step = (): boolean => {
         try {

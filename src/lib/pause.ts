@@ -1,5 +1,7 @@
+import type { StopSignal } from './stop-signal.ts';
+
 /** Resolves after that many ms, when the signal aborts or when `ended` resolves, whichever is first. Leaves no timer behind. */
-export function pause(milliseconds: number, signal: AbortSignal, ended?: Promise<void>): Promise<void> {
+export function pause(milliseconds: number, signal: StopSignal, ended?: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
       resolve();

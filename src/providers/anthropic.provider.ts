@@ -1,3 +1,4 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createMessagesReader, readMessagesAnswer } from './messages-facts.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
@@ -23,13 +24,13 @@ export class AnthropicProvider implements Provider {
     this.#client = new UpstreamClient(settings, { 'anthropic-version': settings.version, ...key });
   }
 
-  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+  async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens } = request;
     const body = bodyOf(request, false);
     return readMessagesAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
   }
 
-  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>> {
+  async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
     const { maxOutputTokens } = request;
     const body = bodyOf(request, true);
     const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });

@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../lib/pause.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 import { composeReply, contentText, cutAtStop } from './builtin-reply.ts';
 import { type JsonObject, objectsOf } from './json.ts';
@@ -36,7 +37,7 @@ export class BuiltinProvider implements Provider {
     this.#tokenDelayMs = settings.token_delay_ms;
   }
 
-  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+  async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const script = writeScript(request);
     await this.#pause(this.#tokenDelayMs * script.pieces.length, signal);
     const text = script.pieces.join('');
@@ -50,13 +51,13 @@ export class BuiltinProvider implements Provider {
     return { wire, text: produced, reasoning: '', finishReason, usage };
   }
 
-  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<readonly StreamPart[]>> {
+  async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<readonly StreamPart[]>> {
     return this.#perform(writeScript(request), signal);
   }
 
   async close(): Promise<void> {}
 
-  async *#perform(script: Script, signal: AbortSignal): AsyncGenerator<readonly StreamPart[], void> {
+  async *#perform(script: Script, signal: StopSignal): AsyncGenerator<readonly StreamPart[], void> {
     yield [openingPart(script)];
     const perTurn = this.#tokenDelayMs === 0 ? TOKENS_PER_TURN : 1;
     for (let start = 0; start < script.pieces.length; start += perTurn) {
@@ -68,9 +69,9 @@ export class BuiltinProvider implements Provider {
     yield [{ wire: chunk(choices), text: '', reasoning: '', finishReason, usage }];
   }
 
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+  async #pause(ms: number, signal: StopSignal): Promise<void> {
     if (ms > 0) {
-      await sleep(ms, undefined, { signal }).catch(() => undefined);
+      await pause(ms, signal);
     } else {
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -1,40 +1,28 @@
-import { EventEmitter } from 'node:events';
+import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { ProviderFailure } from './provider-failure.ts';
-
-/** What undici takes in place of an AbortSignal, which costs many times as much to make. */
-class Abandonment extends EventEmitter {
-  aborted = false;
-
-  abort(): void {
-    if (!this.aborted) {
-      this.aborted = true;
-      this.emit('abort');
-    }
-  }
-}
 
 /** The clocks of one upstream call: one total, one for the phase it is in. The first to run out aborts the call. */
 export class CallDeadlines {
-  readonly #abandonment = new Abandonment();
-  readonly #parent: AbortSignal;
+  readonly #stop = new StopController();
+  readonly #parent: StopSignal;
   readonly #total: NodeJS.Timeout;
-  readonly #onParentAbort = () => this.#abandonment.abort();
+  readonly #onParentAbort = () => this.#stop.abort();
   #phase: NodeJS.Timeout | undefined;
   #paused = false;
   #timedOut = false;
 
-  constructor(parent: AbortSignal, totalMs: number) {
+  constructor(parent: StopSignal, totalMs: number) {
     this.#parent = parent;
     this.#total = setTimeout(() => this.#expire(), totalMs);
     parent.addEventListener('abort', this.#onParentAbort, { once: true });
     if (parent.aborted) {
-      this.#abandonment.abort();
+      this.#stop.abort();
     }
   }
 
-  /** Emits `abort` when the call is to end. */
-  get signal(): EventEmitter {
-    return this.#abandonment;
+  /** Aborts when the call is to end. */
+  get signal(): StopController {
+    return this.#stop;
   }
 
   /** Begins a phase that must end within `ms`; ends the one before. */
@@ -68,7 +56,7 @@ export class CallDeadlines {
   /** Ends the call without an error of its own: nobody wants the rest. */
   abandon(): void {
     this.stop();
-    this.#abandonment.abort();
+    this.#stop.abort();
   }
 
   /** What an error thrown by the call really was: our clock, our caller, or `otherwise`. */
@@ -90,6 +78,6 @@ export class CallDeadlines {
 
   #expire(): void {
     this.#timedOut = true;
-    this.#abandonment.abort();
+    this.#stop.abort();
   }
 }

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { createChatReader, readChatAnswer } from './chat-facts.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
@@ -25,16 +26,16 @@ export class OpenAiProvider implements Provider {
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
 
-  async complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {
+  async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens } = request;
-    const body = { ...this.#body(request), stream: false };
+    const body = this.#body(request, { stream: false });
     return readChatAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
   }
 
-  async stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>> {
+  async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
     const { maxOutputTokens } = request;
     const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
-    const body = { ...this.#body(request), stream: true, ...options };
+    const body = this.#body(request, { stream: true, ...options });
     const isLast = (data: string) => data === '[DONE]';
     const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
     return openParts(events, createChatReader());
@@ -44,13 +45,12 @@ export class OpenAiProvider implements Provider {
     await this.#client.close();
   }
 
-  #body(request: ProviderRequest): JsonObject {
-    return {
-      ...request.body,
+  #body(request: ProviderRequest, ours: JsonObject): JsonObject {
+    return Object.assign({}, request.body, ours, {
       messages: objectsOf(request.body.messages).map((message) => this.#message(message)),
       model: request.model,
       [this.#settings.max_tokens_field]: request.maxOutputTokens,
-    };
+    });
   }
 
   #message(message: JsonObject): JsonObject {

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 import type { JsonObject } from './json.ts';
 
@@ -48,12 +49,12 @@ export interface Provider {
   /** What happens upstream when the customer leaves: stop at once, or read on for the provider's own usage. */
   readonly onDisconnect: 'abort' | 'drain';
   /** One whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
-  complete(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer>;
+  complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**
    * Resolves when the first event has arrived, so that everything before it can still be retried elsewhere. The
    * iteration ends only after the provider's own end of answer; anything else throws {@link ProviderFailure}.
    */
-  stream(request: ProviderRequest, signal: AbortSignal): Promise<AsyncIterable<StreamBatch>>;
+  stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>>;
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { CallDeadlines } from './call-deadlines.ts';
 import { failureOfError, failureOfStatus } from './classify-failure.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
@@ -20,7 +21,7 @@ export interface UpstreamCall {
   readonly path: string;
   readonly body: JsonObject;
   readonly maxOutputTokens: number;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }
 
 export interface UpstreamStreamCall extends UpstreamCall {
@@ -149,7 +150,11 @@ function readText(
     });
     body.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     body.once('error', reject);
-    // one that is destroyed without a reason neither ends nor fails
-    body.once('close', () => reject(new ProviderFailure('interrupted')));
+    body.once('close', () => {
+      // one that is destroyed without a reason neither ends nor fails
+      if (!body.readableEnded) {
+        reject(new ProviderFailure('interrupted'));
+      }
+    });
   });
 }

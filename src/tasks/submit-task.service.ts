@@ -3,6 +3,7 @@ import type { Principal } from '../http/route.ts';
 import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind, TaskModel } from './tasks.types.ts';
 
@@ -30,7 +31,7 @@ export interface TaskSubmit {
 export interface SubmitContext {
   readonly principal: Principal;
   readonly requestId: string;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** The id to use, where one was promised for the request's Idempotency-Key. */
   readonly generationId?: string | undefined;
 }

@@ -1,4 +1,5 @@
 import type { TaskOutput } from '../ledger/ledger.types.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
 import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
@@ -62,7 +63,7 @@ export class TaskResultsService {
     taskId: string,
     scope: TaskScope,
     waitMs: number,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<TaskResult> {
     const now = await this.#reads.findTask(taskId, scope);
     if (!now) {

@@ -1,3 +1,4 @@
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TaskReadsStore } from './task-reads.store.ts';
 
 const LOOK_MS = 200;
@@ -16,7 +17,7 @@ export class TaskWaiter {
   }
 
   /** Resolves when the task has ended, after `milliseconds`, or when the signal aborts, whichever is first. Never throws. */
-  async wait(taskId: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+  async wait(taskId: string, milliseconds: number, signal: StopSignal): Promise<void> {
     if (milliseconds <= 0 || signal.aborted || this.#waiters >= WAITERS_MAX) {
       return;
     }

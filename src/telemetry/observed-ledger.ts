@@ -3,6 +3,7 @@ import { PostgresLedger } from '../ledger/ledger.engine.ts';
 import type { LedgerStore } from '../ledger/ledger.store.ts';
 import type { Hold, HoldRequest, Settlement, SettleResult } from '../ledger/ledger.types.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Tracing } from '../lib/tracing.ts';
 import type { ModelMemory } from './model-memory.ts';
 import type { SettlementObserver } from './settlement-metrics.ts';
@@ -11,18 +12,20 @@ export interface LedgerObservation {
   readonly settlements: SettlementObserver;
   readonly models: ModelMemory;
   readonly tracing: Tracing;
+  /** Told of every batch. */
+  readonly batches: LaneObserver;
 }
 
 /** The ledger, watched: every settlement is counted once, and a traced request leaves its trace with the task it orders. */
 export class ObservedLedger extends PostgresLedger {
   readonly #observation: LedgerObservation;
 
-  constructor(store: LedgerStore, log: Logger, lanes: LaneObserver, observation: LedgerObservation) {
-    super(store, log, lanes);
+  constructor(store: LedgerStore, log: Logger, observation: LedgerObservation, lanes: number) {
+    super(store, log, observation.batches, lanes);
     this.#observation = observation;
   }
 
-  override reserve(request: HoldRequest, signal?: AbortSignal): Promise<Hold> {
+  override reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
     const { models, tracing } = this.#observation;
     models.remember(request.id, request.model);
     if (!tracing.enabled) {

@@ -43,7 +43,7 @@ async function startReplica({ environment }: OperatorServer): Promise<Replica> {
     createLogger({ name: 'api', level: 'silent' }),
   );
   const api = await composeApi(foundation);
-  const server = createHttpServer(api.listener);
+  const server = createHttpServer(api.app, api.listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

@@ -44,8 +44,13 @@ export class ToldLog {
 
   /** How often each way of not being answered came up, e.g. `503 service_unavailable: …`. */
   get troubles(): Record<string, number> {
+    return this.troublesFrom(0);
+  }
+
+  /** {@link troubles} of the calls that ended after so many others. */
+  troublesFrom(place: number): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { outcome, status, code, message } of this.calls) {
+    for (const { outcome, status, code, message } of this.calls.slice(place)) {
       if (outcome !== 'answered') {
         const name = `${status} ${code}${message === undefined ? '' : `: ${message}`}`;
         counts[name] = (counts[name] ?? 0) + 1;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -84,8 +84,8 @@ async function startApi(storage: Storage, grant?: S3Storage): Promise<Api> {
   return await listen(app, seen);
 }
 
-async function listen(listener: RequestListener, seen: string[] = []): Promise<Api> {
-  const server = createHttpServer(listener);
+async function listen(app: express.Express, seen: string[] = []): Promise<Api> {
+  const server = createHttpServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = () => {
     server.closeAllConnections();
@@ -384,10 +384,12 @@ test.each([403, 410])(
 
 test('an API that is away fails after three attempts', async () => {
   let calls = 0;
-  const broken = await listen((_request, response) => {
+  const app = express();
+  app.use((_request, response) => {
     calls += 1;
     response.writeHead(503).end();
   });
+  const broken = await listen(app);
   await expect(remote(broken.url).stat(newKey())).rejects.toMatchObject({ status: 503 });
   expect(calls).toBe(3);
 });

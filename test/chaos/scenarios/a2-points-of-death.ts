@@ -120,8 +120,9 @@ async function strikeAll(field: Field, isWanted: (point: DeathPoint) => boolean)
   const missed: string[] = [];
   for (const point of DEATH_POINTS.filter(isWanted)) {
     for (let kill = 0; kill < KILLS_EACH; kill += 1) {
+      const told = field.log.calls.length;
       if (!(await strike(field, point))) {
-        missed.push(`not struck: ${point.name}`);
+        missed.push(`not struck: ${point.name} ${JSON.stringify(field.log.troublesFrom(told))}`);
       }
     }
   }

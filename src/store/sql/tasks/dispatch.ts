@@ -23,17 +23,20 @@ function takeStatement(
     running AS (
       SELECT account_id, count(*) AS tasks FROM tasks WHERE state = '${running}' ${pool} GROUP BY 1),
     turns AS (
-      SELECT w.id, w.due, coalesce(r.tasks, 0) + row_number() OVER (PARTITION BY c.account_id ORDER BY w.id) AS turn
+      SELECT w.id, w.turn
         FROM considered c LEFT JOIN running r USING (account_id)
         CROSS JOIN LATERAL (
-          SELECT id, dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $5 * interval '1 ms' AS due
-            FROM tasks
-           WHERE state = '${waiting}' ${pool} AND account_id = c.account_id
-             AND not_before <= clock_timestamp() AND cancel_requested_at IS NULL
-           ORDER BY id LIMIT greatest($3 - coalesce(r.tasks, 0), 0)) w),
+          SELECT id, turn
+            FROM (SELECT id, coalesce(r.tasks, 0) + row_number() OVER (ORDER BY id) AS turn,
+                         dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $5 * interval '1 ms' AS due
+                    FROM tasks
+                   WHERE state = '${waiting}' ${pool} AND account_id = c.account_id
+                     AND not_before <= clock_timestamp() AND cancel_requested_at IS NULL
+                   ORDER BY id LIMIT greatest($3 - coalesce(r.tasks, 0), 0)) oldest
+           WHERE due LIMIT $4) w),
     picked AS (
       SELECT t.id, p.turn
-        FROM tasks t JOIN (SELECT id, turn FROM turns WHERE due ORDER BY turn, id LIMIT $4) p USING (id)
+        FROM tasks t JOIN (SELECT id, turn FROM turns ORDER BY turn, id LIMIT $4) p USING (id)
        WHERE t.state = '${waiting}'
          AND (t.dispatched_at IS NULL OR t.dispatched_at < clock_timestamp() - $5 * interval '1 ms')
        FOR UPDATE OF t SKIP LOCKED),
@@ -51,7 +54,8 @@ function takeStatement(
 /**
  * $1 account to begin after, $2 accounts, $3 in-flight cap per account, $4 limit, $5 lost after ms, $6 pool.
  * Walks from account to account by index, takes each one's oldest, and orders by turn: an account's first task stands before
- * anybody's second, and what an account has running counts as turns taken.
+ * anybody's second, and what an account has running counts as turns taken. It reads no more of an account's queue than it may take
+ * of it: what has been handed out already stands in front, and the rows behind the last one due are never fetched.
  */
 export const takeQueued = takeStatement('task_take_queued', 'queued', 'generating', 'AND pool = $6');
 
