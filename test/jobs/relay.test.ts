@@ -86,6 +86,16 @@ test('what an account has running counts as turns taken, and above its cap nothi
   ]);
 });
 
+test('what was handed out and still waits counts as turns taken, too', async () => {
+  const [a, b] = accounts as [TestCustomer, TestCustomer];
+  const first = (await backlog(a, 6)).toSorted();
+  const source = new TaskDispatchStore(it.pool, 100).queued('gpu');
+  await source.take(3, 30_000);
+  const second = (await backlog(b, 4)).toSorted();
+  const taken = await source.take(5, 30_000);
+  expect(taken.map(({ id }) => id)).toEqual([...second.slice(0, 3), first[3], second[3]]);
+});
+
 test('many relays at once share the rows: none is handed out twice', async () => {
   await backlog(accounts[0] as TestCustomer, 60);
   const stores = Array.from({ length: 6 }, () => new TaskDispatchStore(it.pool, 1_000).queued('gpu'));

@@ -1,4 +1,3 @@
-import { pause as pauseUntil } from '../../../src/lib/pause.ts';
 import { auditBooks, auditCalls, queryOwner, untilNoHolds } from '../audit.ts';
 import { DEATH_POINTS, type DeathPoint } from '../death-points.ts';
 import { KeyedCalls } from '../keyed-calls.ts';
@@ -17,8 +16,6 @@ const KILLS_EACH = 10;
 const CALLS_AT_ONCE = 4;
 const PICTURES_AT_ONCE = 2;
 const STRIKE_WITHIN_MS = 60_000;
-/** Work that a slow moment had refused or that was ended by another process before the point is sent once more. */
-const SENT_AGAIN_AFTER_MS = 10_000;
 const TTL_AND_MARGIN_MS = 70_000;
 const REPEATED_WITHIN_MS = 90_000;
 const ENDED_WITHIN_MS = 90_000;
@@ -133,35 +130,32 @@ async function strike(field: Field, point: DeathPoint): Promise<boolean> {
   const { stack, traps, services } = field;
   const victim = victimOf(point.work);
   const place = victim === 'finish' ? 1 : 0;
-  const struck = new AbortController();
-  const kill = () => {
-    if (!struck.signal.aborted) {
-      struck.abort();
-      (victim === 'api' ? stack.apis : stack.workers)[place]?.signal('SIGKILL');
+  let isStruck = false;
+  let sent = Promise.resolve();
+  const struck = new Promise<void>((resolve) => {
+    const kill = () => {
+      if (!isStruck) {
+        isStruck = true;
+        (victim === 'api' ? stack.apis : stack.workers)[place]?.signal('SIGKILL');
+        resolve();
+      }
+    };
+    if (point.at === 'upstream') {
+      services.upstream.script.gate = async () => kill();
+    } else if (point.at !== 'first bytes') {
+      traps[victim].arm(point.at, kill);
     }
-  };
-  if (point.at === 'upstream') {
-    services.upstream.script.gate = async () => kill();
-  } else if (point.at !== 'first bytes') {
-    traps[victim].arm(point.at, kill);
-  }
-  const sent = await sendUntil(struck.signal, () => send(field, point, kill));
+    sent = send(field, point, kill);
+  });
+  await Promise.race([struck, pause(STRIKE_WITHIN_MS)]);
   traps[victim].disarm();
-  services.upstream.script.gate = async () => undefined;
-  await (victim === 'api' ? stack.replaceApi(place) : stack.replaceWorker(place));
-  await Promise.all(sent);
-  return struck.signal.aborted;
-}
-
-/** Sends work until the point is struck or the time is over. Returns what may still be under way. */
-async function sendUntil(struck: AbortSignal, sendWork: () => Promise<void>): Promise<Promise<void>[]> {
-  const deadline = Date.now() + STRIKE_WITHIN_MS;
-  const sent: Promise<void>[] = [];
-  while (!struck.aborted && Date.now() < deadline) {
-    sent.push(sendWork());
-    await pauseUntil(SENT_AGAIN_AFTER_MS, struck);
+  if (point.at === 'upstream') {
+    // the strikes at the workers, which go on beside those at the API, leave its gate alone
+    services.upstream.script.gate = async () => undefined;
   }
-  return sent;
+  await (victim === 'api' ? stack.replaceApi(place) : stack.replaceWorker(place));
+  await sent;
+  return isStruck;
 }
 
 async function send(field: Field, { work, at }: DeathPoint, kill: () => void): Promise<void> {
