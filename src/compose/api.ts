@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import type { Express } from 'express';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
@@ -53,7 +52,7 @@ const REAP_EVERY_MS = 5_000;
 
 export interface Api {
   /** The application. Nobody is turned away for want of time: enough for tests, which share a process and a busy machine with it. */
-  readonly app: Express;
+  readonly app: ReturnType<typeof createApp>;
   /** Stands before the application and turns paid calls away while the process is overloaded. */
   readonly listener: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { ZERO_USD } from '../../src/lib/money.ts';
 import { eventually } from '../factories/eventually.ts';
-import { fundedAccount, holdRequest, settlement, usd } from '../factories/ledger.ts';
+import { fundedAccount, holdRequest, settlement, testKey, usd } from '../factories/ledger.ts';
 import type { Parts } from './parts.types.ts';
 
 const ROUNDS = 6;
@@ -46,7 +46,9 @@ export async function locksInOrder(parts: Parts): Promise<void> {
 /** A hold that is decided while the one before it has not committed waits for it, and then sees it. */
 export async function holdsInTurn(parts: Parts): Promise<void> {
   const account = await fundedAccount(parts.db.database, '5');
-  const [first, second] = [holdRequest(account, usd('5')), holdRequest(account, usd('5'))];
+  // of the same key, the second would wait for the first at the key, too, and find the balance as it is by then
+  const other = { ...account, apiKeyId: await testKey(parts.db.database, account.accountId) };
+  const [first, second] = [holdRequest(account, usd('5')), holdRequest(other, usd('5'))];
   await withStalledStore(parts, async (store, stall) => {
     await stall.begin('SELECT 1');
     await new LedgerStore(stall.holder as never).reserve([first], 60_000);
