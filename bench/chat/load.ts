@@ -19,6 +19,15 @@ export interface Timing {
   readonly p99Ms: number;
 }
 
+/** What became of streams that ran at once. */
+export interface Crowd {
+  readonly complete: number;
+  /** The most that had begun and not ended, at any time. */
+  readonly atOnce: number;
+  readonly firstToken: Timing;
+}
+
+const SLOW_MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, slowly.' }];
 const MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, please.' }];
 
 /** As many requests as `connections` closed-loop clients get through in `seconds`. */
@@ -64,6 +73,43 @@ export async function atRate(
   });
 }
 
+/** So many streams of 20 s, begun at a fixed rate within less time than one takes. */
+export async function crowd(target: ChatTarget, streams: number, perSecond: number): Promise<Crowd> {
+  const pool = new Pool(target.url, { connections: streams });
+  const body = JSON.stringify({ model: 'bench/model', messages: SLOW_MESSAGES, stream: true });
+  const latenciesMs: number[] = [];
+  let [complete, running, atOnce] = [0, 0, 0];
+  const one = async () => {
+    const startedAt = performance.now();
+    const answer = await pool.request({ method: 'POST', path: PATH, headers: headersOf(target), body });
+    let text = '';
+    for await (const part of answer.body) {
+      if (text === '' && answer.statusCode === 200) {
+        latenciesMs.push(performance.now() - startedAt);
+        running += 1;
+        atOnce = Math.max(atOnce, running);
+      }
+      text += String(part);
+    }
+    running -= answer.statusCode === 200 ? 1 : 0;
+    complete += text.split('"word "').length === 21 && text.trimEnd().endsWith('data: [DONE]') ? 1 : 0;
+  };
+  const begun: Promise<void>[] = [];
+  for (let stream = 0; stream < streams; stream += 1) {
+    begun.push(one().catch(() => undefined));
+    await new Promise((resolve) => setTimeout(resolve, 1_000 / perSecond));
+  }
+  await Promise.all(begun);
+  await pool.close();
+  return { complete, atOnce, firstToken: timingOf([{ seconds: streams / perSecond, latenciesMs }]) };
+}
+
+const PATH = '/api/v1/chat/completions';
+
+function headersOf({ key }: ChatTarget): Record<string, string> {
+  return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+}
+
 type Call = (streamed: boolean) => Promise<number>;
 
 /** `call` resolves with the time of the first token (of the whole answer when it is not streamed), once all is read. */
@@ -79,8 +125,8 @@ async function withPool<T>(
   const call: Call = async (streamed) => {
     const answer = await pool.request({
       method: 'POST',
-      path: '/api/v1/chat/completions',
-      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
+      path: PATH,
+      headers: headersOf(target),
       body: streamed ? bodies.streamed : bodies.plain,
     });
     let firstAt: number | undefined;

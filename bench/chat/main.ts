@@ -9,7 +9,7 @@ import { processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
-import { atRate, type ChatTarget, saturate, type Timing, type Turn, timingOf } from './load.ts';
+import { atRate, type ChatTarget, crowd, saturate, type Timing, type Turn, timingOf } from './load.ts';
 
 /**
  * `npm run bench:chat [-- --quick --profile]`: one API process with authentication, hold and settle in Postgres (fsync on) against a
@@ -24,6 +24,8 @@ const TURNS = quick ? 1 : 3;
 const CONNECTIONS = 64;
 const RATE = 200;
 const STREAM_RATE = 20;
+const STREAMS_AT_ONCE = quick ? 200 : 2_000;
+const STREAMS_PER_SECOND = 200;
 
 function catalogFor(upstream: string): string {
   return `
@@ -124,6 +126,7 @@ try {
     await measured.bare.takeTurn();
     await measured.gateway.takeTurn();
   }
+  const streams = await crowd(targets.gateway, STREAMS_AT_ONCE, STREAMS_PER_SECOND);
   const bareResult = measured.bare.timings();
   const ours = measured.gateway.timings();
   const added = (a: number, b: number) => `+${(a - b).toFixed(1)} ms`;
@@ -153,6 +156,12 @@ try {
         baseline: both(bareResult.first),
         tollgate: both(ours.first),
         compared: addedBoth(ours.first, bareResult.first),
+      },
+      {
+        figure: `streams of 20 s that came whole, ${STREAMS_PER_SECOND} more each second; first token p50 / p99`,
+        baseline: '',
+        tollgate: `${streams.complete} of ${STREAMS_AT_ONCE}, ${streams.atOnce} at once`,
+        compared: both(streams.firstToken),
       },
       {
         figure: `processor time of the serving process per call, ms: at saturation / at ${RATE} calls/s`,

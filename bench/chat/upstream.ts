@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 const DELAY_MS = 10;
 const STREAM_CHUNKS = 20;
 const CHUNK_EVERY_MS = 5;
+/** Where the prompt asks for it: 20 s for an answer. */
+const SLOW_CHUNK_EVERY_MS = 1_000;
 const USAGE = { prompt_tokens: 20, completion_tokens: 20, total_tokens: 40 };
 const HEAD = { id: 'chatcmpl-1', created: 1, model: 'simulated' };
 
@@ -21,7 +23,7 @@ function chunk(delta: object, finishReason: string | null): string {
   return `data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', choices })}\n\n`;
 }
 
-function stream(response: ServerResponse): void {
+function stream(response: ServerResponse, chunkEveryMs: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   let sent = 0;
   const timer = setInterval(() => {
@@ -35,7 +37,7 @@ function stream(response: ServerResponse): void {
     clearInterval(timer);
     const usage = { ...HEAD, object: 'chat.completion.chunk', choices: [], usage: USAGE };
     response.end(`${chunk({}, 'stop')}data: ${JSON.stringify(usage)}\n\ndata: [DONE]\n\n`);
-  }, CHUNK_EVERY_MS);
+  }, chunkEveryMs);
   response.on('close', () => clearInterval(timer));
 }
 
@@ -43,10 +45,12 @@ const server = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    const streamed = Buffer.concat(parts).includes('"stream":true');
+    const body = Buffer.concat(parts);
+    const streamed = body.includes('"stream":true');
+    const chunkEveryMs = body.includes('slowly') ? SLOW_CHUNK_EVERY_MS : CHUNK_EVERY_MS;
     setTimeout(() => {
       if (streamed) {
-        stream(response);
+        stream(response, chunkEveryMs);
       } else {
         response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER);
       }
