@@ -74,7 +74,7 @@ async function breakWrites(
   const books = await auditBooks(ownerUrl, HOLDS_MS);
   const { told, wrong } = await auditCalls(ownerUrl, log.calls);
   await stack.stop();
-  const odd = Object.keys(log.troubles).filter((trouble) => trouble !== '503 service_unavailable');
+  const odd = Object.keys(log.troubles).filter((trouble) => !trouble.startsWith('503 service_unavailable: '));
   const seen = faults.map((fault) => describe(fault, log));
   const isFull = disk !== undefined;
   const panics = postgres?.said('PANIC') ?? 0;
