@@ -3,10 +3,10 @@ import { ProviderFailure } from './provider-failure.ts';
 
 /** The clocks of one upstream call: one total, one for the phase it is in. The first to run out aborts the call. */
 export class CallDeadlines {
-  readonly #stop = new StopController();
+  readonly #controller = new StopController();
   readonly #parent: StopSignal;
   readonly #total: NodeJS.Timeout;
-  readonly #onParentAbort = () => this.#stop.abort();
+  readonly #onParentAbort = () => this.#controller.abort();
   #phase: NodeJS.Timeout | undefined;
   #paused = false;
   #timedOut = false;
@@ -16,13 +16,13 @@ export class CallDeadlines {
     this.#total = setTimeout(() => this.#expire(), totalMs);
     parent.addEventListener('abort', this.#onParentAbort, { once: true });
     if (parent.aborted) {
-      this.#stop.abort();
+      this.#controller.abort();
     }
   }
 
   /** Aborts when the call is to end. */
   get signal(): StopController {
-    return this.#stop;
+    return this.#controller;
   }
 
   /** Begins a phase that must end within `ms`; ends the one before. */
@@ -56,7 +56,7 @@ export class CallDeadlines {
   /** Ends the call without an error of its own: nobody wants the rest. */
   abandon(): void {
     this.stop();
-    this.#stop.abort();
+    this.#controller.abort();
   }
 
   /** What an error thrown by the call really was: our clock, our caller, or `otherwise`. */
@@ -78,6 +78,6 @@ export class CallDeadlines {
 
   #expire(): void {
     this.#timedOut = true;
-    this.#stop.abort();
+    this.#controller.abort();
   }
 }
