@@ -54,8 +54,8 @@ function takeStatement(
 /**
  * $1 account to begin after, $2 accounts, $3 in-flight cap per account, $4 limit, $5 lost after ms, $6 pool.
  * Walks from account to account by index, takes each one's oldest, and orders by turn: an account's first task stands before
- * anybody's second, and what an account has running counts as turns taken. It reads no more of an account's queue than it may take
- * of it: what has been handed out already stands in front, and the rows behind the last one due are never fetched.
+ * anybody's second, and what an account has running counts as turns taken. It asks for no more of an account's queue than it may take
+ * of it, so a plan that walks the index of a long queue stops there: what has been handed out already stands in front.
  */
 export const takeQueued = takeStatement('task_take_queued', 'queued', 'generating', 'AND pool = $6');
 
