@@ -9,6 +9,14 @@ test('ids made later sort later, and tell when they were made', () => {
   expect(uuidTimeMs(late)).toBe(1_700_000_000_001);
 });
 
+test('ids of one ms sort in the order they were made in, and none tells the next', () => {
+  const nowMs = 1_700_000_000_002;
+  const ids = Array.from({ length: 20_000 }, () => newUuid(nowMs));
+  expect([...ids].sort()).toEqual(ids);
+  expect(new Set(ids.map(uuidTimeMs))).toEqual(new Set([nowMs]));
+  expect(new Set(ids.map((id) => id.slice(-16))).size).toBe(ids.length);
+});
+
 test('a UUID and its ULID are the same 128 bits', () => {
   fc.assert(
     fc.property(fc.uuid(), (uuid) => {

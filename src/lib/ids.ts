@@ -11,6 +11,12 @@ const RANDOM_POOL_BYTES = 4_000;
 const randomPool = Buffer.allocUnsafe(RANDOM_POOL_BYTES);
 let randomOffset = RANDOM_POOL_BYTES;
 
+/** The ms of the newest id, and the place of that id among those of its ms. */
+let newestMs = -1;
+let place = 0;
+/** As many ids of one ms are in order at least: far more than a process can make in it. */
+const PLACES = 32_768;
+
 /** What an id names; the prefix is what clients see in front of the ULID. */
 const PREFIXES = {
   generation: 'gen-',
@@ -24,8 +30,10 @@ const PREFIXES = {
 export type IdKind = keyof typeof PREFIXES;
 
 /**
- * A new time-ordered 128-bit id in the text form of a UUID (what Postgres stores): 48 bits of Unix ms, 80 random bits,
- * the layout of a ULID (github.com/ulid/spec). Time order keeps index inserts local and lets tables be partitioned by id.
+ * A new time-ordered 128-bit id in the text form of a UUID (what Postgres stores): 48 bits of Unix ms and 80 more, the
+ * layout of a ULID (github.com/ulid/spec). Time order keeps index inserts local, lets tables be partitioned by id, and
+ * makes "by id" the order of lists and queues: so ids of one ms are in order, too, in the process that makes them. Their
+ * first 16 bits count up from a random number, the other 64 are random in each, and no id tells the next.
  */
 export function newUuid(nowMs: number = Date.now()): string {
   if (randomOffset + RANDOM_BYTES > RANDOM_POOL_BYTES) {
@@ -36,6 +44,9 @@ export function newUuid(nowMs: number = Date.now()): string {
   bytes.writeUIntBE(nowMs, 0, 6);
   randomPool.copy(bytes, 6, randomOffset, randomOffset + RANDOM_BYTES);
   randomOffset += RANDOM_BYTES;
+  place = nowMs === newestMs ? (place + 1) % (2 * PLACES) : bytes.readUInt16BE(6) % PLACES;
+  newestMs = nowMs;
+  bytes.writeUInt16BE(place, 6);
   return bytesToUuid(bytes);
 }
 

@@ -154,9 +154,7 @@ test('the list is paged by Link headers, newest first, without gaps or repeats',
     seen.push(...answer.json.data.map((item: { hash: string }) => item.hash));
     path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
   }
-  expect(seen).toHaveLength(7);
-  expect([...seen].sort()).toEqual(keys.map((key) => key.hash).sort());
-  expect(seen[0]).toBe(keys[6]?.hash);
+  expect(seen).toEqual(keys.map((key) => key.hash).reverse());
 });
 
 test.each(['garbage', Buffer.from('["x"]').toString('base64url'), Buffer.from('{}').toString('base64url')])(
