@@ -17,7 +17,7 @@ const DROPPED_WITHIN_MS = 15_000;
 const ARRIVAL_MS = 4_000;
 /** Clients that come or send a byte in the same instant are the business of the row about overload. */
 const BETWEEN_READERS_MS = 15;
-const BETWEEN_TRICKLERS_MS = 2;
+const BETWEEN_TRICKLERS_MS = 6;
 /** As long as what is measured of a wave. */
 const CALM_MS = DROPPED_WITHIN_MS - ARRIVAL_MS;
 /** More than 500 in a wave and as many in a calm: their p99 is the sixth worst. */
