@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import { percentile } from '../measure/clients.ts';
+import { runAtRate } from '../measure/run-at-rate.ts';
 
 export interface ChatTarget {
   readonly name: string;
@@ -27,8 +28,16 @@ export interface Crowd {
   readonly firstToken: Timing;
 }
 
-const SLOW_MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, slowly.' }];
-const MESSAGES = [{ role: 'user', content: 'Write twenty words about nothing in particular, please.' }];
+/** What is asked: a whole answer, a stream, or a stream whose tokens come a second apart. */
+type Kind = 'plain' | 'streamed' | 'slow';
+
+const PATH = '/api/v1/chat/completions';
+const PROMPT = 'Write twenty words about nothing in particular, please.';
+const BODIES: Readonly<Record<Kind, string>> = {
+  plain: bodyOf(PROMPT, false),
+  streamed: bodyOf(PROMPT, true),
+  slow: bodyOf('Write twenty words about nothing in particular, slowly.', true),
+};
 
 /** As many requests as `connections` closed-loop clients get through in `seconds`. */
 export async function saturate(target: ChatTarget, connections: number, seconds: number): Promise<Turn> {
@@ -38,7 +47,7 @@ export async function saturate(target: ChatTarget, connections: number, seconds:
     const client = async () => {
       while (performance.now() < until) {
         const startedAt = performance.now();
-        await call(false);
+        await call('plain');
         latenciesMs.push(performance.now() - startedAt);
       }
     };
@@ -56,89 +65,77 @@ export async function atRate(
 ): Promise<Turn> {
   return await withPool(target, 256, async (call) => {
     const latenciesMs: number[] = [];
-    const running: Promise<void>[] = [];
-    const startedAt = performance.now();
-    const count = perSecond * seconds;
-    for (let sent = 0; sent < count; sent += 1) {
-      const due = startedAt + (sent * 1_000) / perSecond;
-      const wait = due - performance.now();
-      if (wait > 0) {
-        await new Promise((resolve) => setTimeout(resolve, wait));
-      }
-      // counted from when it was due: a sender that falls behind must not hide the delay
-      running.push(call(streamed).then((firstByteAt) => void latenciesMs.push(firstByteAt - due)));
-    }
-    await Promise.all(running);
+    await runAtRate(perSecond * seconds, perSecond, async (dueAt) => {
+      const { firstAt } = await call(streamed ? 'streamed' : 'plain');
+      latenciesMs.push(firstAt - dueAt);
+    });
     return { seconds, latenciesMs };
   });
 }
 
-/** So many streams of 20 s, begun at a fixed rate within less time than one takes. */
+/** So many streams of 20 s, begun at a fixed rate within less time than one takes. A stream that fails is one that is not complete. */
 export async function crowd(target: ChatTarget, streams: number, perSecond: number): Promise<Crowd> {
-  const pool = new Pool(target.url, { connections: streams });
-  const body = JSON.stringify({ model: 'bench/model', messages: SLOW_MESSAGES, stream: true });
-  const latenciesMs: number[] = [];
-  let [complete, running, atOnce] = [0, 0, 0];
-  const one = async () => {
-    const startedAt = performance.now();
-    const answer = await pool.request({ method: 'POST', path: PATH, headers: headersOf(target), body });
-    let text = '';
-    for await (const part of answer.body) {
-      if (text === '' && answer.statusCode === 200) {
-        latenciesMs.push(performance.now() - startedAt);
-        running += 1;
-        atOnce = Math.max(atOnce, running);
+  return await withPool(target, streams, async (call) => {
+    const latenciesMs: number[] = [];
+    let [complete, running, atOnce] = [0, 0, 0];
+    const begin = () => {
+      running += 1;
+      atOnce = Math.max(atOnce, running);
+    };
+    await runAtRate(streams, perSecond, async (dueAt) => {
+      const answer = await call('slow', begin).catch(() => undefined);
+      if (answer) {
+        running -= 1;
+        latenciesMs.push(answer.firstAt - dueAt);
+        complete += isComplete(answer.text) ? 1 : 0;
       }
-      text += String(part);
-    }
-    running -= answer.statusCode === 200 ? 1 : 0;
-    complete += text.split('"word "').length === 21 && text.trimEnd().endsWith('data: [DONE]') ? 1 : 0;
-  };
-  const begun: Promise<void>[] = [];
-  for (let stream = 0; stream < streams; stream += 1) {
-    begun.push(one().catch(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 1_000 / perSecond));
-  }
-  await Promise.all(begun);
-  await pool.close();
-  return { complete, atOnce, firstToken: timingOf([{ seconds: streams / perSecond, latenciesMs }]) };
+    });
+    return { complete, atOnce, firstToken: timingOf([{ seconds: streams / perSecond, latenciesMs }]) };
+  });
 }
 
-const PATH = '/api/v1/chat/completions';
-
-function headersOf({ key }: ChatTarget): Record<string, string> {
-  return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+function isComplete(stream: string): boolean {
+  return stream.split('"word "').length === 21 && stream.trimEnd().endsWith('data: [DONE]');
 }
 
-type Call = (streamed: boolean) => Promise<number>;
+function bodyOf(content: string, stream: boolean): string {
+  return JSON.stringify({ model: 'bench/model', messages: [{ role: 'user', content }], stream });
+}
 
-/** `call` resolves with the time of the first token (of the whole answer when it is not streamed), once all is read. */
+interface Answer {
+  /** When the first token was there (the whole answer when it is not streamed), by `performance.now()`. */
+  readonly firstAt: number;
+  readonly text: string;
+}
+
+/** Resolves once all is read; `onFirstToken` hears of the beginning. */
+type Call = (kind: Kind, onFirstToken?: () => void) => Promise<Answer>;
+
 async function withPool<T>(
   target: ChatTarget,
   connections: number,
   use: (call: Call) => Promise<T>,
 ): Promise<T> {
   const pool = new Pool(target.url, { connections });
-  const body = (streamed: boolean) =>
-    JSON.stringify({ model: 'bench/model', messages: MESSAGES, stream: streamed });
-  const bodies = { plain: body(false), streamed: body(true) };
-  const call: Call = async (streamed) => {
-    const answer = await pool.request({
-      method: 'POST',
-      path: PATH,
-      headers: headersOf(target),
-      body: streamed ? bodies.streamed : bodies.plain,
-    });
+  const headers = { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' };
+  const call: Call = async (kind, onFirstToken) => {
+    const answer = await pool.request({ method: 'POST', path: PATH, headers, body: BODIES[kind] });
     let firstAt: number | undefined;
+    let text = '';
     for await (const part of answer.body) {
-      if (firstAt === undefined && (!streamed || String(part).includes('word'))) {
+      text += String(part);
+      if (kind !== 'plain' && firstAt === undefined && text.includes('word')) {
         firstAt = performance.now();
+        onFirstToken?.();
       }
+    }
+    if (kind === 'plain' && text !== '') {
+      firstAt = performance.now();
     }
     if (answer.statusCode !== 200 || firstAt === undefined) {
       throw new Error(`${target.name} answered ${answer.statusCode}`);
     }
-    return streamed ? firstAt : performance.now();
+    return { firstAt, text };
   };
   return await use(call).finally(() => pool.close());
 }

@@ -12,9 +12,10 @@ import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
 import { ownProcessorMs, processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { type BenchRow, publishResult } from '../measure/result.ts';
+import { runAtRate } from '../measure/run-at-rate.ts';
 import { markdownTable } from '../measure/table.ts';
 import { bareJobsPerSecond } from './bare-queue.ts';
-import { Customers, openAccounts, runAtRate, runBatch } from './orders.ts';
+import { Customers, openAccounts, runBatch } from './orders.ts';
 import { measurePostprocess } from './postprocess.ts';
 import { TaskClock } from './task-clock.ts';
 

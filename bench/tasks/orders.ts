@@ -82,21 +82,6 @@ export async function runBatch(
   await Promise.all(Array.from({ length: clients }, client));
 }
 
-/** Carries out `count` operations at a fixed rate, whatever they take. */
-export async function runAtRate(
-  count: number,
-  perSecond: number,
-  operation: () => Promise<void>,
-): Promise<void> {
-  const startedAt = performance.now();
-  const running: Promise<void>[] = [];
-  for (let number = 0; number < count; number += 1) {
-    await delay(Math.max(0, startedAt + (number * 1_000) / perSecond - performance.now()));
-    running.push(operation());
-  }
-  await Promise.all(running);
-}
-
 /** Opens accounts with credits through the operator's API; returns a key of each. */
 export async function openAccounts(url: string, adminToken: string, count: number): Promise<string[]> {
   const keys: string[] = [];

@@ -1,3 +1,5 @@
+import { percentile } from '../../bench/measure/clients.ts';
+
 /**
  * What a client was told of one call. `answered`: the whole answer, with the charge its usage makes; `refused`: an error, so
  * nothing may be charged; `broken`: it was told nothing certain, or only a part.
@@ -65,6 +67,6 @@ export class ToldLog {
       .filter((told) => told.outcome === 'answered' && isWanted(told))
       .map(({ durationMs }) => durationMs)
       .sort((one, other) => one - other);
-    return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return percentile(sorted, share);
   }
 }

@@ -87,6 +87,9 @@ export const overload: ChaosScenario = {
       measured: `peak ${peakBefore.toFixed(0)}/s before and ${peakAfter.toFixed(0)}/s after, p99 ${before.latencyMs(0.99).toFixed(0)} ms; offered ${offered.toFixed(1)} times as much for ${overloadMs / 1_000} s: ${(share * peak).toFixed(0)}/s answered (${(share * 100).toFixed(0)} %), p99 ${during.latencyMs(0.99).toFixed(0)} ms, the client itself late by ${clientLateMs.toFixed(0)} ms at p99, the others ${JSON.stringify(during.troubles)}; recovered after ${(recoveryMs / 1_000).toFixed(1)} s${isPinned ? '' : ' (not pinned to processors)'}`,
       failures: [
         ...(share < GOODPUT_SHARE_MIN ? [`goodput ${(share * 100).toFixed(0)} % of the peak`] : []),
+        ...(during.count(({ outcome }) => outcome === 'refused') < during.calls.length / 10
+          ? ['hardly anything was refused: there was no overload']
+          : []),
         ...(offered < FACTOR_MIN ? [`only ${offered.toFixed(1)} times the peak was offered: no proof`] : []),
         ...(clientLateMs > CLIENT_LATE_MS_MAX ? ['the client itself could not keep up: no proof'] : []),
         ...(improper > 0 ? [`${improper} calls without 429/503 and Retry-After`] : []),

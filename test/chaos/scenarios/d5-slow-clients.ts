@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { percentile } from '../../../bench/measure/clients.ts';
 import { auditBooks, auditCalls, expireHolds, queryOwner } from '../audit.ts';
 import { type LoadOptions, runLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
@@ -97,7 +98,10 @@ export const slowClients: ChaosScenario = {
 };
 
 function middle(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+  return percentile(
+    [...values].sort((one, other) => one - other),
+    0.5,
+  );
 }
 
 function whole(values: readonly number[]): string {
@@ -123,8 +127,10 @@ async function sendWave(
   const [arriving, during] = [new ToldLog(), new ToldLog()];
   const port = Number(new URL(stack.urls[0]!).port);
   const [tricklers, readers] = await Promise.all([
-    comeToTrickle(port),
-    comeToRead(port, accounts),
+    come(TRICKLERS, BETWEEN_TRICKLERS_MS, () => trickle(port)),
+    come(SLOW_READERS, BETWEEN_READERS_MS, (number) =>
+      askAndNeverRead(port, accounts[number % accounts.length]!.key),
+    ),
     runLoad({ ...load, log: arriving }, ARRIVAL_MS),
   ]);
   await runLoad({ ...load, log: during }, DROPPED_WITHIN_MS - ARRIVAL_MS);
@@ -136,22 +142,18 @@ async function sendWave(
   return { arriving, during, memory, dropped: lives.length, lastDroppedMs: Math.max(0, ...lives) };
 }
 
-async function comeToTrickle(port: number): Promise<Trickler[]> {
-  const tricklers: Trickler[] = [];
-  for (let number = 0; number < TRICKLERS; number += 1) {
-    tricklers.push(trickle(port));
-    await pause(BETWEEN_TRICKLERS_MS);
+/** Begins `count` clients, one after the other. */
+async function come<Client>(
+  count: number,
+  betweenMs: number,
+  begin: (number: number) => Client,
+): Promise<Client[]> {
+  const clients: Client[] = [];
+  for (let number = 0; number < count; number += 1) {
+    clients.push(begin(number));
+    await pause(betweenMs);
   }
-  return tricklers;
-}
-
-async function comeToRead(port: number, accounts: readonly ChaosAccount[]): Promise<Socket[]> {
-  const readers: Socket[] = [];
-  for (let number = 0; number < SLOW_READERS; number += 1) {
-    readers.push(askAndNeverRead(port, accounts[number % accounts.length]!.key));
-    await pause(BETWEEN_READERS_MS);
-  }
-  return readers;
+  return clients;
 }
 
 /** Sends the head of a request one byte a second. */

@@ -1,0 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Carries out `count` operations at a fixed rate, whatever they take. Each hears when it was due, by `performance.now()`: counted from
+ * there, a sender that falls behind does not hide the delay.
+ */
+export async function runAtRate(
+  count: number,
+  perSecond: number,
+  operation: (dueAt: number) => Promise<void>,
+): Promise<void> {
+  const startedAt = performance.now();
+  const running: Promise<void>[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const dueAt = startedAt + (number * 1_000) / perSecond;
+    await delay(Math.max(0, dueAt - performance.now()));
+    running.push(operation(dueAt));
+  }
+  await Promise.all(running);
+}
