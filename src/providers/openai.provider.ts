@@ -36,9 +36,10 @@ export class OpenAiProvider implements Provider {
     const { maxOutputTokens } = request;
     const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
     const body = this.#body(request, { stream: true, ...options });
-    const isLast = (data: string) => data === '[DONE]';
-    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
-    return openParts(events, createChatReader());
+    const reader = createChatReader();
+    const { isEnded } = reader;
+    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isEnded });
+    return openParts(events, reader);
   }
 
   async close(): Promise<void> {
