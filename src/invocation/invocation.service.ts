@@ -78,8 +78,7 @@ export class InvocationService {
           sink.release();
           throw error;
         }
-        await sink.write(presenter.failure(appErrorOf(error), identityOf(admitted)));
-        sink.end();
+        await sink.break(presenter.failure(appErrorOf(error), identityOf(admitted)));
       }
     });
   }

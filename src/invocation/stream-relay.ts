@@ -9,6 +9,8 @@ export interface StreamSink {
   readonly opened: boolean;
   write(frames: string): Promise<boolean> | undefined;
   end(): void;
+  /** Sends the last frames and breaks the connection off: the answer did not end. */
+  break(frames: string): Promise<void>;
   release(): void;
 }
 
