@@ -6,6 +6,7 @@ import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model, prices, SIMPLE_PRICES } from './gateway.ts';
+import { receivedText } from './received-text.ts';
 import { until } from './until.ts';
 
 let openai: UpstreamServer;
@@ -48,7 +49,7 @@ async function post(body: object, headers: Record<string, string> = {}) {
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'to/openai', messages: [{ content: 'hello' }], ...body }),
   });
-  const text = await response.text();
+  const text = await receivedText(response);
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   const json: any = text.startsWith('{') ? JSON.parse(text) : undefined;
   return { status: response.status, headers: response.headers, text, json };
