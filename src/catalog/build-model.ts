@@ -39,6 +39,7 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
   const isText = entry.endpoints.some((endpoint) => endpoint === 'chat' || endpoint === 'messages');
   return {
     id: entry.id,
+    aliases: entry.aliases,
     name: entry.name ?? entry.id,
     description: entry.description,
     categories: entry.categories,

@@ -30,14 +30,14 @@ const route = z.union(
   { error: 'must be { provider, model } or { engine, model }' },
 );
 
+const modelId = z
+  .string()
+  .max(128)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
+
 const model = z.strictObject({
-  id: z
-    .string()
-    .max(128)
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/,
-      'must be a name like acme/small',
-    ),
+  id: modelId,
+  aliases: z.array(modelId).max(20).default([]),
   name: z.string().min(1).max(200).optional(),
   description: z.string().max(2000).default(''),
   categories: z.array(z.string().min(1).max(50)).max(20).default([]),
@@ -65,7 +65,9 @@ const limits = z
   })
   .prefault({});
 
-const path = z.string().regex(/^\/[A-Za-z0-9._~/-]*$/, 'must be a path');
+const path = z
+  .string()
+  .regex(/^\/(?:[A-Za-z0-9._~/-]*|(?:[A-Za-z0-9._~-]+\/)+\*)$/, 'must be a path, or one that ends in /*');
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
@@ -73,8 +75,8 @@ const header = z
 
 const aliases = z
   .strictObject({
-    paths: z.record(path, path).default({}),
-    headers: z.record(header, header).default({}),
+    paths: z.record(path, path.nullable()).default({}),
+    headers: z.record(header, header.nullable()).default({}),
   })
   .prefault({});
 

@@ -1,5 +1,5 @@
+import type { Aliases } from '../http/aliases.ts';
 import type { RateLimits } from '../http/rate-policy.ts';
-import type { Aliases } from '../http/route-table.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
 import type { Pricing } from './pricing.ts';
 
@@ -27,6 +27,8 @@ export interface EngineRoute {
 export interface Model {
   /** Public id, e.g. `acme/small`. */
   readonly id: string;
+  /** Other public ids, for clients that insist on names they know. */
+  readonly aliases: readonly string[];
   readonly name: string;
   readonly description: string;
   readonly categories: readonly string[];

@@ -35,7 +35,7 @@ export interface InvocableModel {
   readonly imageTokens?: number | undefined;
 }
 
-/** Where models are looked up. Throws AppError model_not_found (400) or model_not_allowed. */
+/** Where models are looked up. Throws AppError model_not_found or model_not_allowed. */
 export interface ModelSource {
   invocable(modelId: string, caller: Caller): InvocableModel;
 }

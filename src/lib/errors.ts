@@ -55,10 +55,12 @@ const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 export interface AppErrorOptions {
-  /** Overrides the table's HTTP status: an unknown model is 404 on a read and 400 on an invocation. */
+  /** Overrides the table's HTTP status, where a protocol wants another one. */
   readonly status?: number;
   /** Seconds until a retry may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  /** Whether asking again may help; default: by status and code. */
+  readonly shouldRetry?: boolean;
   /** The reason for operators; logged, never sent to the client. */
   readonly cause?: unknown;
 }
@@ -69,6 +71,8 @@ export class AppError extends Error {
   readonly status: number;
   readonly type: string;
   readonly retryAfterSeconds: number | undefined;
+  /** What `x-should-retry` says to clients that heed it; undefined: nothing, they decide. */
+  readonly shouldRetry: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -77,7 +81,19 @@ export class AppError extends Error {
     this.status = options.status ?? ERROR_TABLE[code].status;
     this.type = ERROR_TABLE[code].type;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.shouldRetry = options.shouldRetry ?? mayHelp(code, this.status);
   }
+}
+
+/** Clients retry some statuses by themselves, of which not all can end well: an unknown key stays unknown. */
+function mayHelp(code: ErrorCode, status: number): boolean | undefined {
+  if (status === 409) {
+    return code === 'idempotency_in_progress';
+  }
+  if (status >= 500 || status === 429) {
+    return status === 500 ? undefined : true;
+  }
+  return status === 408 ? undefined : false;
 }
 
 /** Every code with its status and type, for the API description. */

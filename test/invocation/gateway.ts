@@ -95,7 +95,7 @@ export class Gateway {
       invocable(id: string) {
         const found = models.get(id);
         if (!found) {
-          throw new AppError('model_not_found', `there is no model ${id}`, { status: 400 });
+          throw new AppError('model_not_found', `there is no model ${id}`);
         }
         return found;
       },
