@@ -34,6 +34,8 @@ const modelId = z
   .string()
   .max(128)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
+/** Most tokens one item of the input can cost. */
+const itemTokens = z.int().min(1).max(100_000_000).optional();
 
 const model = z.strictObject({
   id: modelId,
@@ -44,7 +46,10 @@ const model = z.strictObject({
   endpoints: z.array(z.enum(MODEL_ENDPOINTS)).min(1),
   context_length: z.int().min(1).max(100_000_000).optional(),
   max_output_tokens: z.int().min(1).max(100_000_000).optional(),
-  image_tokens: z.int().min(1).max(1_000_000).optional(),
+  image_tokens: itemTokens,
+  file_tokens: itemTokens,
+  audio_tokens: itemTokens,
+  video_tokens: itemTokens,
   input_modalities: z
     .array(z.enum(['text', 'image', 'file', 'audio', 'video']))
     .min(1)

@@ -37,8 +37,8 @@ export interface Model {
   readonly contextLength: number;
   /** The most tokens of one answer; 0 for models without a text answer. */
   readonly maxOutputTokens: number;
-  /** The most tokens that one image of the input can be; undefined: the usual bound. */
-  readonly imageTokens: number | undefined;
+  /** The most tokens that one item of the input can be; undefined: it may fill the context. */
+  readonly itemTokens: Readonly<Record<'image' | 'file' | 'audio' | 'video', number | undefined>>;
   readonly inputModalities: readonly string[];
   readonly tokenizer: string;
   readonly supportedParameters: readonly string[];

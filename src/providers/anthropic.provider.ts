@@ -15,11 +15,13 @@ export class AnthropicProvider implements Provider {
   readonly id: string;
   readonly dialect = 'messages';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly passThrough: readonly string[];
   readonly #client: UpstreamClient;
 
   constructor(settings: AnthropicSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
     const key: Record<string, string> = settings.api_key === '' ? {} : { 'x-api-key': settings.api_key };
     this.#client = new UpstreamClient(settings, { 'anthropic-version': settings.version, ...key });
   }

@@ -16,12 +16,14 @@ export class OpenAiProvider implements Provider {
   readonly id: string;
   readonly dialect = 'chat';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly passThrough: readonly string[];
   readonly #settings: OpenAiSettings;
   readonly #client: UpstreamClient;
 
   constructor(settings: OpenAiSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
     this.#settings = settings;
     this.#client = new UpstreamClient(settings, authorization(settings));
   }

@@ -62,6 +62,8 @@ export function model(
     priceVersion: 'prices-1',
     routes,
     supportedParameters: [],
+    inputModalities: ['text', 'image', 'file'],
+    itemTokens: { image: 1_600, file: 3_000 },
     ...others,
   };
 }

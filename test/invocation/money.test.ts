@@ -138,7 +138,7 @@ test('x-max-cost limits one call', async () => {
   expect(gateway.ledger.requests.at(-1)!.amount).toBe(100_000n);
   expect(gateway.ledger.last.charge.amount).toBeLessThanOrEqual(100_000n);
   const tight = await post({}, { 'x-max-cost': '0.00001' });
-  expect(tight).toMatchObject({ status: 402, json: { error: { code: 'insufficient_credits' } } });
+  expect(tight).toMatchObject({ status: 402, json: { error: { code: 'max_cost_exceeded' } } });
   expect(tight.json.error.message).toContain('x-max-cost');
   for (const bad of ['-1', '1e-3', 'free', '0.0000000001']) {
     expect(await post({}, { 'x-max-cost': bad })).toMatchObject({
