@@ -1,8 +1,8 @@
 import { functionFiles } from '../../migrations/functions.ts';
 import { migrationNames } from '../../migrations/migrate.ts';
-import { missingFunctions, missingMigrations } from '../store/sql/readiness.ts';
 import { run } from '../store/statement.ts';
 import type { Foundation } from './foundation.ts';
+import { missingFunctions, missingMigrations } from './readiness.sql.ts';
 
 const ANSWER_WITHIN_MS = 500;
 /** A settle lane this deep means the database does not keep up: new calls would only wait. */

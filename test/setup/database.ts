@@ -3,8 +3,8 @@ import pg from 'pg';
 import { MIGRATIONS } from '../../migrations/catalog.ts';
 import { functionFiles } from '../../migrations/functions.ts';
 import { migrateUp } from '../../migrations/migrate.ts';
+import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
-import { INVARIANTS } from '../../src/store/sql/invariants.ts';
 
 export interface TestDatabase {
   /** Connected as the application role, as in production. */

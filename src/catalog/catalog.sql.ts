@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1: [{id, model, pricing}] as JSON. */
 export const savePriceVersions: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1: how many at most. Accounts with entries behind their watermark, the longest unproven first. */
 export const accountsToCheck: Statement = {

@@ -1,5 +1,5 @@
-import type { Statement } from '../../statement.ts';
-import { USAGE_SUMS } from '../usage-days.ts';
+import { USAGE_SUMS } from '../ledger/usage-sums.ts';
+import type { Statement } from '../store/statement.ts';
 
 const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
 

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 account. */
 export const findSecret: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /**
  * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 end. → the row of that id, new or
@@ -14,21 +14,6 @@ export const insertCheckoutSession: Statement = {
       ON CONFLICT (id) DO NOTHING
       RETURNING *)
     SELECT * FROM made UNION ALL SELECT * FROM checkout_sessions WHERE id = $1`,
-};
-
-/**
- * Marks a session as paid and posts its purchase, both or neither; nothing when it is credited already. The amount is
- * ours, never the event's. $1 session, $2 provider's payment id, $3 description. → outcome
- */
-export const creditCheckoutSession: Statement = {
-  name: 'credit_checkout_session',
-  text: `
-    WITH paid AS (
-      UPDATE checkout_sessions
-         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = clock_timestamp()
-       WHERE id = $1 AND credited_at IS NULL
-       RETURNING id, account_id, amount)
-    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome FROM paid`,
 };
 
 /** $1 session, $2 status, $3 payment status. Only forward: open → complete | expired; a credited one stays. */

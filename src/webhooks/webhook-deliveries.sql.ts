@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /**
  * $1 limit, $2 lost after ms, $3 in-flight cap per account. One customer's slow endpoint must not hold up another's events: an

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 account, $2 only before this start or NULL, $3 status or NULL, $4–$5 overlapping period or NULL, $6 how many. */
 export const closedInvoices: Statement = {

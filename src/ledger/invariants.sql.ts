@@ -1,5 +1,5 @@
-import type { Statement } from '../statement.ts';
-import { USAGE_SUMS } from './usage-days.ts';
+import type { Statement } from '../store/statement.ts';
+import { USAGE_SUMS } from './usage-sums.ts';
 
 /** A query that returns no row while the books are right. $1: one account's id, or NULL for all. */
 export interface Invariant extends Statement {

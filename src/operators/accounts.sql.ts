@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 const ACCOUNTS = `
   SELECT a.id, a.name, a.suspended, a.allowed_models, a.created_at, b.posted, b.used, b.held, b.debt

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 limit. Takes tasks away from workers that stopped renewing; the fence keeps what those still write out. */
 export const lapseLeases: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1: array of hold_request as JSON. → id, outcome, granted */
 export const reserveHolds: Statement = {
@@ -44,10 +44,19 @@ export const expiredHolds: Statement = {
            FROM holds WHERE NOT is_task AND expires_at < ledger_now() ORDER BY expires_at LIMIT $1`,
 };
 
-/** $1 account, $2 reference, $3 nano-USD, $4 description. → outcome */
-export const purchaseCredits: Statement = {
-  name: 'ledger_purchase',
-  text: 'SELECT ledger_purchase($1, $2, $3, $4) AS outcome',
+/**
+ * Marks a session as paid and posts its purchase, both or neither; nothing when it is credited already. The amount is
+ * ours, never the event's. $1 session, $2 provider's payment id, $3 description. → outcome
+ */
+export const creditCheckoutSession: Statement = {
+  name: 'credit_checkout_session',
+  text: `
+    WITH paid AS (
+      UPDATE checkout_sessions
+         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = clock_timestamp()
+       WHERE id = $1 AND credited_at IS NULL
+       RETURNING id, account_id, amount)
+    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome FROM paid`,
 };
 
 /** $1 account, $2 reference, $3 signed nano-USD, $4 description. → outcome */

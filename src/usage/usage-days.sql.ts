@@ -1,23 +1,4 @@
-import type { Statement } from '../statement.ts';
-
-/** The columns that roll-ups and days sum. */
-export const USAGE_SUMS = [
-  'requests',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-  'charge',
-  'charge_input',
-  'charge_output',
-  'charge_cache_read',
-  'charge_cache_write',
-  'charge_reasoning',
-  'charge_request',
-  'charge_image',
-  'charge_video',
-] as const;
+import type { Statement } from '../store/statement.ts';
 
 /** $1: how many at most. Accounts with finished days that are not in usage_days yet. */
 export const accountsToRollUp: Statement = {

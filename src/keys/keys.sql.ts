@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 export const findKeyFacts: Statement = {
   name: 'find_key_facts',

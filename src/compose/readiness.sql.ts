@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1: names of the migrations this build needs. → those the database does not have */
 export const missingMigrations: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 provider, $2 event, $3 type, $4 object, $5 what is kept of it as JSON. No row: the event came before. */
 export const storePaymentEvent: Statement = {

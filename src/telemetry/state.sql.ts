@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 task. The trace of the request that submitted it, while what was ordered is known. */
 export const taskTraceparent: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 action or NULL, $2 object or NULL, $3 only rows below this id or NULL, $4 limit. Newest first. */
 export const auditPage: Statement = {

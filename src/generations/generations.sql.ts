@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 const CLOSED = `
   SELECT g.id, g.created_at, g.request_id, g.endpoint, g.model, k.hash AS api_key_hash, g.api_key_id,

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
   engine_submitted_at, engine_reference, raw_outputs, created_at, started_at, deadline_at`;

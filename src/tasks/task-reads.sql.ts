@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
   t.attempt, t.failures, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,

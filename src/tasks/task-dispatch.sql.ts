@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /**
  * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 const DELIVERY = `SELECT id, account_id, task_id, url, state, tries, next_try_at, last_status, last_error, created_at,
   delivered_at FROM webhook_deliveries`;

@@ -1,4 +1,4 @@
-import type { Statement } from '../../statement.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** $1 limit. Tasks whose media has expired, with the keys of their files. */
 export const findExpiredMedia: Statement = {
