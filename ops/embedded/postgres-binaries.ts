@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { findPackageFolder } from './package-folder.ts';
-import { runCommand } from './run-command.ts';
+import { whyNotRunning } from './run-command.ts';
 import { explainFileError, StartFailure } from './start-failure.ts';
 import type { ServiceUser } from './unprivileged-user.ts';
 
@@ -95,10 +95,5 @@ async function whyNotRunnable(
   user: ServiceUser | undefined,
 ): Promise<string | undefined> {
   const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
-  const result = await runCommand(binaries.postgres, ['--version'], {
-    ...identity,
-    cwd: '/',
-    timeoutMs: 20_000,
-  });
-  return result.code === 0 ? undefined : (result.stderr.trim().split('\n')[0] ?? `exit code ${result.code}`);
+  return await whyNotRunning(binaries.postgres, ['--version'], { ...identity, cwd: '/', timeoutMs: 20_000 });
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const UPDATE_TIMEOUT_MS = 180_000;
+const SIMULATION_TIMEOUT_MS = 60_000;
 export const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 /** Runs one of apt's programs on package lists of our own. */
@@ -43,6 +44,22 @@ export async function updateLists(apt: PrivateApt): Promise<string | undefined> 
   return update.code !== 0 || /^[WE]: Failed to fetch/m.test(update.stderr)
     ? `its package lists could not be downloaded (${firstProblem(update)})`
     : undefined;
+}
+
+/**
+ * The packages that an installation of `roots` would bring to this system: `roots` themselves and whatever they need, down to the
+ * bottom, that is not installed. `problem` says why apt finds no such installation; `names` are then only `roots`.
+ */
+export async function packagesToInstall(
+  apt: PrivateApt,
+  roots: readonly string[],
+): Promise<{ names: string[]; problem?: string }> {
+  const parameters = ['install', '--simulate', '--no-install-recommends', ...roots];
+  const result = await apt('apt-get', parameters, SIMULATION_TIMEOUT_MS);
+  const missing = [...result.stdout.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
+  // A C library works with the loader of the same build only, and the loader is the system's.
+  const names = [...new Set([...roots, ...missing])].filter((name) => !/^libc6(:|$)/.test(name));
+  return result.code === 0 ? { names } : { names, problem: firstProblem(result) };
 }
 
 /** Unpacks every downloaded package into `work/root` and removes it. */

@@ -9,6 +9,9 @@ import { StartFailure } from './start-failure.ts';
 
 export type RedisBinary = { command: string; environment: Record<string, string>; version: string };
 
+/** Why a program is no server for us. */
+type Unusable = { reason: string };
+
 const OLDEST_VERSION = [6, 2] as const;
 const PROGRAM_NAMES = ['redis-server', 'valkey-server'];
 
@@ -26,62 +29,64 @@ export function redisCacheFolders(environment: NodeJS.ProcessEnv, dataDir: strin
  * Throws StartFailure with one line when nothing worked.
  */
 export async function findRedisBinary(search: RedisSearch): Promise<RedisBinary> {
-  const tooOld: string[] = [];
+  const reasons: string[] = [];
   for (const candidate of programsOnPath(search.environment.PATH ?? '')) {
-    const version = await redisVersion(candidate, {});
-    if (version !== undefined && isRecentEnough(version)) {
-      return { command: candidate, environment: {}, version };
+    const found = await openRedis(candidate, {});
+    if (!('reason' in found)) {
+      return found;
     }
-    tooOld.push(
-      `${candidate} is ${version === undefined ? 'not runnable' : `version ${version}, 6.2 is the oldest that works`}`,
-    );
+    reasons.push(found.reason);
   }
-  for (const folder of search.cacheFolders) {
+  for (const folder of search.cacheFolders.filter((path) => existsSync(programIn(path)))) {
     const cached = await openRedisFolder(folder);
-    if (cached !== undefined) {
+    if (!('reason' in cached)) {
       return cached;
     }
   }
-  const reasons = [...tooOld];
   for (const attempt of [fetchRedisWithApt, installRedis]) {
     const outcome = await attempt(search);
-    const found = 'folder' in outcome ? await openRedisFolder(outcome.folder) : undefined;
-    if (found !== undefined) {
+    const found =
+      'folder' in outcome
+        ? await openRedisFolder(outcome.folder)
+        : 'command' in outcome
+          ? await openRedis(outcome.command, {})
+          : outcome;
+    if (!('reason' in found)) {
       return found;
     }
-    const command = 'command' in outcome ? outcome.command : undefined;
-    const version = command === undefined ? undefined : await redisVersion(command, {});
-    if (command !== undefined && version !== undefined && isRecentEnough(version)) {
-      return { command, environment: {}, version };
-    }
-    reasons.push('reason' in outcome ? outcome.reason : 'the fetched server does not run');
+    reasons.push(found.reason);
   }
   throw new StartFailure(
     `No Redis server: ${reasons.filter((reason) => reason !== '').join('; ') || 'none on PATH'}. Install redis-server 6.2+, or set REDIS_URL.`,
   );
 }
 
-/** Opens a folder laid out by the rootless fetch: `bin/redis-server` and the libraries it needs in `lib`. */
-export async function openRedisFolder(folder: string): Promise<RedisBinary | undefined> {
-  const command = join(folder, 'bin', 'redis-server');
-  if (!existsSync(command)) {
-    return undefined;
-  }
-  const environment = { LD_LIBRARY_PATH: join(folder, 'lib') };
-  const version = await redisVersion(command, environment);
-  return version !== undefined && isRecentEnough(version) ? { command, environment, version } : undefined;
+/** A folder laid out by the rootless fetch: `bin/redis-server` and the libraries it needs in `lib`. */
+function openRedisFolder(folder: string): Promise<RedisBinary | Unusable> {
+  return openRedis(programIn(folder), { LD_LIBRARY_PATH: join(folder, 'lib') });
 }
 
-/** The version a server program prints, or undefined when it does not run. */
-export async function redisVersion(
+function programIn(folder: string): string {
+  return join(folder, 'bin', 'redis-server');
+}
+
+/** The program, when it runs and is recent enough; else why not, in its own words. */
+async function openRedis(
   command: string,
   environment: Record<string, string>,
-): Promise<string | undefined> {
-  const result = await runCommand(command, ['--version'], {
+): Promise<RedisBinary | Unusable> {
+  const { code, stdout, stderr } = await runCommand(command, ['--version'], {
     env: { PATH: '/usr/bin:/bin', ...environment },
     timeoutMs: 10_000,
   });
-  return /\bv=(\d+\.\d+\.\d+)/.exec(result.stdout)?.[1];
+  const version = /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1];
+  if (version === undefined) {
+    const words = stderr.trim().split('\n')[0]?.slice(0, 300) || `exit code ${code}`;
+    return { reason: `${command} does not run (${words})` };
+  }
+  return isRecentEnough(version)
+    ? { command, environment, version }
+    : { reason: `${command} is version ${version}, 6.2 is the oldest that works` };
 }
 
 function isRecentEnough(version: string): boolean {

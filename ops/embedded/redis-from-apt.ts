@@ -6,12 +6,11 @@ import {
   firstProblem,
   hasProgram,
   openPrivateApt,
-  type PrivateApt,
+  packagesToInstall,
   unpackAll,
   updateLists,
 } from './private-apt.ts';
 import type { RedisFetch, RedisSearch } from './redis-search.ts';
-import { runCommand } from './run-command.ts';
 
 /** Each package holds the server under the name of its checking tool: one program that looks at its own name. */
 const SOURCES = [
@@ -64,37 +63,18 @@ async function fetchInto(work: string, search: RedisSearch): Promise<string | un
   let reason = '';
   for (const source of SOURCES) {
     onProgress(`downloading ${source.packageName}`);
-    const download = await apt('apt-get', ['download', source.packageName], DOWNLOAD_TIMEOUT_MS);
+    const { names } = await packagesToInstall(apt, [source.packageName]);
+    const wanted = names.filter((name) => name === source.packageName || /^(lib|zlib1g)/.test(name));
+    const download = await apt('apt-get', ['download', ...wanted], DOWNLOAD_TIMEOUT_MS);
     if (download.code !== 0) {
       reason ||= firstProblem(download);
       continue;
     }
     await unpackAll(work);
-    const program = join(work, 'root', 'usr', 'bin', source.program);
-    if (await lacksLibraries(program)) {
-      onProgress('downloading its libraries');
-      const names = await dependenciesOf(source.packageName, apt);
-      const libraries = await apt('apt-get', ['download', ...names], DOWNLOAD_TIMEOUT_MS);
-      if (libraries.code !== 0) {
-        return `its libraries could not be downloaded (${firstProblem(libraries)})`;
-      }
-      await unpackAll(work);
-    }
-    collect(work, program);
+    collect(work, join(work, 'root', 'usr', 'bin', source.program));
     return undefined;
   }
   return `it could not be downloaded (${reason})`;
-}
-
-async function dependenciesOf(packageName: string, apt: PrivateApt): Promise<string[]> {
-  const result = await apt('apt-cache', ['depends', '--no-suggests', '--no-recommends', packageName], 30_000);
-  const names = [...result.stdout.matchAll(/^ {2}Depends: (lib\S+)$/gm)].map((match) => match[1] ?? '');
-  return names.filter((name) => name !== '' && name !== 'libc6');
-}
-
-async function lacksLibraries(program: string): Promise<boolean> {
-  const result = await runCommand(program, ['--version'], { timeoutMs: 10_000 });
-  return /error while loading shared libraries/.test(result.stderr);
 }
 
 function collect(work: string, program: string): void {
@@ -102,9 +82,11 @@ function collect(work: string, program: string): void {
   copyFileSync(program, join(result, 'bin', 'redis-server'));
   chmodSync(join(result, 'bin', 'redis-server'), 0o755);
   for (const entry of readdirSync(join(work, 'root'), { recursive: true, withFileTypes: true })) {
-    if (/\.so(\.\d+)*$/.test(entry.name)) {
+    const path = join(entry.parentPath, entry.name);
+    // some links lead to files of packages that are installed here, so there is nothing at their end
+    if (/\.so(\.\d+)*$/.test(entry.name) && !entry.isDirectory() && existsSync(path)) {
       // Links are followed: each name becomes a file of its own, so the folder can be moved.
-      copyFileSync(join(entry.parentPath, entry.name), join(result, 'lib', entry.name));
+      copyFileSync(path, join(result, 'lib', entry.name));
     }
   }
 }

@@ -5,6 +5,7 @@ export type CommandResult = { code: number; stdout: string; stderr: string };
 export type CommandOptions = Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & { timeoutMs: number };
 
 const OUTPUT_CHARACTERS_MAX = 200_000;
+const REASON_CHARACTERS_MAX = 500;
 
 /**
  * Runs a program to its end and returns what it printed. A program that is missing or runs longer than
@@ -39,4 +40,23 @@ export function runCommand(
       resolve({ code: code ?? 1, stdout, stderr });
     });
   });
+}
+
+/**
+ * Why a program does not run, in its own words (the loader names the library that is missing); undefined when it ends with code 0.
+ */
+export async function whyNotRunning(
+  command: string,
+  parameters: readonly string[],
+  options: CommandOptions,
+): Promise<string | undefined> {
+  const { code, stderr } = await runCommand(command, parameters, options);
+  if (code === 0) {
+    return undefined;
+  }
+  const words = stderr
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' | ')
+    .slice(0, REASON_CHARACTERS_MAX);
+  return words.includes(command) ? words : `${command}: ${words === '' ? `exit code ${code}` : words}`;
 }

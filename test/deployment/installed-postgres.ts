@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { choosePort } from '../../ops/embedded/free-port.ts';
-import type { PrivateApt } from '../../ops/embedded/private-apt.ts';
-import { runCommand } from '../../ops/embedded/run-command.ts';
+import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { findServiceUser } from '../../ops/embedded/unprivileged-user.ts';
-import { dependencies, libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
+import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
 const run = promisify(execFile);
 const DEBIAN = '/usr/lib/postgresql';
+const PROGRAMS = ['initdb', 'pg_ctl', 'pg_dump', 'pg_restore', 'psql', 'createdb'];
 
 /** A Postgres of this machine's packages, with the client programs of the same version. */
 export interface InstalledPostgres {
@@ -30,8 +30,8 @@ export interface PostgresPrograms {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const LIBRARIES =
-  /^lib(pq5|icu\d+|xml2|xslt1\.1|ldap-?[\d.-]*(t64)?|ssl3(t64)?|lz4-1|zstd1|sasl2-2|gssapi-krb5-2|krb5.*|k5crypto3|com-err2|keyutils1|pam0g|selinux1|systemd0|uuid1)$/;
+/** What `postgresql` brings besides: the compiler of its queries, and Perl for Debian's own wrappers, which are not used here. */
+const NOT_NEEDED = /^(libllvm|libz3|perl|libperl|lib.+-perl$|locales|ssl-cert|adduser)/;
 
 /**
  * The newest server with its client programs: what Debian's packages brought to this system, or the packages unpacked into the
@@ -46,22 +46,20 @@ export async function findPostgres(environment: NodeJS.ProcessEnv): Promise<Post
     const folder = programsBelow(join(root, DEBIAN));
     return folder === undefined ? undefined : { folder, environment: { LD_LIBRARY_PATH: libraryPath(root) } };
   };
-  const works = async (root: string) => {
+  const whyNot = async (root: string) => {
     const found = programsIn(root);
-    const options = { env: { PATH: '/usr/bin:/bin', ...found?.environment }, timeoutMs: 10_000 };
-    const answers = ['postgres', 'pg_dump'].map((name) =>
-      runCommand(join(found?.folder ?? '', name), ['--version'], options),
+    if (found === undefined) {
+      return `its packages hold no ${PROGRAMS.join(', ')}`;
+    }
+    const options = { env: { PATH: '/usr/bin:/bin', ...found.environment }, timeoutMs: 10_000 };
+    const answers = ['postgres', ...PROGRAMS].map((name) =>
+      whyNotRunning(join(found.folder, name), ['--version'], options),
     );
-    return (await Promise.all(answers)).every(({ code }) => code === 0);
+    return (await Promise.all(answers)).find((answer) => answer !== undefined);
   };
-  const root = await unpackedPackages({ name: 'postgres', packages: packageNames, works }, environment);
+  const choice = { name: 'postgres', packages: ['postgresql'], without: NOT_NEEDED, whyNot };
+  const root = await unpackedPackages(choice, environment);
   return programsIn(root) ?? Promise.reject(new Error(`no Postgres programs in ${root}`));
-}
-
-/** The server that the package `postgresql` stands for, its client, and the libraries of both. */
-async function packageNames(apt: PrivateApt): Promise<string[]> {
-  const numbered = await dependencies(apt, ['postgresql'], /^postgresql-(client-)?\d+$/);
-  return [...numbered, ...(await dependencies(apt, numbered, LIBRARIES))];
 }
 
 function programsBelow(root: string): string | undefined {
@@ -69,9 +67,7 @@ function programsBelow(root: string): string | undefined {
   return versions
     .sort((one, other) => other - one)
     .map((version) => join(root, String(version), 'bin'))
-    .find((folder) =>
-      ['initdb', 'pg_ctl', 'pg_dump', 'psql'].every((name) => existsSync(join(folder, name))),
-    );
+    .find((folder) => PROGRAMS.every((name) => existsSync(join(folder, name))));
 }
 
 /** A new cluster with the database and the roles that ops/postgres/create-roles.sh makes. */

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { tryListen } from '../../ops/embedded/free-port.ts';
-import { runCommand } from '../../ops/embedded/run-command.ts';
-import { dependencies, libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
+import { whyNotRunning } from '../../ops/embedded/run-command.ts';
+import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
 const run = promisify(execFile);
@@ -27,31 +27,26 @@ interface NginxProgram {
   readonly environment: Record<string, string>;
 }
 
-const LIBRARIES = /^(lib(c6|crypt1|pcre2-8-0|pcre3|ssl3(t64)?|ssl1\.1)|zlib1g)$/;
-
 /** The one on this system, or Debian's package unpacked into the per-user cache. Throws an Error when there is neither. */
 export async function findNginx(environment: NodeJS.ProcessEnv): Promise<NginxProgram> {
   const installed = { command: 'nginx', environment: { PATH: PATHS } };
-  if (await runs(installed)) {
+  if ((await whyNot(installed)) === undefined) {
     return installed;
   }
   const programIn = (folder: string) => ({
     command: join(folder, 'usr', 'sbin', 'nginx'),
     environment: { PATH: PATHS, LD_LIBRARY_PATH: libraryPath(folder) },
   });
-  const folder = await unpackedPackages(
-    {
-      name: 'nginx',
-      packages: async (apt) => ['nginx', ...(await dependencies(apt, ['nginx'], LIBRARIES))],
-      works: (unpacked) => runs(programIn(unpacked)),
-    },
-    environment,
-  );
-  return programIn(folder);
+  const choice = {
+    name: 'nginx',
+    packages: ['nginx'],
+    whyNot: (folder: string) => whyNot(programIn(folder)),
+  };
+  return programIn(await unpackedPackages(choice, environment));
 }
 
-async function runs({ command, environment }: NginxProgram): Promise<boolean> {
-  return (await runCommand(command, ['-v'], { env: environment, timeoutMs: 10_000 })).code === 0;
+function whyNot({ command, environment }: NginxProgram): Promise<string | undefined> {
+  return whyNotRunning(command, ['-v'], { env: environment, timeoutMs: 10_000 });
 }
 
 /**

@@ -1,8 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PrivateApt } from '../../ops/embedded/private-apt.ts';
-import { runCommand } from '../../ops/embedded/run-command.ts';
-import { unpackedPackages } from './debian-packages.ts';
+import { whyNotRunning } from '../../ops/embedded/run-command.ts';
+import { libraryPath, unpackedPackages } from './debian-packages.ts';
 
 /** How to run Chromium. */
 export interface Chromium {
@@ -28,35 +27,42 @@ export async function findChromium(environment: NodeJS.ProcessEnv): Promise<Chro
   if (installed !== undefined) {
     return { command: installed, environment: {} };
   }
-  const choice = { name: 'chromium', packages: packageNames, works };
-  return chromiumIn(await unpackedPackages(choice, environment));
+  const choice = { name: 'chromium', packages: PACKAGES, without: NOT_NEEDED, whyNot };
+  const folder = await unpackedPackages(choice, environment);
+  writeFileSync(fontsFile(folder), fontsConfiguration(folder));
+  return chromiumIn(folder);
+}
+
+const fontsFile = (folder: string) => join(folder, 'fonts.conf');
+
+/** The unpacked fonts and no others: the system's configuration knows no such place, and pages look the same everywhere. */
+function fontsConfiguration(folder: string): string {
+  const preferred = [
+    ['sans-serif', 'DejaVu Sans'],
+    ['serif', 'DejaVu Serif'],
+    ['monospace', 'DejaVu Sans Mono'],
+  ].map(([name, font]) => `<alias><family>${name}</family><prefer><family>${font}</family></prefer></alias>`);
+  return `<?xml version="1.0"?>
+<fontconfig>
+  <dir>${join(folder, 'usr/share/fonts')}</dir>
+  <cachedir>${join(folder, 'fonts.cache')}</cachedir>
+  ${preferred.join('\n  ')}
+</fontconfig>
+`;
 }
 
 function chromiumIn(folder: string): Chromium {
-  const libraries = ['lib', 'usr/lib'].flatMap((place) => {
-    const parent = join(folder, place);
-    const names = existsSync(parent) ? readdirSync(parent) : [];
-    return names.filter((name) => name.includes('-linux-')).map((name) => join(parent, name));
-  });
   return {
     command: join(folder, 'usr', 'lib', 'chromium', 'chromium-headless-shell'),
     environment: {
-      LD_LIBRARY_PATH: libraries.join(':'),
-      ...(existsSync('/etc/fonts') ? {} : { FONTCONFIG_PATH: join(folder, 'etc', 'fonts') }),
+      LD_LIBRARY_PATH: libraryPath(folder),
+      FONTCONFIG_FILE: fontsFile(folder),
     },
   };
 }
 
-async function works(folder: string): Promise<boolean> {
+async function whyNot(folder: string): Promise<string | undefined> {
   const { command, environment } = chromiumIn(folder);
   const options = { env: { ...process.env, ...environment }, timeoutMs: 30_000 };
-  return (await runCommand(command, ['--version'], options)).code === 0;
-}
-
-/** What an installation would bring here, without what a browser in the background does not load. */
-async function packageNames(apt: PrivateApt): Promise<string[]> {
-  const parameters = ['install', '--simulate', '--no-install-recommends', ...PACKAGES];
-  const result = await apt('apt-get', parameters, 60_000);
-  const missing = [...result.stdout.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
-  return [...new Set([...PACKAGES, ...missing.filter((name) => !NOT_NEEDED.test(name))])];
+  return await whyNotRunning(command, ['--version'], options);
 }

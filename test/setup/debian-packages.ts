@@ -7,7 +7,7 @@ import {
   firstProblem,
   hasProgram,
   openPrivateApt,
-  type PrivateApt,
+  packagesToInstall,
   unpackAll,
   updateLists,
 } from '../../ops/embedded/private-apt.ts';
@@ -15,10 +15,12 @@ import {
 export interface PackageChoice {
   /** Names the folder in the per-user cache. */
   readonly name: string;
-  /** Debian packages to unpack, as the package lists of this system have them. */
-  readonly packages: (apt: PrivateApt) => Promise<readonly string[]>;
-  /** Whether what lies in the folder works here. */
-  readonly works: (folder: string) => Promise<boolean>;
+  /** Debian packages to unpack, with all that they need and this system lacks. */
+  readonly packages: readonly string[];
+  /** What an installation would bring besides and the tests do without. */
+  readonly without?: RegExp;
+  /** Why what lies in the folder does not work here, in the program's own words; undefined when it works. */
+  readonly whyNot: (folder: string) => Promise<string | undefined>;
 }
 
 /** For `beforeAll`: the first time on a machine, packages are downloaded. */
@@ -34,39 +36,39 @@ export async function unpackedPackages(
 ): Promise<string> {
   const cache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
   const folder = join(cache, 'tollgate', `${choice.name}-${process.platform}-${process.arch}`);
-  const isThere = async () => existsSync(folder) && (await choice.works(folder));
-  if (await isThere()) {
+  if (existsSync(folder) && (await choice.whyNot(folder)) === undefined) {
     return folder;
   }
-  const reason = await fetchPackages(folder, choice, environment);
-  if (await isThere()) {
-    return folder;
+  const problem = await fetchPackages(folder, choice, environment);
+  if (problem !== undefined) {
+    throw new Error(
+      `The tests need ${choice.name}: it is not in ${folder} and ${problem}. Fetching needs apt-get and dpkg (Debian or Ubuntu) and a package mirror.`,
+    );
   }
-  throw new Error(
-    `The tests need ${choice.name}: it is not in ${folder} and ${reason ?? 'the fetched one does not run'}. Fetching needs apt-get and dpkg (Debian or Ubuntu) and a package mirror.`,
-  );
+  const reason = await choice.whyNot(folder);
+  if (reason !== undefined) {
+    throw new Error(
+      `The tests need ${choice.name}: its packages are unpacked in ${folder}, but it does not run: ${reason}`,
+    );
+  }
+  return folder;
 }
 
-/** Folders with shared libraries below an unpacked root, as LD_LIBRARY_PATH wants them. */
+/**
+ * Folders with shared libraries below an unpacked root, as LD_LIBRARY_PATH wants them: the system's places first, then those that
+ * packages keep to themselves (`pulseaudio`, `blas`, …), which their programs know by absolute paths that do not exist here.
+ */
 export function libraryPath(root: string): string {
-  const libraries = join(root, 'usr', 'lib');
-  return readdirSync(libraries)
-    .filter((name) => name.includes('-linux-'))
-    .map((name) => join(libraries, name))
-    .join(':');
-}
-
-/** What packages depend on, down to the bottom, as far as the names are wanted. */
-export async function dependencies(
-  apt: PrivateApt,
-  roots: readonly string[],
-  wanted: RegExp,
-): Promise<string[]> {
-  const strict = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map(
-    (kind) => `--no-${kind}`,
-  );
-  const result = await apt('apt-cache', ['depends', '--recurse', ...strict, ...roots], 60_000);
-  return [...new Set(result.stdout.split('\n').filter((line) => wanted.test(line)))];
+  const folders = new Set<string>();
+  for (const place of ['lib', 'usr/lib'].map((name) => join(root, name)).filter(existsSync)) {
+    for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {
+      if (/^lib.+\.so(\.|$)/.test(entry.name)) {
+        folders.add(entry.parentPath);
+      }
+    }
+  }
+  const depth = (folder: string) => folder.split('/').length;
+  return [...folders].sort((one, other) => depth(one) - depth(other)).join(':');
 }
 
 /** Returns why it did not work. */
@@ -92,7 +94,14 @@ async function fetchPackages(
     if (problem !== undefined) {
       return problem;
     }
-    const result = await apt('apt-get', ['download', ...(await choice.packages(apt))], DOWNLOAD_TIMEOUT_MS);
+    const needed = await packagesToInstall(apt, choice.packages);
+    if (needed.problem !== undefined) {
+      return `apt finds no way to install ${choice.packages.join(', ')} (${needed.problem})`;
+    }
+    const names = needed.names.filter(
+      (name) => choice.packages.includes(name) || !choice.without?.test(name),
+    );
+    const result = await apt('apt-get', ['download', ...names], DOWNLOAD_TIMEOUT_MS);
     if (result.code !== 0) {
       return `its packages could not be downloaded (${firstProblem(result)})`;
     }

@@ -1,0 +1,33 @@
+import { delimiter, join } from 'node:path';
+import { whyNotRunning } from '../../ops/embedded/run-command.ts';
+import { libraryPath, unpackedPackages } from './debian-packages.ts';
+
+/**
+ * What makes `curl` a command: nothing where the system has one, else PATH and LD_LIBRARY_PATH with Debian's package in the per-user
+ * cache. Throws an Error that says why there is none.
+ */
+export async function environmentWithCurl(
+  environment: NodeJS.ProcessEnv,
+): Promise<Readonly<Record<string, string>>> {
+  const options = { env: environment, timeoutMs: 10_000 };
+  if ((await whyNotRunning('curl', ['--version'], options)) === undefined) {
+    return {};
+  }
+  const unpacked = (folder: string) => ({
+    PATH: `${join(folder, 'usr', 'bin')}${delimiter}${environment.PATH}`,
+    LD_LIBRARY_PATH: libraryPath(folder),
+  });
+  const folder = await unpackedPackages(
+    {
+      name: 'curl',
+      packages: ['curl'],
+      whyNot: (place) =>
+        whyNotRunning(join(place, 'usr', 'bin', 'curl'), ['--version'], {
+          env: { ...environment, ...unpacked(place) },
+          timeoutMs: 10_000,
+        }),
+    },
+    environment,
+  );
+  return unpacked(folder);
+}
