@@ -8,6 +8,8 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import sharp from 'sharp';
 import { nanoUsd, parseUsd } from '../../src/lib/money.ts';
+import { environmentWithCurl } from '../setup/curl-from-apt.ts';
+import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import type { RunningService } from './running-service.ts';
 
 const run = promisify(execFile);
@@ -33,13 +35,13 @@ function declareTests(start: () => Promise<RunningService>): void {
   let folder: string;
 
   beforeAll(async () => {
-    service = await start();
     folder = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
+    service = await start();
   }, 60_000);
 
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true });
-    await service.stop();
+    await service?.stop();
   });
 
   async function usage(): Promise<bigint> {
@@ -200,10 +202,15 @@ function declareTests(start: () => Promise<RunningService>): void {
       expect(stdout).toMatch(/builtin model[\s\S]*\d+ tokens\n$/);
     });
 
-    test('curl.sh', async () => {
-      const { stdout } = await run('bash', [join(EXAMPLES, 'curl.sh')], { env: environment() });
-      expect(stdout.match(/TASK_STATUS_SUCCEED/g)).toHaveLength(2);
-      expect(stdout).toContain('"remaining_credits":"9.');
-    }, 60_000);
+    test(
+      'curl.sh',
+      async () => {
+        const env = { ...environment(), ...(await environmentWithCurl(process.env)) };
+        const { stdout } = await run('bash', [join(EXAMPLES, 'curl.sh')], { env });
+        expect(stdout.match(/TASK_STATUS_SUCCEED/g)).toHaveLength(2);
+        expect(stdout).toContain('"remaining_credits":"9.');
+      },
+      PACKAGES_TIMEOUT_MS,
+    );
   });
 }
