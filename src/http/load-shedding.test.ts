@@ -21,8 +21,6 @@ const paid = (path: string): Route =>
   });
 const cancel: Route = { ...paid('/cancel'), idempotency: undefined } as unknown as Route;
 
-const ALIASES: Readonly<Record<string, string>> = { '/v1/chat': '/chat', '/orders': '/v3/async/image-turbo' };
-
 let server: Server;
 let url: string;
 let isOverloaded: boolean;
@@ -35,7 +33,7 @@ beforeAll(async () => {
       request.on('end', () => response.end('served'));
     },
     routes: [paid('/chat'), paid('/v3/async/image-turbo'), cancel],
-    resolve: (path) => ALIASES[path] ?? path,
+    aliases: () => ({ '/v1/chat': '/chat', '/orders': '/v3/async/image-turbo' }),
     throttle: { admits: () => !isOverloaded, finished: () => undefined },
     registry,
   });
@@ -45,8 +43,8 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+  server?.closeAllConnections();
+  server?.close();
 });
 
 const call = (path: string, method = 'POST') =>

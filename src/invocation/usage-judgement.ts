@@ -14,7 +14,7 @@ export interface Evidence {
   readonly delivered: boolean;
   /** More input than this is impossible. */
   readonly contextLength: number;
-  /** The cap that the provider was given: more output than this is never charged. */
+  /** More output than this is impossible. */
   readonly outputMax: number;
 }
 
@@ -46,19 +46,18 @@ export function judgeUsage(evidence: Evidence): Verdict {
   return { usage, source: 'provider', absurd };
 }
 
-/** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output, at most the cap. */
+/** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output. */
 export function countUsage(evidence: Evidence): { usage: TokenUsage; source: UsageSource } {
   const input = evidence.reported ?? evidence.reportedInput;
   const inputTokens = Math.min(input?.inputTokens ?? evidence.inputTokens, evidence.contextLength);
-  const outputTokens = Math.min(evidence.outputTokens(), evidence.outputMax);
   return {
     source: 'counted',
     usage: {
       inputTokens,
       cacheReadTokens: input?.cacheReadTokens ?? 0,
       cacheWriteTokens: input?.cacheWriteTokens ?? 0,
-      outputTokens,
-      reasoningTokens: Math.min(evidence.reasoningTokens(), outputTokens),
+      outputTokens: evidence.outputTokens(),
+      reasoningTokens: evidence.reasoningTokens(),
     },
   };
 }

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { invariant } from '../lib/invariant.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
-import { run } from '../store/statement.ts';
 import {
   expiredHolds,
   extendHold,
@@ -10,7 +9,8 @@ import {
   reserveHolds,
   settleFewHolds,
   settleHolds,
-} from './ledger.sql.ts';
+} from '../store/sql/ledger.ts';
+import { run } from '../store/statement.ts';
 import type { Hold, HoldRequest, MeteredSoFar, Settlement } from './ledger.types.ts';
 
 export interface ReserveRow {

@@ -1,7 +1,5 @@
 import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
-import { run } from '../store/statement.ts';
-import { StatementBatch } from './statement-batch.ts';
 import {
   claimTasks,
   findLease,
@@ -10,7 +8,9 @@ import {
   renewLeases,
   returnTask,
   storeReferences,
-} from './task-claims.sql.ts';
+} from '../store/sql/tasks/claims.ts';
+import { run } from '../store/statement.ts';
+import { StatementBatch } from './statement-batch.ts';
 import type { LeasedState, TaskState } from './task-state.ts';
 import { stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, TaskKind } from './tasks.types.ts';

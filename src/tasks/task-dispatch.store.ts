@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
-import { run } from '../store/statement.ts';
 import {
   forgetWorker,
   liveSlots,
@@ -8,7 +7,8 @@ import {
   registerSlots,
   takeGenerated,
   takeQueued,
-} from './task-dispatch.sql.ts';
+} from '../store/sql/tasks/dispatch.ts';
+import { run } from '../store/statement.ts';
 
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 /** Accounts that one look goes through; with more waiting, the next look goes on where this one ended. */

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
-import { run } from '../store/statement.ts';
 import {
   findEnded,
   findTask,
@@ -10,7 +9,8 @@ import {
   ownTurn,
   queueByAccount,
   typicalDuration,
-} from './task-reads.sql.ts';
+} from '../store/sql/tasks/reads.ts';
+import { run } from '../store/statement.ts';
 import type { TaskState } from './task-state.ts';
 import type { TaskKind, TaskView } from './tasks.types.ts';
 

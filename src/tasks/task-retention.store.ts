@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { run } from '../store/statement.ts';
 import {
   deleteOldTasks,
   deleteTask,
@@ -7,7 +6,8 @@ import {
   findUnlisted,
   forgetSilentWorkers,
   markMediaDeleted,
-} from './task-retention.sql.ts';
+} from '../store/sql/tasks/retention.ts';
+import { run } from '../store/statement.ts';
 
 export interface ExpiredMedia {
   readonly taskId: string;

@@ -1,6 +1,5 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
-import type { Statement } from '../store/statement.ts';
 import {
   liveTasks,
   openHolds,
@@ -9,7 +8,8 @@ import {
   taskTraceparent,
   workerSlots,
   writeOffTotals,
-} from './state.sql.ts';
+} from '../store/sql/telemetry.ts';
+import type { Statement } from '../store/statement.ts';
 
 /** What the database says of the installation as a whole. Amounts are nano-USD as decimal text, ages in seconds. */
 export interface InstallationState {

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { RelaySource } from '../../queues/relay-lane.ts';
-import { run } from '../store/statement.ts';
 import {
   claimDelivery,
   listDeliveries,
@@ -9,7 +8,8 @@ import {
   recordTry,
   redeliver,
   takeDeliveries,
-} from './webhook-deliveries.sql.ts';
+} from '../store/sql/webhooks/deliveries.ts';
+import { run } from '../store/statement.ts';
 
 /** A delivery in a worker's hands. */
 export interface ClaimedDelivery {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await startTestServer();
   owner = await createKey(server.database, (await createAccount(server.database, { credits: '0' })).id);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const body = {
   amount: '25.00',

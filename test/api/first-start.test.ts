@@ -9,12 +9,12 @@ let server: TestServer;
 let folder: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
   folder = await mkdtemp(join(tmpdir(), 'tollgate-first-'));
+  server = await startTestServer();
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
-  await server.close();
+  await server?.close();
 });
 
 const run = async (): Promise<string> => {

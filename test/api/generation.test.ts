@@ -17,7 +17,7 @@ beforeAll(async () => {
   owner = await createKey(server.database, accountId);
   worker = await createKey(server.database, accountId, { role: 'inference' });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const get = (id: string, key = owner) =>
   server.call('GET', `/api/v1/generation?id=${id}`, { key: key.secret });

@@ -8,7 +8,7 @@ beforeAll(async () => {
   server = await startTestServer();
   owner = await createKey(server.database, (await createAccount(server.database)).id);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 /** Postgres stores neither NUL nor lone surrogates: what cannot be stored has to be refused, not to fail. */
 test.each<[string, string, object | null]>([

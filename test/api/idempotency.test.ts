@@ -52,7 +52,7 @@ beforeAll(async () => {
   accountId = (await createAccount(server.database)).id;
   key = await createKey(server.database, accountId);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 beforeEach(() => {
   runs = [];
   gate = Promise.resolve();

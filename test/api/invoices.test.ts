@@ -50,7 +50,7 @@ beforeAll(async () => {
   await server.database.money.query('SELECT close_months($1)', [accountId]);
   await createGeneration(server.database, { accountId, apiKeyId: owner.id, charge: '0.50' });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const list = async (query = ''): Promise<Invoice[]> => {
   const answer = await server.call('GET', `/api/v1/billing/invoices${query}`, { key: owner.secret });

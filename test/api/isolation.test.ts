@@ -82,7 +82,7 @@ beforeAll(async () => {
     'the hiding of a model',
   );
 }, 120_000);
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 interface Use {
   readonly operation: DescribedOperation;

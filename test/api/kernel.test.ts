@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   owner = await createKey(server.database, (await createAccount(server.database)).id);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 function expectEnvelope(answer: { json: unknown; headers: Headers }): void {
   expect(answer.json).toEqual({

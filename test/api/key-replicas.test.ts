@@ -32,8 +32,8 @@ beforeAll(async () => {
   customer = await createCustomer(first);
 });
 afterAll(async () => {
-  await second.close();
-  await first.close();
+  await second?.close();
+  await first?.close();
 });
 
 async function startReplica({ environment }: OperatorServer): Promise<Replica> {

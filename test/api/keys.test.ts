@@ -12,7 +12,7 @@ beforeAll(async () => {
   accountId = (await createAccount(server.database)).id;
   owner = await createKey(server.database, accountId, { role: 'owner' });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 describe('POST /api/v1/keys', () => {
   test('201 gives the secret once beside the key, with every field present', async () => {

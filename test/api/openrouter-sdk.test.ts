@@ -27,7 +27,7 @@ beforeAll(async () => {
     retryConfig: { strategy: 'none' },
   });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 /** Members that OpenRouter has and the interface does not: daily sums, bring-your-own-key, another `usage`. */
 const UNLIKE = new Set(['keys.list', 'keys.get', 'keys.create', 'keys.update', 'keys.current', 'generation']);

@@ -9,7 +9,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const admin = (method: string, path: string, options: CallOptions = {}) =>
   server.call(method, `/admin/v1${path}`, { key: ADMIN_TOKEN, ...options });

@@ -55,7 +55,7 @@ afterAll(() => redis.disconnect());
 describe.each(stores)('limits counted %s', (_, createStore) => {
   let server: TestServer;
   let secret: string;
-  afterEach(() => server.close());
+  afterEach(() => server?.close());
 
   async function start(limits: { requestsPerMinute: number; tokensPerMinute: number; concurrency: number }) {
     server = await startTestServer({ extraRoutes: [paid], limits, rateStore: await createStore() });

@@ -78,7 +78,7 @@ beforeAll(async () => {
     operator: ADMIN_TOKEN,
   };
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 test('a route without an entry does not compile', () => {
   const everythingElse = {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await server.close();
+  await server?.close();
   await stripe.stop();
 });
 

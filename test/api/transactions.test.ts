@@ -26,7 +26,7 @@ beforeAll(async () => {
   const movement = { accountId, reference: newUuid(), description: 'Unusable answer' };
   await new Movements(server.database.money).refundCharge(movement, generation, usd('0.01'));
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const list = (query = '', key = owner): Promise<Answer> =>
   server.call('GET', `/api/v1/billing/balance-transactions${query}`, { key: key.secret });

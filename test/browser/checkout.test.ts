@@ -33,9 +33,9 @@ beforeAll(async () => {
 }, CHROMIUM_TIMEOUT_MS);
 afterAll(async () => {
   await browser?.close();
-  await server.close();
-  shop.closeAllConnections();
-  await new Promise((resolve) => shop.close(resolve));
+  await server?.close();
+  shop?.closeAllConnections();
+  await shop?.[Symbol.asyncDispose]();
 });
 
 interface Purchase {

@@ -20,8 +20,8 @@ describe('backup, wipe, restore', () => {
   let folder: string;
 
   beforeAll(async () => {
-    postgres = await startInstalledPostgres(await findPostgres(process.env));
     folder = await mkdtemp(join(tmpdir(), 'tollgate-backup-'));
+    postgres = await startInstalledPostgres(await findPostgres(process.env));
     await migrate();
   }, PACKAGES_TIMEOUT_MS);
 

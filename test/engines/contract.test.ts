@@ -146,7 +146,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
   });
 
   afterAll(async () => {
-    await engine.close();
+    await engine?.close();
     await server.close();
   });
 

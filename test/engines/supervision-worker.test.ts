@@ -17,8 +17,8 @@ let journal: string;
 let worker: ChildProcess | undefined;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'tollgate-supervised-worker-'));
+  database = await createTestDatabase();
   journal = join(folder, 'journal');
   await writeFile(
     join(folder, 'tollgate.yaml'),
@@ -43,7 +43,7 @@ afterEach(() => {
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
-  await database.close();
+  await database?.close();
 });
 
 function events(event: string): { pid: number }[] {

@@ -102,7 +102,7 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
   });
 
   afterAll(async () => {
-    await it.close();
+    await it?.close();
     await server.close();
   });
 

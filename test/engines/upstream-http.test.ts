@@ -45,9 +45,9 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  await http.close();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+  await http?.close();
+  server?.closeAllConnections();
+  await server?.[Symbol.asyncDispose]();
 });
 
 function client(

@@ -1,8 +1,7 @@
-import { Aliases, type AliasNames, type AliasSource, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
+import type { Aliases, AliasSource } from '../../src/http/route-table.ts';
 
-/** Aliases that stay as they are; the built-in ones unless others are given. */
-export function fixedAliases(names: AliasNames = BUILTIN_ALIASES): AliasSource {
-  const aliases = new Aliases(names);
+/** Aliases that stay as they are; none unless given. */
+export function fixedAliases(aliases: Aliases = { paths: {}, headers: {} }): AliasSource {
   return {
     current: () => aliases,
     addCheck: (mistakeOf) => {

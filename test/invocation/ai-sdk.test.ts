@@ -48,7 +48,7 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  await gateway.close();
+  await gateway?.close();
   await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
 });
 

@@ -34,9 +34,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await gateway.close();
-  await openai.close();
-  await anthropic.close();
+  await gateway?.close();
+  await openai?.close();
+  await anthropic?.close();
 });
 
 const WORD = / (?:alpha|river|stone|cloud)"/g;

@@ -92,10 +92,10 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await service.drain(100);
-  await server.close();
-  await providers.close();
-  await upstream.close();
+  await service?.drain(100);
+  await server?.close();
+  await providers?.close();
+  await upstream?.close();
 });
 
 const ASK = {

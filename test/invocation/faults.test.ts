@@ -40,9 +40,9 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const { held, metered } = gateway.ledger;
-  const stillMetered = metered.size;
-  await gateway.close();
+  const held = gateway?.ledger.held ?? 0n;
+  const stillMetered = gateway?.ledger.metered.size ?? 0;
+  await gateway?.close();
   await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
   expect({ held, stillMetered }).toEqual({ held: 0n, stillMetered: 0 });
 });
@@ -121,33 +121,6 @@ describe.each(['openai', 'anthropic'] as const)('upstream %s', (protocol) => {
       });
     },
   );
-
-  test.each([
-    ['/api/v1/chat/completions', 'data: {"error":{"code":"provider_error"'],
-    ['/v1/messages', 'event: error\ndata: {"type":"error","error":{"code":"provider_error"'],
-  ])('a broken stream ends in an error frame and a broken connection (%s)', async (path, start) => {
-    upstreams[protocol].reset({ fault: 'cut_stream' });
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: `to/${protocol}`,
-        max_tokens: 20,
-        stream: true,
-        messages: [{ role: 'user', content: 'x' }],
-      }),
-    });
-    expect(response.status).toBe(200);
-    let text = '';
-    const reading = (async () => {
-      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-        text += chunk;
-      }
-    })();
-    await expect(reading).rejects.toThrow('terminated');
-    expect(text.trimEnd().split('\n\n').at(-1)).toContain(start);
-    expect(text.endsWith('\n\n')).toBe(true);
-  });
 
   test('an error frame of the provider ends the messages stream with an error event', async () => {
     upstreams[protocol].reset({ fault: 'error_mid_stream' });

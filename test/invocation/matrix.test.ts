@@ -34,9 +34,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await gateway.close();
-  await openaiUpstream.close();
-  await anthropicUpstream.close();
+  await gateway?.close();
+  await openaiUpstream?.close();
+  await anthropicUpstream?.close();
 });
 
 interface Result {
@@ -170,7 +170,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
   });
 
   afterEach(() => {
-    expect(gateway.ledger.held).toBe(0n);
+    expect(gateway?.ledger.held ?? 0n).toBe(0n);
   });
 
   test('text', async () => {

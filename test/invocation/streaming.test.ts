@@ -99,8 +99,8 @@ describe('behind the gateway', () => {
   });
 
   afterAll(async () => {
-    await gateway.close();
-    await upstream.close();
+    await gateway?.close();
+    await upstream?.close();
   });
 
   function open(body: object): Socket {

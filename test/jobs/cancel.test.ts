@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await it.close();
-  await stubborn.close();
+  await it?.close();
+  await stubborn?.close();
 });
 
 let stop: () => Promise<void> = async () => undefined;

@@ -34,8 +34,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await redis.quit();
-  await it.close();
+  await redis?.quit();
+  await it?.close();
 });
 
 /** Storage whose next puts fail as often as the test says. */

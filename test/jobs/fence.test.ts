@@ -11,7 +11,7 @@ beforeAll(async () => {
   it = await TaskTest.open();
 });
 
-afterAll(() => it.close());
+afterAll(() => it?.close());
 
 const RUN = { outputs: [], engineId: 'gpu', model: 'm', latencyMs: 1, cost: null };
 

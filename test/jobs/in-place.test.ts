@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 
 let it: TaskTest;
 
-afterEach(() => it.close());
+afterEach(() => it?.close());
 
 /** Post-processing that waits until it is let go, however often it is called. */
 function gate() {

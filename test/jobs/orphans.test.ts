@@ -21,7 +21,7 @@ beforeAll(async () => {
   it = await TaskTest.open({ redisDatabase: 9 });
 });
 
-afterAll(() => it.close());
+afterAll(() => it?.close());
 
 async function keysBelow(prefix: string): Promise<string[]> {
   const keys: string[] = [];

@@ -14,7 +14,7 @@ beforeAll(async () => {
   it.stack.start();
 });
 
-afterAll(() => it.close());
+afterAll(() => it?.close());
 
 test('a submitted task is generated, post-processed, charged once, and has a URL', async () => {
   const id = await submitImage(it.stack, it.who, 'run=30', { seed: -1 });

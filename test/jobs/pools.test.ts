@@ -27,8 +27,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await redis.quit();
-  await it.close();
+  await redis?.quit();
+  await it?.close();
   await Promise.all([busy.close(), idle.close()]);
 });
 

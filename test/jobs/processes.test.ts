@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(children.splice(0).map((child) => endWorker(child, 'SIGKILL')));
 });
 
-afterAll(() => it.close());
+afterAll(() => it?.close());
 
 /** The end of a task, with the sweep that a schedule would bring some seconds later. */
 async function sweptToEnd(id: string) {

@@ -26,9 +26,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await producer.close();
-  redis.disconnect();
-  await it.close();
+  await producer?.close();
+  redis?.disconnect();
+  await it?.close();
 });
 
 beforeEach(async () => {

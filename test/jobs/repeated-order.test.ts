@@ -8,7 +8,7 @@ let it: TaskTest;
 beforeAll(async () => {
   it = await TaskTest.open();
 });
-afterAll(() => it.close());
+afterAll(() => it?.close());
 
 /** What a request does that was promised this id for its Idempotency-Key. */
 function submit(generationId: string): Promise<string> {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(children.map((child) => endWorker(child, 'SIGKILL')));
-  await it.close();
+  await it?.close();
 });
 
 async function spawn(): Promise<ChildProcess> {

@@ -43,9 +43,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await it.close();
-  endpoint.closeAllConnections();
-  await new Promise((resolve) => endpoint.close(resolve));
+  await it?.close();
+  endpoint?.closeAllConnections();
+  await endpoint?.[Symbol.asyncDispose]();
 });
 
 beforeEach(() => {

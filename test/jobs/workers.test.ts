@@ -29,9 +29,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await producer.close();
-  redis.disconnect();
-  await it.close();
+  await producer?.close();
+  redis?.disconnect();
+  await it?.close();
 });
 
 type FakeJob = Parameters<typeof runJob>[0];

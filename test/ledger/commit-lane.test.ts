@@ -196,7 +196,7 @@ describe('on Postgres', () => {
   beforeAll(async () => {
     db = await createTestDatabase();
   });
-  afterAll(() => db.close());
+  afterAll(() => db?.close());
 
   test('an account that is locked by somebody does not hold up the others', async () => {
     const ledger = testLedger(db.database);

@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await ledger.close();
-  await db.close();
+  await ledger?.close();
+  await db?.close();
 });
 
 async function balanceOf(

@@ -11,7 +11,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
 });
 
-afterAll(() => db.close());
+afterAll(() => db?.close());
 
 /** Decides at once, and keeps the answer to itself until it may speak. */
 class SlowToAnswer extends LedgerStore {

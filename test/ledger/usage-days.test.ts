@@ -12,7 +12,7 @@ beforeEach(async () => {
   db = await createTestDatabase();
 });
 // which also proves that the days equal the roll-ups
-afterEach(() => db.close());
+afterEach(() => db?.close());
 
 /** An account with one call of 0.10 on each of these days. */
 async function accountWithCalls(...daysAgo: number[]): Promise<TestAccount> {

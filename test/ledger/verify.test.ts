@@ -35,8 +35,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await owner.end();
-  await db.discard();
+  await owner?.end();
+  await db?.discard();
 });
 
 const CORRUPTIONS: readonly [string, (ids: { account: string; generation: string }) => string][] = [

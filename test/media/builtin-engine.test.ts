@@ -34,8 +34,8 @@ describe('the built-in engine', () => {
   });
 
   afterAll(async () => {
-    await engine.close();
-    await folder.remove();
+    await engine?.close();
+    await folder?.remove();
   });
 
   function create(options: Partial<BuiltinEngineOptions> = {}): BuiltinEngine {

@@ -20,7 +20,7 @@ beforeAll(() => {
   worker = new Worker(new URL('./render-batch.mjs', import.meta.url));
 });
 
-afterAll(() => worker.terminate());
+afterAll(() => worker?.terminate());
 
 let lastId = 0;
 

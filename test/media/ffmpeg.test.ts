@@ -13,7 +13,7 @@ describe('ffmpeg children', () => {
     folder = await testFolder();
   });
 
-  afterAll(() => folder.remove());
+  afterAll(() => folder?.remove());
 
   test.each([
     ['stalled', { stallMs: 150 }, 'media_tool_stalled'],

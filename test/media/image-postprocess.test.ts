@@ -65,7 +65,7 @@ describe('post-processing of images', () => {
     folder = await testFolder();
   });
 
-  afterAll(() => folder.remove());
+  afterAll(() => folder?.remove());
 
   async function run(bytes: Buffer, job: Partial<PostprocessJob> & { width: number; height: number }) {
     count += 1;

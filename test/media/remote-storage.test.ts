@@ -115,7 +115,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(closers.map((close) => close()));
-  await folder.remove();
+  await folder?.remove();
 });
 
 async function behavesAsStorage(storage: Storage, name: string): Promise<void> {

@@ -24,15 +24,15 @@ let folder: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'tollgate-remote-'));
+  database = await createTestDatabase();
   await writeFile(join(folder, 'tollgate.yaml'), CATALOG);
 });
 
 afterAll(async () => {
   await Promise.all(children.map(stop));
   await rm(folder, { recursive: true, force: true });
-  await database.close();
+  await database?.close();
 });
 
 function stop(child: ChildProcess): Promise<void> {

@@ -23,8 +23,8 @@ describe('the fs storage', () => {
   });
 
   afterEach(async () => {
-    await storage.close();
-    await folder.remove();
+    await storage?.close();
+    await folder?.remove();
   });
 
   test('stores, tells, streams, copies and deletes', async () => {

@@ -14,7 +14,7 @@ describe('temporary folders', () => {
     base = join(folder.path, 'work');
   });
 
-  afterEach(() => folder.remove());
+  afterEach(() => folder?.remove());
 
   test('go away after success and after failure', async () => {
     const result = await withTemporaryFolder(base, 'task-1', async (path) => {

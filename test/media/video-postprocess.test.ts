@@ -24,7 +24,7 @@ describe('post-processing of videos', () => {
     ffmpeg = createFfmpeg(tools);
   });
 
-  afterAll(() => folder.remove());
+  afterAll(() => folder?.remove());
 
   async function made(name: string, output: string[], source = SOURCE): Promise<string> {
     const path = join(folder.path, name);

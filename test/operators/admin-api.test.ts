@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await startOperatorServer({ redisDatabase: 9 });
   who = await createCustomer(server);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const admin = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
   server.call(method, `/admin/v1${path}`, options);

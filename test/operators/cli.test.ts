@@ -22,7 +22,7 @@ let server: OperatorServer;
 beforeAll(async () => {
   server = await startOperatorServer({ redisDatabase: 11 });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 function environment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, TOLLGATE_URL: server.url, ADMIN_TOKEN, ...changes };

@@ -9,7 +9,7 @@ beforeAll(async () => {
   const environment = { ADMIN_TOKENS: `alice:${ALICE},bob:${BOB}` };
   server = await startOperatorServer({ redisDatabase: 10, environment });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const openAccount = (token: string) =>
   server.call('POST', '/admin/v1/accounts', { token, body: { name: 'a customer' } });

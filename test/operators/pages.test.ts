@@ -25,7 +25,7 @@ beforeAll(async () => {
   server = await startOperatorServer({ redisDatabase: 10 });
   who = await createCustomer(server);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 /** Sessions as the server makes them, at another time or under other secrets. */
 function sessionsAt(offsetMs: number, changes: { secret?: string; token?: string } = {}): OperatorSessions {
@@ -290,7 +290,7 @@ describe('without Redis', () => {
       environment: { REDIS_URL: `redis://127.0.0.1:${port}` },
     });
   });
-  afterAll(() => lonely.close());
+  afterAll(() => lonely?.close());
 
   test('the process starts; board and queues say 503 within two seconds, tasks are served', async () => {
     const startedAt = Date.now();

@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const server of later) {
     await server.close();
   }
-  await before.close();
+  await before?.close();
 });
 
 /** A process of the same installation with other settings. */

@@ -34,8 +34,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await server.close();
-  await it.close();
+  await server?.close();
+  await it?.close();
 });
 
 /** Submits as the SDK's own methods do, which differ in nothing but the path. */

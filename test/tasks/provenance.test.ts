@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await it.close();
+  await it?.close();
   await upstream.close();
 });
 

@@ -9,7 +9,7 @@ const CALLS = 1_000;
 const ROUNDS = 30;
 
 let db: TestDatabase;
-let processes: ChildProcess[];
+let processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(processes.map((child) => end(child)));
-  await db.close();
+  await db?.close();
 });
 
 /** Lets every process send its share of the calls at once; the account's holds are released afterwards. */
