@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { isPrivateAddress } from '../src/lib/ip-address.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { isPrivateAddress } from '../src/lib/private-address.ts';
 
 export interface WorkerPageOptions {
   readonly host: string;

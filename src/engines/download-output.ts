@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
+import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
 import { failureOfStatus } from './engine-failures.ts';
-import { namesPrivateAddress } from './output-address.ts';
 import type { UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
 import { TransportError } from './upstream-transport.ts';
 
@@ -124,10 +124,17 @@ async function writeBody(response: UpstreamResponse, path: string, bytesMax: num
 }
 
 function checkPlace(http: UpstreamHttp, url: URL, otherHosts: boolean): void {
-  const web = url.protocol === 'https:' || url.protocol === 'http:';
-  const sameHost = url.hostname === http.base.hostname;
-  const elsewhere = otherHosts && (http.privateDownloads || !namesPrivateAddress(url));
-  if (!web || !(sameHost || elsewhere)) {
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  const isSameHost = url.hostname === http.base.hostname;
+  if (!isWeb || !(isSameHost || otherHosts)) {
     throw new EngineError(REFUSED);
+  }
+  if (isSameHost || http.privateDownloads) {
+    return;
+  }
+  try {
+    rejectPrivateLiteral(url);
+  } catch (cause) {
+    throw cause instanceof NotPublicError ? new EngineError(REFUSED, { cause }) : cause;
   }
 }

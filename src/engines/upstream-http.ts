@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
+import { publicLookup } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { failureOfStatus, leavesOpen, MALFORMED } from './engine-failures.ts';
-import { publicLookup } from './output-address.ts';
 import { UpstreamClocks } from './upstream-clocks.ts';
 import { explain, TransportError } from './upstream-transport.ts';
 
@@ -72,7 +72,9 @@ export class UpstreamHttp {
     this.#kept = new Pool(this.base.origin, options);
     // A kept connection that the peer is just closing would leave in doubt what it did: each of these gets a new one.
     this.#single = new Pool(this.base.origin, { ...options, pipelining: 0 });
-    const lookup = settings.privateDownloads ? {} : { lookup: publicLookup(this.base.hostname) };
+    const lookup = settings.privateDownloads
+      ? {}
+      : { lookup: publicLookup({ exemptHost: this.base.hostname }) };
     this.#others = new Agent({ ...options, connect: { ...options.connect, ...lookup } });
   }
 

@@ -1,6 +1,6 @@
+import { NotPublicError } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
-import { RefusedAddressError } from './output-address.ts';
 import type { UpstreamClocks } from './upstream-clocks.ts';
 
 export type TransportReason = 'unreachable' | 'timeout' | 'interrupted' | 'malformed';
@@ -76,5 +76,5 @@ function neverConnected(error: unknown): boolean {
   if (Array.isArray(errors) && errors.length > 0) {
     return errors.every(neverConnected);
   }
-  return error instanceof RefusedAddressError || (typeof code === 'string' && NEVER_CONNECTED.has(code));
+  return error instanceof NotPublicError || (typeof code === 'string' && NEVER_CONNECTED.has(code));
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isPrivateAddress } from '../lib/private-address.ts';
+import { isPrivateAddress } from '../lib/ip-address.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { LruMap } from './lru-map.ts';

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { isPrivateAddress } from '../lib/private-address.ts';
+import { isPrivateAddress } from '../lib/ip-address.ts';
 import type { Authenticator } from './authenticator.ts';
 import { docsPage } from './docs-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';

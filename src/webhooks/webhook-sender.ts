@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { checkTarget, guardedLookup, RefusedTargetError, type ResolveAll } from './guarded-lookup.ts';
+import { NotPublicError, publicLookup, type ResolveAll, rejectPrivateLiteral } from '../lib/ip-address.ts';
 
 export interface WebhookSenderSettings {
   /** Plain http and private addresses: for tests and development only. */
@@ -38,7 +38,7 @@ export class WebhookSender {
       keepAliveTimeout: 5_000,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
-        ...(settings.allowPrivateTargets ? {} : { lookup: guardedLookup(settings.resolve) }),
+        ...(settings.allowPrivateTargets ? {} : { lookup: publicLookup({ resolve: settings.resolve }) }),
       },
     });
   }
@@ -55,7 +55,10 @@ export class WebhookSender {
     try {
       const target = new URL(url);
       if (!this.#settings.allowPrivateTargets) {
-        checkTarget(target);
+        if (target.protocol !== 'https:') {
+          return finish(REFUSED);
+        }
+        rejectPrivateLiteral(target);
       }
       const response = await request(target, {
         method: 'POST',
@@ -85,6 +88,8 @@ export class WebhookSender {
   }
 }
 
+const REFUSED = { status: null, error: 'target_refused', retryable: false } as const;
+
 const CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'name_not_resolved',
   EAI_AGAIN: 'name_not_resolved',
@@ -95,8 +100,8 @@ const CODES: Readonly<Record<string, string>> = {
 
 /** Codes only: an error's text could tell a customer what our network looks like from inside. */
 function describe(error: unknown): { error: string; retryable: boolean } {
-  if (error instanceof RefusedTargetError) {
-    return { error: 'target_refused', retryable: false };
+  if (error instanceof NotPublicError) {
+    return REFUSED;
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return { error: CODES[code] ?? 'connection_failed', retryable: true };

@@ -11,7 +11,6 @@ import {
   parseRetryAfter,
   SUBMIT_UNCONFIRMED,
 } from '../../src/engines/engine-failures.ts';
-import { isPublicAddress, namesPrivateAddress } from '../../src/engines/output-address.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
@@ -269,15 +268,6 @@ test('which answers leave open whether a run began', () => {
   expect(leavesOpen(503, undefined)).toBe(true);
   expect([400, 401, 404, 422, 429].some((status) => leavesOpen(status, undefined))).toBe(false);
   expect(leavesOpen(503, '3')).toBe(false);
-});
-
-test('public addresses are told from all others, in every spelling', () => {
-  expect(['8.8.8.8', '2606:4700::1111'].every(isPublicAddress)).toBe(true);
-  const others = ['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'];
-  expect(others.some(isPublicAddress)).toBe(false);
-  expect(namesPrivateAddress(new URL('http://2130706433/'))).toBe(true);
-  expect(namesPrivateAddress(new URL('http://[::1]:8080/'))).toBe(true);
-  expect(namesPrivateAddress(new URL('https://cdn.example.com/'))).toBe(false);
 });
 
 test('seeds and sizes fit the engine, the same way each time', () => {

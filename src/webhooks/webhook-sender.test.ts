@@ -1,0 +1,53 @@
+import type { LookupAddress } from 'node:dns';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from '@jest/globals';
+import type { ResolveAll } from '../lib/ip-address.ts';
+import { WebhookSender } from './webhook-sender.ts';
+
+function resolver(addresses: LookupAddress[]): ResolveAll {
+  return (_hostname, callback) => callback(null, addresses);
+}
+
+async function send(resolve: ResolveAll, url = 'https://hooks.example/') {
+  const sender = new WebhookSender({ allowPrivateTargets: false, timeoutMs: 1_500, resolve });
+  const result = await sender.send(url, {}, '{}');
+  await sender.close();
+  return result;
+}
+
+test('a name that resolves to a private address, also among public ones, is refused', async () => {
+  const loopback = { address: '127.0.0.1', family: 4 };
+  const open = { address: '1.1.1.1', family: 4 };
+  for (const addresses of [[loopback], [open, loopback], [{ address: '::ffff:10.0.0.1', family: 6 }], []]) {
+    expect(await send(resolver(addresses))).toMatchObject({ error: 'target_refused', retryable: false });
+  }
+});
+
+test('a private address, and anything but https, is refused before anything connects', async () => {
+  const never: ResolveAll = () => {
+    throw new Error('nothing to resolve');
+  };
+  for (const url of ['https://[::7f00:1]/', 'https://127.1/', 'http://1.1.1.1/', 'ftp://1.1.1.1/']) {
+    expect(await send(never, url)).toMatchObject({ error: 'target_refused', retryable: false });
+  }
+});
+
+test('a name that does not resolve may resolve later', async () => {
+  const failing: ResolveAll = (_hostname, callback) =>
+    callback(Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' }), []);
+  expect(await send(failing)).toMatchObject({ error: 'name_not_resolved', retryable: true });
+});
+
+test('an endpoint that never answers costs its time limit and no more', async () => {
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 150 });
+  const { port } = silent.address() as AddressInfo;
+  const result = await sender.send(`http://127.0.0.1:${port}/`, {}, '{}');
+  await sender.close();
+  silent.closeAllConnections();
+  silent.close();
+  expect(result).toMatchObject({ status: null, error: 'timeout', retryable: true });
+  expect(result.durationMs).toBeLessThan(1_000);
+});
