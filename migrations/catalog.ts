@@ -9,6 +9,7 @@ import { ledgerChecks } from './0008-ledger-checks.ts';
 import { usageDays } from './0009-usage-days.ts';
 import { paymentReinstatements } from './0010-payment-reinstatements.ts';
 import { ledgerPlans } from './0011-ledger-plans.ts';
+import { schemaFunctions } from './0012-schema-functions.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   usageDays,
   paymentReinstatements,
   ledgerPlans,
+  schemaFunctions,
 ];

@@ -1,6 +1,8 @@
 import { Client } from 'pg';
 import { Umzug } from 'umzug';
 import { MIGRATIONS } from './catalog.ts';
+import { applyFunctions, forgetFunctions } from './functions.ts';
+import { inTransaction } from './in-transaction.ts';
 import { rightsOf } from './rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
@@ -15,20 +17,29 @@ export interface MigrateOptions {
   readonly applicationRole?: string;
 }
 
-/** Applies every pending migration, each in its own transaction. Returns the names applied. Throws what Postgres throws. */
+/**
+ * Applies every pending migration, each in its own transaction, then every function file that changed, all in one.
+ * Returns the names applied (`functions/<name>.sql` for the latter). Throws what Postgres throws.
+ */
 export function migrateUp(options: MigrateOptions): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
-    const applied = await umzugOn(client).up();
+    const applied = (await umzugOn(client).up()).map((migration) => migration.name);
+    // a release that is newer than this build owns the functions: never replace them by older ones
+    const functions = (await isAhead(client)) ? [] : await applyFunctions(client);
     if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
       await client.query(rightsOf(options.applicationRole));
     }
-    return applied.map((migration) => migration.name);
+    return [...applied, ...functions];
   });
 }
 
-/** Undoes migrations down to and including the named one (default: the newest). Returns the names undone. */
+/**
+ * Undoes migrations down to and including the named one (default: the newest). Returns the names undone. The functions
+ * are as before the next `migrateUp` only in part: it applies every file again.
+ */
 export function migrateDown(options: MigrateOptions, to?: string): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
+    await forgetFunctions(client);
     const undone = await umzugOn(client).down(to === undefined ? {} : { to });
     return undone.map((migration) => migration.name);
   });
@@ -53,6 +64,14 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
   }
 }
 
+/** Whether the database has migrations that this build does not know. */
+async function isAhead(client: Client): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT 1 FROM schema_migrations WHERE name <> ALL ($1)', [
+    migrationNames(),
+  ]);
+  return rowCount !== 0;
+}
+
 function umzugOn(client: Client): Umzug<Client> {
   return new Umzug({
     context: client,
@@ -60,19 +79,9 @@ function umzugOn(client: Client): Umzug<Client> {
     migrations: MIGRATIONS.map((migration) => ({
       name: migration.name,
       up: () =>
-        inTransaction(
-          client,
-          migration.up,
-          'INSERT INTO schema_migrations (name) VALUES ($1)',
-          migration.name,
-        ),
+        step(client, migration.up, 'INSERT INTO schema_migrations (name) VALUES ($1)', migration.name),
       down: () =>
-        inTransaction(
-          client,
-          migration.down,
-          'DELETE FROM schema_migrations WHERE name = $1',
-          migration.name,
-        ),
+        step(client, migration.down, 'DELETE FROM schema_migrations WHERE name = $1', migration.name),
     })),
     storage: {
       executed: async () => {
@@ -88,14 +97,9 @@ function umzugOn(client: Client): Umzug<Client> {
   });
 }
 
-async function inTransaction(client: Client, sql: string, record: string, name: string): Promise<void> {
-  await client.query('BEGIN');
-  try {
+function step(client: Client, sql: string, record: string, name: string): Promise<void> {
+  return inTransaction(client, async () => {
     await client.query(sql);
     await client.query(record, [name]);
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  }
+  });
 }

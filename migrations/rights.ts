@@ -35,7 +35,7 @@ export function rightsOf(applicationRole: string): string {
     REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, price_versions, invoices FROM ${role};
     GRANT UPDATE (status) ON invoices TO ${role};
     REVOKE INSERT ON invoices FROM ${role};
-    REVOKE INSERT, UPDATE, DELETE ON schema_migrations FROM ${role};
+    REVOKE INSERT, UPDATE, DELETE ON schema_migrations, schema_functions FROM ${role};
     DO $$
     DECLARE
       partition regclass;

@@ -272,6 +272,12 @@ TABLE price_versions
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   price_versions_pkey PRIMARY KEY (id)
 
+TABLE schema_functions
+  name text NOT NULL
+  checksum text NOT NULL
+  applied_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  schema_functions_pkey PRIMARY KEY (name, checksum)
+
 TABLE schema_migrations
   name text NOT NULL
   applied_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
@@ -513,16 +519,16 @@ CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    BEGIN
-      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      RETURN QUERY UPDATE accounts a SET
-          name = coalesce(changes->>'name', a.name),
-          suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
-          allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-            CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-              THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
-        WHERE a.id = account RETURNING a.*;
-    END $function$
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  RETURN QUERY UPDATE accounts a SET
+      name = coalesce(changes->>'name', a.name),
+      suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
+        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
+          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
+    WHERE a.id = account RETURNING a.*;
+END $function$
 
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb)
  RETURNS SETOF api_keys
@@ -530,26 +536,26 @@ CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    BEGIN
-      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      RETURN QUERY UPDATE api_keys k SET
-          name = coalesce(changes->>'name', k.name),
-          label = coalesce(changes->>'label', k.label),
-          disabled = coalesce((changes->>'disabled')::boolean, k.disabled),
-          limit_nano = CASE WHEN changes ? 'limit_nano' THEN (changes->>'limit_nano')::bigint ELSE k.limit_nano END,
-          cap_nano = CASE WHEN NOT changes ? 'limit_nano' THEN k.cap_nano
-            WHEN changes->>'limit_nano' IS NULL THEN NULL
-            ELSE greatest((changes->>'limit_nano')::bigint, k.spent + k.held) END,
-          expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
-          allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-            CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-              THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
-          deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
-        WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
-      IF FOUND THEN
-        PERFORM pg_notify('tollgate_keys', key::text);
-      END IF;
-    END $function$
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  RETURN QUERY UPDATE api_keys k SET
+      name = coalesce(changes->>'name', k.name),
+      label = coalesce(changes->>'label', k.label),
+      disabled = coalesce((changes->>'disabled')::boolean, k.disabled),
+      limit_nano = CASE WHEN changes ? 'limit_nano' THEN (changes->>'limit_nano')::bigint ELSE k.limit_nano END,
+      cap_nano = CASE WHEN NOT changes ? 'limit_nano' THEN k.cap_nano
+        WHEN changes->>'limit_nano' IS NULL THEN NULL
+        ELSE greatest((changes->>'limit_nano')::bigint, k.spent + k.held) END,
+      expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
+        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
+          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
+      deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
+    WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
+  IF FOUND THEN
+    PERFORM pg_notify('tollgate_keys', key::text);
+  END IF;
+END $function$
 
 CREATE OR REPLACE FUNCTION close_months(account uuid)
  RETURNS integer
@@ -557,37 +563,37 @@ CREATE OR REPLACE FUNCTION close_months(account uuid)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      previous invoices;
-      month_start timestamptz;
-      month_end timestamptz;
-      closed integer := 0;
-    BEGIN
-      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN 0;
-      END IF;
-      LOOP
-        SELECT * INTO previous FROM invoices i WHERE i.account_id = account ORDER BY i.period_start DESC LIMIT 1;
-        SELECT coalesce(previous.period_end, date_trunc('month', a.created_at, 'UTC')) INTO month_start
-          FROM accounts a WHERE a.id = account;
-        month_end := (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
-        EXIT WHEN month_end > ledger_now();
-        INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
-                              adjustments, closing, opening_seq, closing_seq, created_at)
-          SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
-                 coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
-                 coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
-                 coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
-                 coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
-                 coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
-                 coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now()
-            FROM ledger_entries e
-           WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end;
-        closed := closed + 1;
-      END LOOP;
-      RETURN closed;
-    END $function$
+DECLARE
+  previous invoices;
+  month_start timestamptz;
+  month_end timestamptz;
+  closed integer := 0;
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  LOOP
+    SELECT * INTO previous FROM invoices i WHERE i.account_id = account ORDER BY i.period_start DESC LIMIT 1;
+    SELECT coalesce(previous.period_end, date_trunc('month', a.created_at, 'UTC')) INTO month_start
+      FROM accounts a WHERE a.id = account;
+    month_end := (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
+    EXIT WHEN month_end > ledger_now();
+    INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
+                          adjustments, closing, opening_seq, closing_seq, created_at)
+      SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
+             coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
+             coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
+             coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
+             coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
+             coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
+             coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now()
+        FROM ledger_entries e
+       WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end;
+    closed := closed + 1;
+  END LOOP;
+  RETURN closed;
+END $function$
 
 CREATE OR REPLACE FUNCTION create_month_partitions(month date)
  RETURNS integer
@@ -629,36 +635,36 @@ CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      mark usage_day_marks;
-      next_until timestamptz;
-    BEGIN
-      SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
-      IF NOT FOUND OR mark.filled_until = mark.final_until THEN
-        RETURN 0;
-      END IF;
-      next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
-      INSERT INTO usage_hours
-        SELECT u.account_id, date_bin('1 hour', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
-               sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
-               sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
-               sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
-               sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
-          FROM usage_rollups u
-         WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
-         GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
-      INSERT INTO usage_days
-        SELECT u.account_id, date_bin('1 day', u.hour, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
-               sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
-               sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
-               sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
-               sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
-          FROM usage_hours u
-         WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
-         GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
-      UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
-      RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
-    END $function$
+DECLARE
+  mark usage_day_marks;
+  next_until timestamptz;
+BEGIN
+  SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND OR mark.filled_until = mark.final_until THEN
+    RETURN 0;
+  END IF;
+  next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
+  INSERT INTO usage_hours
+    SELECT u.account_id, date_bin('1 hour', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+           sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+           sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+           sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+           sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_rollups u
+     WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+  INSERT INTO usage_days
+    SELECT u.account_id, date_bin('1 day', u.hour, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+           sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+           sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+           sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+           sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_hours u
+     WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+  UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
+  RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
+END $function$
 
 CREATE OR REPLACE FUNCTION finish_usage_days(account uuid)
  RETURNS void
@@ -666,29 +672,29 @@ CREATE OR REPLACE FUNCTION finish_usage_days(account uuid)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      today timestamptz;
-      first_day timestamptz;
-      is_new boolean;
-    BEGIN
-      -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
-      PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
-      is_new := NOT FOUND;
-      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN;
-      END IF;
-      IF is_new THEN
-        SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
-      END IF;
-      -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
-      today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
-      -- and stays later even if the clock is set back
-      UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
-      INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
-        VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
-        ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
-    END $function$
+DECLARE
+  today timestamptz;
+  first_day timestamptz;
+  is_new boolean;
+BEGIN
+  -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
+  PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
+  is_new := NOT FOUND;
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF is_new THEN
+    SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
+  END IF;
+  -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
+  today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
+  -- and stays later even if the clock is set back
+  UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
+  INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
+    VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
+    ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
+END $function$
 
 CREATE OR REPLACE FUNCTION id_floor(at timestamp with time zone)
  RETURNS uuid
@@ -702,81 +708,81 @@ CREATE OR REPLACE FUNCTION ledger_adjust(account uuid, entry_reference uuid, sig
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      free bigint;
-      existing text;
-    BEGIN
-      SELECT b.posted - b.held INTO free FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN 'account_not_found';
-      END IF;
-      existing := ledger_existing(account, 'adjustment', entry_reference, signed_amount);
-      IF existing IS NOT NULL THEN
-        RETURN existing;
-      END IF;
-      IF free + signed_amount < 0 THEN
-        RETURN 'insufficient_credits';
-      END IF;
-      PERFORM ledger_append(account, 'adjustment', signed_amount, 'operator', entry_reference, NULL, NULL, note);
-      RETURN 'posted';
-    END $function$
+DECLARE
+  free bigint;
+  existing text;
+BEGIN
+  SELECT b.posted - b.held INTO free FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  existing := ledger_existing(account, 'adjustment', entry_reference, signed_amount);
+  IF existing IS NOT NULL THEN
+    RETURN existing;
+  END IF;
+  IF free + signed_amount < 0 THEN
+    RETURN 'insufficient_credits';
+  END IF;
+  PERFORM ledger_append(account, 'adjustment', signed_amount, 'operator', entry_reference, NULL, NULL, note);
+  RETURN 'posted';
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_type, signed_amount bigint, other ledger_contra, entry_reference uuid, reversed uuid, key uuid, note text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      balance balances;
-    BEGIN
-      UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
-          used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END
-        WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
-      INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, reverses, api_key_id,
-                                  description, at)
-        VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
-                note, balance.last_at);
-    END $function$
+DECLARE
+  balance balances;
+BEGIN
+  UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
+      used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END
+    WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
+  INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, reverses, api_key_id,
+                              description, at)
+    VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
+            note, balance.last_at);
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settled_at timestamp with time zone)
  RETURNS uuid[]
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      ended uuid[];
-    BEGIN
-      WITH ending AS (
-        UPDATE tasks t SET
-          state = CASE s.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed' ELSE 'canceled' END,
-          progress = CASE s.status WHEN 'completed' THEN 1 ELSE t.progress END,
-          error_code = s.error_code, error_message = s.error_message,
-          parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters END,
-          worker = NULL, lease_until = NULL, completed_at = settled_at,
-          media_expires_at = CASE WHEN jsonb_array_length(s.task->'outputs') > 0
-            THEN settled_at + (s.task->>'media_ttl_ms')::bigint * interval '1 ms' END
-          FROM unnest(settlements) s
-         WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
-           AND s.task->'from' ? t.state
-           AND coalesce((s.task->>'attempt')::integer, t.attempt) = t.attempt
-        RETURNING t.id, t.account_id, t.webhook_url, t.state, t.attempt, s.error_code, s.task->'outputs' AS outputs),
-      outputs AS (
-        INSERT INTO task_outputs
-          SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256
-            FROM ending e, jsonb_to_recordset(e.outputs) o (index integer, variant text, storage_key text, media_type text,
-              bytes bigint, width integer, height integer, duration_ms integer, sha256 text)),
-      events AS (
-        INSERT INTO task_events (task_id, at, state, attempt, detail)
-          SELECT e.id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
-      webhooks AS (
-        INSERT INTO webhook_deliveries (id, account_id, task_id, url)
-          SELECT gen_random_uuid(), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
-      SELECT coalesce(array_agg(e.id), '{}') INTO ended FROM ending e;
-      IF cardinality(ended) > 0 THEN
-        PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;
-      END IF;
-      RETURN ended;
-    END $function$
+DECLARE
+  ended uuid[];
+BEGIN
+  WITH ending AS (
+    UPDATE tasks t SET
+      state = CASE s.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed' ELSE 'canceled' END,
+      progress = CASE s.status WHEN 'completed' THEN 1 ELSE t.progress END,
+      error_code = s.error_code, error_message = s.error_message,
+      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters END,
+      worker = NULL, lease_until = NULL, completed_at = settled_at,
+      media_expires_at = CASE WHEN jsonb_array_length(s.task->'outputs') > 0
+        THEN settled_at + (s.task->>'media_ttl_ms')::bigint * interval '1 ms' END
+      FROM unnest(settlements) s
+     WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
+       AND s.task->'from' ? t.state
+       AND coalesce((s.task->>'attempt')::integer, t.attempt) = t.attempt
+    RETURNING t.id, t.account_id, t.webhook_url, t.state, t.attempt, s.error_code, s.task->'outputs' AS outputs),
+  outputs AS (
+    INSERT INTO task_outputs
+      SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256
+        FROM ending e, jsonb_to_recordset(e.outputs) o (index integer, variant text, storage_key text, media_type text,
+          bytes bigint, width integer, height integer, duration_ms integer, sha256 text)),
+  events AS (
+    INSERT INTO task_events (task_id, at, state, attempt, detail)
+      SELECT e.id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
+  webhooks AS (
+    INSERT INTO webhook_deliveries (id, account_id, task_id, url)
+      SELECT gen_random_uuid(), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
+  SELECT coalesce(array_agg(e.id), '{}') INTO ended FROM ending e;
+  IF cardinality(ended) > 0 THEN
+    PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;
+  END IF;
+  RETURN ended;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_existing(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint)
  RETURNS text
@@ -784,9 +790,9 @@ CREATE OR REPLACE FUNCTION ledger_existing(account uuid, entry_type ledger_entry
  STABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-      SELECT CASE WHEN e.account_id = account AND e.amount = signed_amount THEN 'exists' ELSE 'reference_conflict' END
-        FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = entry_type
-    $function$
+  SELECT CASE WHEN e.account_id = account AND e.amount = signed_amount THEN 'exists' ELSE 'reference_conflict' END
+    FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = entry_type
+$function$
 
 CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extra bigint)
  RETURNS bigint
@@ -794,32 +800,32 @@ CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extr
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      total bigint;
-    BEGIN
-      IF extra <= 0 THEN
-        RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
-      END IF;
-      PERFORM 1 FROM balances b WHERE b.account_id = account AND b.posted - b.held >= extra AND b.debt = 0
-        FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN NULL;
-      END IF;
-      PERFORM 1 FROM api_keys k
-        WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR k.limit_nano - k.spent - k.held >= extra)
-        FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN NULL;
-      END IF;
-      UPDATE holds h SET amount = h.amount + extra
-        WHERE h.id = hold AND h.account_id = account AND h.api_key_id = key AND NOT h.is_task
-        RETURNING h.amount INTO total;
-      IF total IS NOT NULL THEN
-        UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
-        UPDATE api_keys k SET held = k.held + extra WHERE k.id = key;
-      END IF;
-      RETURN total;
-    END $function$
+DECLARE
+  total bigint;
+BEGIN
+  IF extra <= 0 THEN
+    RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
+  END IF;
+  PERFORM 1 FROM balances b WHERE b.account_id = account AND b.posted - b.held >= extra AND b.debt = 0
+    FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  PERFORM 1 FROM api_keys k
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR k.limit_nano - k.spent - k.held >= extra)
+    FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  UPDATE holds h SET amount = h.amount + extra
+    WHERE h.id = hold AND h.account_id = account AND h.api_key_id = key AND NOT h.is_task
+    RETURNING h.amount INTO total;
+  IF total IS NOT NULL THEN
+    UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
+    UPDATE api_keys k SET held = k.held + extra WHERE k.id = key;
+  END IF;
+  RETURN total;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_now()
  RETURNS timestamp with time zone
@@ -832,31 +838,31 @@ CREATE OR REPLACE FUNCTION ledger_purchase(account uuid, entry_reference uuid, p
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      balance balances;
-      existing text;
-      repaid bigint;
-    BEGIN
-      IF paid <= 0 THEN
-        RAISE EXCEPTION 'a purchase is positive, not %', paid;
-      END IF;
-      SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN 'account_not_found';
-      END IF;
-      existing := ledger_existing(account, 'credit_purchase', entry_reference, paid);
-      IF existing IS NOT NULL THEN
-        RETURN existing;
-      END IF;
-      PERFORM ledger_append(account, 'credit_purchase', paid, 'cash_clearing', entry_reference, NULL, NULL, note);
-      IF balance.debt > 0 THEN
-        repaid := least(balance.debt, paid);
-        UPDATE balances b SET debt = b.debt - repaid WHERE b.account_id = account;
-        PERFORM ledger_append(account, 'adjustment', -repaid, 'cash_clearing', entry_reference, NULL, NULL,
-          'Repayment of a reversed payment');
-      END IF;
-      RETURN 'posted';
-    END $function$
+DECLARE
+  balance balances;
+  existing text;
+  repaid bigint;
+BEGIN
+  IF paid <= 0 THEN
+    RAISE EXCEPTION 'a purchase is positive, not %', paid;
+  END IF;
+  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  existing := ledger_existing(account, 'credit_purchase', entry_reference, paid);
+  IF existing IS NOT NULL THEN
+    RETURN existing;
+  END IF;
+  PERFORM ledger_append(account, 'credit_purchase', paid, 'cash_clearing', entry_reference, NULL, NULL, note);
+  IF balance.debt > 0 THEN
+    repaid := least(balance.debt, paid);
+    UPDATE balances b SET debt = b.debt - repaid WHERE b.account_id = account;
+    PERFORM ledger_append(account, 'adjustment', -repaid, 'cash_clearing', entry_reference, NULL, NULL,
+      'Repayment of a reversed payment');
+  END IF;
+  RETURN 'posted';
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_refund_charge(account uuid, entry_reference uuid, charge_reference uuid, given bigint, note text)
  RETURNS TABLE(outcome text, refunded bigint)
@@ -864,36 +870,36 @@ CREATE OR REPLACE FUNCTION ledger_refund_charge(account uuid, entry_reference uu
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      charge ledger_entries;
-      before bigint;
-    BEGIN
-      PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      SELECT * INTO charge FROM ledger_entries e
-        WHERE e.reference = charge_reference AND e.type = 'usage_charge' AND e.account_id = account;
-      IF NOT FOUND THEN
-        RETURN QUERY SELECT 'charge_not_found', NULL::bigint;
-        RETURN;
-      END IF;
-      SELECT e.amount INTO before FROM ledger_entries e
-        WHERE e.reference = entry_reference AND e.type = 'refund';
-      IF FOUND THEN
-        RETURN QUERY SELECT CASE WHEN before = coalesce(given, before) THEN 'exists' ELSE 'reference_conflict' END, before;
-        RETURN;
-      END IF;
-      SELECT coalesce(sum(e.amount), 0) INTO before FROM ledger_entries e
-        WHERE e.reverses = charge_reference AND e.type = 'refund';
-      refunded := coalesce(given, -charge.amount - before);
-      IF refunded <= 0 OR before + refunded > -charge.amount THEN
-        RETURN QUERY SELECT 'exceeds_charge', -charge.amount - before;
-        RETURN;
-      END IF;
-      PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
-      PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
-      UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
-      outcome := 'posted';
-      RETURN NEXT;
-    END $function$
+DECLARE
+  charge ledger_entries;
+  before bigint;
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO charge FROM ledger_entries e
+    WHERE e.reference = charge_reference AND e.type = 'usage_charge' AND e.account_id = account;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'charge_not_found', NULL::bigint;
+    RETURN;
+  END IF;
+  SELECT e.amount INTO before FROM ledger_entries e
+    WHERE e.reference = entry_reference AND e.type = 'refund';
+  IF FOUND THEN
+    RETURN QUERY SELECT CASE WHEN before = coalesce(given, before) THEN 'exists' ELSE 'reference_conflict' END, before;
+    RETURN;
+  END IF;
+  SELECT coalesce(sum(e.amount), 0) INTO before FROM ledger_entries e
+    WHERE e.reverses = charge_reference AND e.type = 'refund';
+  refunded := coalesce(given, -charge.amount - before);
+  IF refunded <= 0 OR before + refunded > -charge.amount THEN
+    RETURN QUERY SELECT 'exceeds_charge', -charge.amount - before;
+    RETURN;
+  END IF;
+  PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
+  PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
+  UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  outcome := 'posted';
+  RETURN NEXT;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint, note text)
  RETURNS text
@@ -901,44 +907,44 @@ CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_referenc
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      balance balances;
-      existing payment_reinstatements;
-      to_balance bigint;
-    BEGIN
-      IF given <= 0 THEN
-        RAISE EXCEPTION 'a reinstatement is positive, not %', given;
-      END IF;
-      SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN 'account_not_found';
-      END IF;
-      SELECT * INTO existing FROM payment_reinstatements i WHERE i.reference = entry_reference;
-      IF FOUND THEN
-        RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
-                    ELSE 'reference_conflict' END;
-      END IF;
-      -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
-      IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
-        RETURN ledger_existing(account, 'adjustment', entry_reference, given);
-      END IF;
-      IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
-                       AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
-        RETURN 'purchase_not_found';
-      END IF;
-      IF given > payment_reversed(ledger_reinstate_payment.purchase_reference) THEN
-        RETURN 'exceeds_reversal';
-      END IF;
-      to_balance := greatest(given - balance.debt, 0);
-      INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
-        VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
-      UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
-      IF to_balance > 0 THEN
-        PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
-          ledger_reinstate_payment.purchase_reference, NULL, note);
-      END IF;
-      RETURN 'posted';
-    END $function$
+DECLARE
+  balance balances;
+  existing payment_reinstatements;
+  to_balance bigint;
+BEGIN
+  IF given <= 0 THEN
+    RAISE EXCEPTION 'a reinstatement is positive, not %', given;
+  END IF;
+  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  SELECT * INTO existing FROM payment_reinstatements i WHERE i.reference = entry_reference;
+  IF FOUND THEN
+    RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
+                ELSE 'reference_conflict' END;
+  END IF;
+  -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
+  IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
+    RETURN ledger_existing(account, 'adjustment', entry_reference, given);
+  END IF;
+  IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
+                   AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
+    RETURN 'purchase_not_found';
+  END IF;
+  IF given > payment_reversed(ledger_reinstate_payment.purchase_reference) THEN
+    RETURN 'exceeds_reversal';
+  END IF;
+  to_balance := greatest(given - balance.debt, 0);
+  INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
+    VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
+  UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
+  IF to_balance > 0 THEN
+    PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
+      ledger_reinstate_payment.purchase_reference, NULL, note);
+  END IF;
+  RETURN 'posted';
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint)
  RETURNS integer
@@ -946,18 +952,18 @@ CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      renewed integer;
-    BEGIN
-      WITH live AS (
-        SELECT h.id FROM holds h
-         WHERE h.id IN (SELECT (i->>'id')::uuid FROM jsonb_array_elements(batch) i) FOR UPDATE SKIP LOCKED)
-      UPDATE holds h SET expires_at = ledger_now() + ttl_ms * interval '1 ms', metered = i.metered
-        FROM live, jsonb_to_recordset(batch) i (id uuid, metered jsonb)
-       WHERE h.id = live.id AND i.id = h.id AND NOT h.is_task;
-      GET DIAGNOSTICS renewed = ROW_COUNT;
-      RETURN renewed;
-    END $function$
+DECLARE
+  renewed integer;
+BEGIN
+  WITH live AS (
+    SELECT h.id FROM holds h
+     WHERE h.id IN (SELECT (i->>'id')::uuid FROM jsonb_array_elements(batch) i) FOR UPDATE SKIP LOCKED)
+  UPDATE holds h SET expires_at = ledger_now() + ttl_ms * interval '1 ms', metered = i.metered
+    FROM live, jsonb_to_recordset(batch) i (id uuid, metered jsonb)
+   WHERE h.id = live.id AND i.id = h.id AND NOT h.is_task;
+  GET DIAGNOSTICS renewed = ROW_COUNT;
+  RETURN renewed;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, granted bigint)
@@ -965,88 +971,88 @@ CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    #variable_conflict use_column
-    DECLARE
-      requests hold_request[];
-      candidate record;
-      current_account uuid;
-      current_key uuid;
-      account_free bigint;
-      key_free bigint;
-      verdict text;
-      ids uuid[] := '{}';
-      grants bigint[] := '{}';
-      decided_at timestamptz;
-    BEGIN
-      -- an id that stands in a batch twice is decided once
-      requests := ARRAY(
-        SELECT ROW (r.*)::hold_request
-          FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
-                 ORDER BY r.id, r.ordinal) r);
-      PERFORM 1 FROM balances b
-        WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
-      PERFORM 1 FROM api_keys k
-        WHERE k.id IN (SELECT r.api_key_id FROM unnest(requests) r) ORDER BY k.id FOR NO KEY UPDATE;
-      decided_at := ledger_now();
+#variable_conflict use_column
+DECLARE
+  requests hold_request[];
+  candidate record;
+  current_account uuid;
+  current_key uuid;
+  account_free bigint;
+  key_free bigint;
+  verdict text;
+  ids uuid[] := '{}';
+  grants bigint[] := '{}';
+  decided_at timestamptz;
+BEGIN
+  -- an id that stands in a batch twice is decided once
+  requests := ARRAY(
+    SELECT ROW (r.*)::hold_request
+      FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
+             ORDER BY r.id, r.ordinal) r);
+  PERFORM 1 FROM balances b
+    WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
+  PERFORM 1 FROM api_keys k
+    WHERE k.id IN (SELECT r.api_key_id FROM unnest(requests) r) ORDER BY k.id FOR NO KEY UPDATE;
+  decided_at := ledger_now();
 
-      -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
-      FOR candidate IN
-        SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
-               k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
-               k.allowed_models AS key_models, k.limit_nano - k.spent - k.held AS key_free,
-               h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
-          FROM unnest(requests) r
-          LEFT JOIN balances b ON b.account_id = r.account_id
-          LEFT JOIN accounts a ON a.id = r.account_id
-          LEFT JOIN api_keys k ON k.id = r.api_key_id
-          LEFT JOIN holds h ON h.id = r.id
-          LEFT JOIN generations g ON g.id = r.id
-         ORDER BY r.account_id, r.api_key_id, r.ordinal
-      LOOP
-        IF current_account IS DISTINCT FROM candidate.account_id THEN
-          current_account := candidate.account_id;
-          account_free := candidate.free;
-          current_key := NULL;
-        END IF;
-        IF current_key IS DISTINCT FROM candidate.api_key_id THEN
-          current_key := candidate.api_key_id;
-          key_free := candidate.key_free;
-        END IF;
-        verdict := CASE
-          WHEN candidate.closed THEN 'closed'
-          WHEN candidate.held_account = candidate.account_id THEN 'held'
-          WHEN candidate.held_account IS NOT NULL THEN 'closed'
-          WHEN candidate.free IS NULL OR candidate.key_account IS DISTINCT FROM candidate.account_id
-            OR candidate.deleted_at IS NOT NULL THEN 'invalid_api_key'
-          WHEN candidate.disabled THEN 'key_disabled'
-          WHEN candidate.key_expires_at <= decided_at THEN 'key_expired'
-          WHEN candidate.suspended THEN 'account_suspended'
-          WHEN candidate.model <> ALL (candidate.account_models)
-            OR candidate.model <> ALL (candidate.key_models) THEN 'model_not_allowed'
-          WHEN candidate.debt > 0 OR account_free < candidate.minimum THEN 'insufficient_credits'
-          WHEN key_free < candidate.minimum THEN 'key_limit_exceeded'
-          ELSE 'granted'
-        END;
-        id := candidate.id;
-        outcome := verdict;
-        granted := NULL;
-        IF verdict = 'held' THEN
-          granted := candidate.held_amount;
-        ELSIF verdict = 'granted' THEN
-          granted := least(candidate.amount, account_free, key_free);
-          account_free := account_free - granted;
-          key_free := key_free - granted;
-          ids := ids || candidate.id;
-          grants := grants || granted;
-          outcome := 'held';
-        END IF;
-        RETURN NEXT;
-      END LOOP;
+  -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
+  FOR candidate IN
+    SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
+           k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
+           k.allowed_models AS key_models, k.limit_nano - k.spent - k.held AS key_free,
+           h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
+      FROM unnest(requests) r
+      LEFT JOIN balances b ON b.account_id = r.account_id
+      LEFT JOIN accounts a ON a.id = r.account_id
+      LEFT JOIN api_keys k ON k.id = r.api_key_id
+      LEFT JOIN holds h ON h.id = r.id
+      LEFT JOIN generations g ON g.id = r.id
+     ORDER BY r.account_id, r.api_key_id, r.ordinal
+  LOOP
+    IF current_account IS DISTINCT FROM candidate.account_id THEN
+      current_account := candidate.account_id;
+      account_free := candidate.free;
+      current_key := NULL;
+    END IF;
+    IF current_key IS DISTINCT FROM candidate.api_key_id THEN
+      current_key := candidate.api_key_id;
+      key_free := candidate.key_free;
+    END IF;
+    verdict := CASE
+      WHEN candidate.closed THEN 'closed'
+      WHEN candidate.held_account = candidate.account_id THEN 'held'
+      WHEN candidate.held_account IS NOT NULL THEN 'closed'
+      WHEN candidate.free IS NULL OR candidate.key_account IS DISTINCT FROM candidate.account_id
+        OR candidate.deleted_at IS NOT NULL THEN 'invalid_api_key'
+      WHEN candidate.disabled THEN 'key_disabled'
+      WHEN candidate.key_expires_at <= decided_at THEN 'key_expired'
+      WHEN candidate.suspended THEN 'account_suspended'
+      WHEN candidate.model <> ALL (candidate.account_models)
+        OR candidate.model <> ALL (candidate.key_models) THEN 'model_not_allowed'
+      WHEN candidate.debt > 0 OR account_free < candidate.minimum THEN 'insufficient_credits'
+      WHEN key_free < candidate.minimum THEN 'key_limit_exceeded'
+      ELSE 'granted'
+    END;
+    id := candidate.id;
+    outcome := verdict;
+    granted := NULL;
+    IF verdict = 'held' THEN
+      granted := candidate.held_amount;
+    ELSIF verdict = 'granted' THEN
+      granted := least(candidate.amount, account_free, key_free);
+      account_free := account_free - granted;
+      key_free := key_free - granted;
+      ids := ids || candidate.id;
+      grants := grants || granted;
+      outcome := 'held';
+    END IF;
+    RETURN NEXT;
+  END LOOP;
 
-      IF cardinality(ids) > 0 THEN
-        PERFORM ledger_write_holds(requests, ids, grants, decided_at);
-      END IF;
-    END $function$
+  IF cardinality(ids) > 0 THEN
+    PERFORM ledger_write_holds(requests, ids, grants, decided_at);
+  END IF;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_reserve_few(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, granted bigint)
@@ -1061,41 +1067,41 @@ CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference 
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    DECLARE
-      balance balances;
-      purchased bigint;
-      reversed bigint;
-      from_balance bigint;
-    BEGIN
-      IF taken <= 0 THEN
-        RAISE EXCEPTION 'a reversal is positive, not %', taken;
-      END IF;
-      SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN 'account_not_found';
-      END IF;
-      IF EXISTS (SELECT 1 FROM payment_reversals r WHERE r.reference = entry_reference) THEN
-        RETURN 'exists';
-      END IF;
-      SELECT e.amount INTO purchased FROM ledger_entries e
-        WHERE e.reference = purchase_reference AND e.type = 'credit_purchase' AND e.account_id = account;
-      IF NOT FOUND THEN
-        RETURN 'purchase_not_found';
-      END IF;
-      reversed := payment_reversed(ledger_reverse_payment.purchase_reference);
-      IF reversed + taken > purchased THEN
-        RETURN 'exceeds_purchase';
-      END IF;
-      from_balance := least(taken, balance.posted - balance.held);
-      INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
-        VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
-      IF from_balance > 0 THEN
-        PERFORM ledger_append(account, 'refund', -from_balance, 'cash_clearing', entry_reference,
-          ledger_reverse_payment.purchase_reference, NULL, note);
-      END IF;
-      UPDATE balances b SET debt = b.debt + taken - from_balance WHERE b.account_id = account;
-      RETURN 'posted';
-    END $function$
+DECLARE
+  balance balances;
+  purchased bigint;
+  reversed bigint;
+  from_balance bigint;
+BEGIN
+  IF taken <= 0 THEN
+    RAISE EXCEPTION 'a reversal is positive, not %', taken;
+  END IF;
+  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  IF EXISTS (SELECT 1 FROM payment_reversals r WHERE r.reference = entry_reference) THEN
+    RETURN 'exists';
+  END IF;
+  SELECT e.amount INTO purchased FROM ledger_entries e
+    WHERE e.reference = purchase_reference AND e.type = 'credit_purchase' AND e.account_id = account;
+  IF NOT FOUND THEN
+    RETURN 'purchase_not_found';
+  END IF;
+  reversed := payment_reversed(ledger_reverse_payment.purchase_reference);
+  IF reversed + taken > purchased THEN
+    RETURN 'exceeds_purchase';
+  END IF;
+  from_balance := least(taken, balance.posted - balance.held);
+  INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
+    VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
+  IF from_balance > 0 THEN
+    PERFORM ledger_append(account, 'refund', -from_balance, 'cash_clearing', entry_reference,
+      ledger_reverse_payment.purchase_reference, NULL, note);
+  END IF;
+  UPDATE balances b SET debt = b.debt + taken - from_balance WHERE b.account_id = account;
+  RETURN 'posted';
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, charge bigint)
@@ -1103,127 +1109,127 @@ CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    #variable_conflict use_column
-    DECLARE
-      settlements hold_settlement[];
-      ended_tasks uuid[] := '{}';
-      closing uuid[];
-      settled_at timestamptz;
-    BEGIN
-      -- an id that stands in a batch twice is settled once
-      settlements := ARRAY(
-        SELECT ROW (s.*)::hold_settlement
-          FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s);
-      PERFORM 1 FROM balances b
-        WHERE b.account_id IN (SELECT s.account_id FROM unnest(settlements) s) ORDER BY b.account_id FOR NO KEY UPDATE;
-      PERFORM 1 FROM api_keys k
-        WHERE k.id IN (SELECT s.api_key_id FROM unnest(settlements) s) ORDER BY k.id FOR NO KEY UPDATE;
-      -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
-      settled_at := ledger_now();
-      IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
-        ended_tasks := ledger_end_tasks(settlements, settled_at);
-      END IF;
+#variable_conflict use_column
+DECLARE
+  settlements hold_settlement[];
+  ended_tasks uuid[] := '{}';
+  closing uuid[];
+  settled_at timestamptz;
+BEGIN
+  -- an id that stands in a batch twice is settled once
+  settlements := ARRAY(
+    SELECT ROW (s.*)::hold_settlement
+      FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s);
+  PERFORM 1 FROM balances b
+    WHERE b.account_id IN (SELECT s.account_id FROM unnest(settlements) s) ORDER BY b.account_id FOR NO KEY UPDATE;
+  PERFORM 1 FROM api_keys k
+    WHERE k.id IN (SELECT s.api_key_id FROM unnest(settlements) s) ORDER BY k.id FOR NO KEY UPDATE;
+  -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
+  settled_at := ledger_now();
+  IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
+    ended_tasks := ledger_end_tasks(settlements, settled_at);
+  END IF;
 
-      closing := ARRAY(
-        SELECT h.id FROM holds h JOIN unnest(settlements) s
-            ON h.id = s.id AND h.account_id = s.account_id AND h.api_key_id = s.api_key_id
-         WHERE (NOT s.only_expired OR h.expires_at < settled_at)
-           AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
-         ORDER BY h.id FOR UPDATE OF h);
-      IF NOT closing @> ended_tasks THEN
-        RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
-      END IF;
+  closing := ARRAY(
+    SELECT h.id FROM holds h JOIN unnest(settlements) s
+        ON h.id = s.id AND h.account_id = s.account_id AND h.api_key_id = s.api_key_id
+     WHERE (NOT s.only_expired OR h.expires_at < settled_at)
+       AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
+     ORDER BY h.id FOR UPDATE OF h);
+  IF NOT closing @> ended_tasks THEN
+    RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
+  END IF;
 
-      RETURN QUERY
-      WITH closed AS (
-        DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id
-        RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, h.model, h.price_version, h.amount,
-                  h.created_at, s),
-      account_sums AS (
-        SELECT c.account_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
-               count(*) FILTER (WHERE (c.s).charge > 0) AS entries
-          FROM closed c GROUP BY 1),
-      moved AS (
-        UPDATE balances b
-           SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
-               seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
-          FROM account_sums t WHERE b.account_id = t.account_id
-        RETURNING b.account_id, b.posted, b.seq, b.last_at, t.charged, t.entries),
-      key_moved AS (
-        UPDATE api_keys k
-           SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at)
-          FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged
-                  FROM closed c GROUP BY 1) t
-         WHERE k.id = t.api_key_id),
-      recorded AS (
-        INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
-            input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source,
-            price_version, hold_amount, charge, lines, shortfall, provider, provider_cost, attempts, finish_reason,
-            streamed, latency_ms, first_token_ms, created_at, completed_at)
-          SELECT c.id, c.account_id, c.api_key_id, c.request_id, c.endpoint, c.model, (c.s).status, (c.s).error_code,
-                 (c.s).error_message, (c.s).input_tokens, (c.s).output_tokens, (c.s).cache_read_tokens,
-                 (c.s).cache_write_tokens, (c.s).reasoning_tokens, (c.s).usage_source, c.price_version, c.amount,
-                 (c.s).charge, (c.s).lines, (c.s).shortfall, (c.s).provider, (c.s).provider_cost, (c.s).attempts,
-                 (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms, (c.s).first_token_ms, c.created_at, m.last_at
-            FROM closed c JOIN moved m USING (account_id)),
-      posted AS (
-        INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
-          SELECT c.account_id, m.seq - m.entries + row_number() OVER w, 'usage_charge', -(c.s).charge,
-                 m.posted + m.charged - (sum((c.s).charge) OVER w)::bigint, 'revenue', c.id, c.api_key_id, m.last_at
-            FROM closed c JOIN moved m USING (account_id)
-           WHERE (c.s).charge > 0
-          WINDOW w AS (PARTITION BY c.account_id ORDER BY c.id)),
-      rolled AS (
-        INSERT INTO usage_rollups AS u
-          SELECT c.account_id, date_bin('5 minutes', m.last_at, 'epoch'::timestamptz), c.api_key_id, c.endpoint, c.model,
-                 count(*), sum((c.s).input_tokens), sum((c.s).output_tokens), sum((c.s).cache_read_tokens),
-                 sum((c.s).cache_write_tokens), sum((c.s).reasoning_tokens), sum((c.s).charge),
-                 sum(coalesce(((c.s).lines->>'input')::bigint, 0)), sum(coalesce(((c.s).lines->>'output')::bigint, 0)),
-                 sum(coalesce(((c.s).lines->>'cache_read')::bigint, 0)),
-                 sum(coalesce(((c.s).lines->>'cache_write')::bigint, 0)),
-                 sum(coalesce(((c.s).lines->>'reasoning')::bigint, 0)),
-                 sum(coalesce(((c.s).lines->>'request')::bigint, 0)),
-                 sum(coalesce(((c.s).lines->>'image')::bigint, 0)), sum(coalesce(((c.s).lines->>'video')::bigint, 0))
-            FROM closed c JOIN moved m USING (account_id)
-           GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-          ON CONFLICT (account_id, bucket, api_key_id, endpoint, model) DO UPDATE SET
-            requests = u.requests + excluded.requests,
-            input_tokens = u.input_tokens + excluded.input_tokens,
-            output_tokens = u.output_tokens + excluded.output_tokens,
-            cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
-            cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
-            reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
-            charge = u.charge + excluded.charge,
-            charge_input = u.charge_input + excluded.charge_input,
-            charge_output = u.charge_output + excluded.charge_output,
-            charge_cache_read = u.charge_cache_read + excluded.charge_cache_read,
-            charge_cache_write = u.charge_cache_write + excluded.charge_cache_write,
-            charge_reasoning = u.charge_reasoning + excluded.charge_reasoning,
-            charge_request = u.charge_request + excluded.charge_request,
-            charge_image = u.charge_image + excluded.charge_image,
-            charge_video = u.charge_video + excluded.charge_video),
-      lost AS (
-        INSERT INTO write_offs (generation_id, account_id, reason, amount)
-          SELECT c.id, c.account_id, 'above_hold', (c.s).shortfall FROM closed c WHERE (c.s).shortfall > 0)
-      SELECT c.id, 'settled', (c.s).charge FROM closed c;
+  RETURN QUERY
+  WITH closed AS (
+    DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id
+    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, h.model, h.price_version, h.amount,
+              h.created_at, s),
+  account_sums AS (
+    SELECT c.account_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
+           count(*) FILTER (WHERE (c.s).charge > 0) AS entries
+      FROM closed c GROUP BY 1),
+  moved AS (
+    UPDATE balances b
+       SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
+           seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
+      FROM account_sums t WHERE b.account_id = t.account_id
+    RETURNING b.account_id, b.posted, b.seq, b.last_at, t.charged, t.entries),
+  key_moved AS (
+    UPDATE api_keys k
+       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at)
+      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged
+              FROM closed c GROUP BY 1) t
+     WHERE k.id = t.api_key_id),
+  recorded AS (
+    INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source,
+        price_version, hold_amount, charge, lines, shortfall, provider, provider_cost, attempts, finish_reason,
+        streamed, latency_ms, first_token_ms, created_at, completed_at)
+      SELECT c.id, c.account_id, c.api_key_id, c.request_id, c.endpoint, c.model, (c.s).status, (c.s).error_code,
+             (c.s).error_message, (c.s).input_tokens, (c.s).output_tokens, (c.s).cache_read_tokens,
+             (c.s).cache_write_tokens, (c.s).reasoning_tokens, (c.s).usage_source, c.price_version, c.amount,
+             (c.s).charge, (c.s).lines, (c.s).shortfall, (c.s).provider, (c.s).provider_cost, (c.s).attempts,
+             (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms, (c.s).first_token_ms, c.created_at, m.last_at
+        FROM closed c JOIN moved m USING (account_id)),
+  posted AS (
+    INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
+      SELECT c.account_id, m.seq - m.entries + row_number() OVER w, 'usage_charge', -(c.s).charge,
+             m.posted + m.charged - (sum((c.s).charge) OVER w)::bigint, 'revenue', c.id, c.api_key_id, m.last_at
+        FROM closed c JOIN moved m USING (account_id)
+       WHERE (c.s).charge > 0
+      WINDOW w AS (PARTITION BY c.account_id ORDER BY c.id)),
+  rolled AS (
+    INSERT INTO usage_rollups AS u
+      SELECT c.account_id, date_bin('5 minutes', m.last_at, 'epoch'::timestamptz), c.api_key_id, c.endpoint, c.model,
+             count(*), sum((c.s).input_tokens), sum((c.s).output_tokens), sum((c.s).cache_read_tokens),
+             sum((c.s).cache_write_tokens), sum((c.s).reasoning_tokens), sum((c.s).charge),
+             sum(coalesce(((c.s).lines->>'input')::bigint, 0)), sum(coalesce(((c.s).lines->>'output')::bigint, 0)),
+             sum(coalesce(((c.s).lines->>'cache_read')::bigint, 0)),
+             sum(coalesce(((c.s).lines->>'cache_write')::bigint, 0)),
+             sum(coalesce(((c.s).lines->>'reasoning')::bigint, 0)),
+             sum(coalesce(((c.s).lines->>'request')::bigint, 0)),
+             sum(coalesce(((c.s).lines->>'image')::bigint, 0)), sum(coalesce(((c.s).lines->>'video')::bigint, 0))
+        FROM closed c JOIN moved m USING (account_id)
+       GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+      ON CONFLICT (account_id, bucket, api_key_id, endpoint, model) DO UPDATE SET
+        requests = u.requests + excluded.requests,
+        input_tokens = u.input_tokens + excluded.input_tokens,
+        output_tokens = u.output_tokens + excluded.output_tokens,
+        cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+        reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+        charge = u.charge + excluded.charge,
+        charge_input = u.charge_input + excluded.charge_input,
+        charge_output = u.charge_output + excluded.charge_output,
+        charge_cache_read = u.charge_cache_read + excluded.charge_cache_read,
+        charge_cache_write = u.charge_cache_write + excluded.charge_cache_write,
+        charge_reasoning = u.charge_reasoning + excluded.charge_reasoning,
+        charge_request = u.charge_request + excluded.charge_request,
+        charge_image = u.charge_image + excluded.charge_image,
+        charge_video = u.charge_video + excluded.charge_video),
+  lost AS (
+    INSERT INTO write_offs (generation_id, account_id, reason, amount)
+      SELECT c.id, c.account_id, 'above_hold', (c.s).shortfall FROM closed c WHERE (c.s).shortfall > 0)
+  SELECT c.id, 'settled', (c.s).charge FROM closed c;
 
-      -- The rest was closed before, is held by another claim of its task, or never existed.
-      RETURN QUERY
-      WITH rest AS (
-        SELECT s.id, s.account_id, s.charge, s.task IS NOT NULL AS is_task, g.charge AS stored, h.id IS NOT NULL AS open
-          FROM unnest(settlements) s LEFT JOIN generations g ON g.id = s.id LEFT JOIN holds h ON h.id = s.id
-         WHERE s.id <> ALL (closing)),
-      late AS (
-        INSERT INTO write_offs (generation_id, account_id, reason, amount)
-          SELECT r.id, r.account_id, 'late_settlement', r.charge - r.stored FROM rest r
-           WHERE r.charge > r.stored AND NOT r.is_task
-          ON CONFLICT DO NOTHING)
-      SELECT r.id,
-             CASE WHEN r.stored IS NOT NULL THEN 'closed' WHEN r.is_task THEN 'fenced' WHEN r.open THEN 'open'
-                  ELSE 'unknown' END,
-             coalesce(r.stored, 0)
-        FROM rest r;
-    END $function$
+  -- The rest was closed before, is held by another claim of its task, or never existed.
+  RETURN QUERY
+  WITH rest AS (
+    SELECT s.id, s.account_id, s.charge, s.task IS NOT NULL AS is_task, g.charge AS stored, h.id IS NOT NULL AS open
+      FROM unnest(settlements) s LEFT JOIN generations g ON g.id = s.id LEFT JOIN holds h ON h.id = s.id
+     WHERE s.id <> ALL (closing)),
+  late AS (
+    INSERT INTO write_offs (generation_id, account_id, reason, amount)
+      SELECT r.id, r.account_id, 'late_settlement', r.charge - r.stored FROM rest r
+       WHERE r.charge > r.stored AND NOT r.is_task
+      ON CONFLICT DO NOTHING)
+  SELECT r.id,
+         CASE WHEN r.stored IS NOT NULL THEN 'closed' WHEN r.is_task THEN 'fenced' WHEN r.open THEN 'open'
+              ELSE 'unknown' END,
+         coalesce(r.stored, 0)
+    FROM rest r;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_settle_few(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, charge bigint)
@@ -1237,36 +1243,36 @@ CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    BEGIN
-      INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
-                         created_at, expires_at)
-        SELECT r.id, r.account_id, r.api_key_id, r.request_id, r.endpoint, r.model, r.price_version,
-               r.task IS NOT NULL, u.granted, decided_at,
-               -- a task's hold is closed by its task alone, whatever time that takes
-               CASE WHEN r.task IS NULL THEN decided_at + r.ttl_ms * interval '1 ms' ELSE 'infinity' END
-          FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id;
-      UPDATE balances b SET held = b.held + s.granted
-        FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
-                FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
-       WHERE b.account_id = s.account_id;
-      UPDATE api_keys k SET held = k.held + s.granted
-        FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
-                FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
-       WHERE k.id = s.api_key_id;
-      INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, parameters, seed, charge, webhook_url,
-                         created_at, not_before, deadline_at)
-        SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
-               r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
-               decided_at, decided_at, to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000)
-          FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
-         WHERE r.task IS NOT NULL;
-      IF FOUND THEN
-        INSERT INTO task_events (task_id, at, state, attempt)
-          SELECT r.id, decided_at, 'queued', 0
-            FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
-        PERFORM pg_notify('tollgate_tasks', '');
-      END IF;
-    END $function$
+BEGIN
+  INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
+                     created_at, expires_at)
+    SELECT r.id, r.account_id, r.api_key_id, r.request_id, r.endpoint, r.model, r.price_version,
+           r.task IS NOT NULL, u.granted, decided_at,
+           -- a task's hold is closed by its task alone, whatever time that takes
+           CASE WHEN r.task IS NULL THEN decided_at + r.ttl_ms * interval '1 ms' ELSE 'infinity' END
+      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id;
+  UPDATE balances b SET held = b.held + s.granted
+    FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
+            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+   WHERE b.account_id = s.account_id;
+  UPDATE api_keys k SET held = k.held + s.granted
+    FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
+            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+   WHERE k.id = s.api_key_id;
+  INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, parameters, seed, charge, webhook_url,
+                     created_at, not_before, deadline_at)
+    SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
+           r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
+           decided_at, decided_at, to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000)
+      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
+     WHERE r.task IS NOT NULL;
+  IF FOUND THEN
+    INSERT INTO task_events (task_id, at, state, attempt)
+      SELECT r.id, decided_at, 'queued', 0
+        FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
+    PERFORM pg_notify('tollgate_tasks', '');
+  END IF;
+END $function$
 
 CREATE OR REPLACE FUNCTION open_account(account uuid, account_name text)
  RETURNS void
@@ -1274,10 +1280,10 @@ CREATE OR REPLACE FUNCTION open_account(account uuid, account_name text)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-    BEGIN
-      INSERT INTO accounts (id, name, created_at) VALUES (account, account_name, ledger_now());
-      INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
-    END $function$
+BEGIN
+  INSERT INTO accounts (id, name, created_at) VALUES (account, account_name, ledger_now());
+  INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
+END $function$
 
 CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid)
  RETURNS bigint
@@ -1285,9 +1291,9 @@ CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid)
  STABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-      SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
-        - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
-    $function$
+  SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
+    - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
+$function$
 
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger

@@ -1,4 +1,4 @@
-import { ACCOUNT_EXAMPLES } from './examples/account-examples.ts';
+import { ACCOUNT_EXAMPLES, ANTHROPIC_MODEL } from './examples/account-examples.ts';
 import {
   ACCOUNT,
   DELIVERY,
@@ -63,6 +63,37 @@ export const API_EXAMPLES: ApiExamples = {
   answers: {
     createChatCompletion: { [EVENTS]: CHAT_STREAM },
     createMessage: { [EVENTS]: MESSAGE_STREAM },
+    listModels: {
+      'application/json': {
+        object: 'list',
+        data: [ACCOUNT_EXAMPLES.Model],
+        total_count: 1,
+        links: { next: null },
+        request_id: REQUEST,
+      },
+    },
+    getModel: {
+      'application/json': {
+        id: 'acme/small',
+        object: 'model',
+        created: 0,
+        owned_by: 'acme',
+        data: ACCOUNT_EXAMPLES.Model,
+        request_id: REQUEST,
+      },
+    },
+    listVendorModels: {
+      'application/json': {
+        data: [ANTHROPIC_MODEL],
+        has_more: false,
+        first_id: 'acme/small',
+        last_id: 'acme/small',
+      },
+    },
+    getVendorModel: { 'application/json': ANTHROPIC_MODEL },
+    getNovitaUser: {
+      'application/json': { allow_features: [], credit_balance: 1_065_976, free_trial: {} },
+    },
     getInvoice: {
       'application/json': {
         data: ACCOUNT_EXAMPLES.Invoice,

@@ -1,10 +1,10 @@
 import type { Express, RequestHandler } from 'express';
 import { type AccountRoutesServices, accountSurfaceRoutes } from './account-surface.ts';
+import type { AliasSource } from './http/aliases.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Kernel } from './http/kernel.ts';
 import { type MetaOptions, metaRoutes } from './http/meta.routes.ts';
 import type { Route } from './http/route.ts';
-import type { AliasSource } from './http/route-table.ts';
 import { type OperatorServices, operatorRoutes } from './operators/operators.routes.ts';
 
 export interface AppOptions {
@@ -22,6 +22,8 @@ export interface AppOptions {
     readonly aliases: AliasSource;
     /** Number of proxies in front of us. */
     readonly trustedProxies: number;
+    /** Origins whose scripts may call us. */
+    readonly corsOrigins?: readonly string[];
     readonly pages: readonly { readonly path: string; readonly handler: RequestHandler }[];
   };
 }

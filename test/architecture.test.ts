@@ -87,8 +87,10 @@ test('the environment is read at the entries only', () => {
 });
 
 test('only stores and read models speak SQL', () => {
-  const allowed = /^(src\/store\/|migrations\/|ops\/|src\/ledger\/|src\/.*\.(store|read-model)\.ts$)/;
+  const allowed = /^(src\/store\/|migrations\/|ops\/|src\/ledger\/|src\/.*\.(sql|store|read-model)\.ts$)/;
   expect(importersOf(/^(pg|sequelize)$/, allowed)).toEqual([]);
+  // a statement is private to the folder of its store
+  expect(importersOf(/^\.\.\/.*\.sql\.ts$/, /^$/)).toEqual([]);
   expect(
     offenders(
       ({ path, text }) =>
@@ -109,8 +111,11 @@ test('only the ledger moves money', () => {
   const writes =
     /(INSERT INTO|UPDATE|DELETE FROM)\s+(balances|holds|ledger_entries|generations|usage_rollups)\b/;
   expect(offenders(({ path, text }) => path.startsWith('src/') && writes.test(text))).toEqual([]);
-  const doors = /^(src\/(ledger|store)\/)/;
-  expect(importersOf(/store\/sql\/ledger\.ts$/, doors)).toEqual([]);
+  // its clock is for everybody
+  const calls = /\b(ledger_(?!now\b)[a-z_]+|open_account|change_account|change_api_key|close_months)\(/;
+  expect(
+    offenders(({ path, text }) => /^(src\/(?!ledger\/)|workers\/|queues\/)/.test(path) && calls.test(text)),
+  ).toEqual([]);
 });
 
 test('each heavy or dangerous package has one home', () => {

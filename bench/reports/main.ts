@@ -51,7 +51,8 @@ async function measure(size: number): Promise<Map<string, number>> {
 }
 
 async function p95(url: string, history: History, template: string): Promise<number> {
-  const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const day = 86_400_000;
+  const ago = (days: number) => new Date((Math.floor(Date.now() / day) - days) * day).toISOString();
   const headers = { authorization: `Bearer ${history.secret}` };
   let path = template.replace('YEAR', ago(364)).replace('MONTH', ago(30)).replace('HASH', history.keyHash);
   const page = /^PAGE:(\d+):(.*)$/.exec(path);

@@ -162,8 +162,15 @@ async function prepareDatabase(
 
 /** A first start applies a dozen steps: their names are for the log. */
 function summarizeMigration(line: string): string {
-  const steps = /^applied: (.+)$/.exec(line)?.[1]?.split(', ').length;
-  return steps === undefined ? line || 'schema is current' : `schema is current, ${steps} migrations applied`;
+  const names = /^applied: (.+)$/.exec(line)?.[1]?.split(', ');
+  if (names === undefined) {
+    return line || 'schema is current';
+  }
+  const functions = names.filter((name) => name.startsWith('functions/')).length;
+  const steps = names.length - functions;
+  return steps > 0
+    ? `schema is current, ${steps} migrations applied`
+    : `schema is current, ${functions} function files applied`;
 }
 
 /** Turns the failure a promise resolves with into a thrown one. */

@@ -1,3 +1,4 @@
+import type { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
@@ -16,21 +17,31 @@ export interface CheckoutSettings {
   readonly provider: PaymentProvider | undefined;
 }
 
+export interface CheckoutParts {
+  readonly store: CheckoutStore;
+  readonly movements: Movements;
+  readonly settings: CheckoutSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 const LIFETIME_MS = 23 * 3_600_000;
 const PURCHASE = 'Purchase of credits';
 
 /** Buying credits: a session of ours, paid at a provider's page, credited once. */
 export class CheckoutService {
   readonly #store: CheckoutStore;
+  readonly #movements: Movements;
   readonly #settings: CheckoutSettings;
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  constructor(store: CheckoutStore, settings: CheckoutSettings, clock: Clock, log: Logger) {
-    this.#store = store;
-    this.#settings = settings;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(parts: CheckoutParts) {
+    this.#store = parts.store;
+    this.#movements = parts.movements;
+    this.#settings = parts.settings;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
   }
 
   /**
@@ -89,7 +100,7 @@ export class CheckoutService {
     }
     const outcome = checkoutOutcome(row, await provider.fetchSession(row.provider_session_id));
     if (outcome.kind === 'credit') {
-      await this.#store.credit(row.id, outcome.paymentId, PURCHASE);
+      await this.#movements.creditCheckout(row.id, outcome.paymentId, PURCHASE);
     } else if (outcome.kind === 'move') {
       await this.#store.move(row.id, outcome.status, outcome.paymentStatus);
     } else if (outcome.kind === 'mismatch') {

@@ -7,14 +7,13 @@ import {
   type CheckoutSessionRow,
   checkoutSessionModel,
 } from '../store/models/checkout-session.model.ts';
+import { run } from '../store/statement.ts';
 import {
-  creditCheckoutSession,
   expireCheckoutSessions,
   insertCheckoutSession,
   moveCheckoutSession,
   staleCheckoutSessions,
-} from '../store/sql/checkout.ts';
-import { run } from '../store/statement.ts';
+} from './checkout.sql.ts';
 import type { CheckoutStatus, PaymentStatus } from './payment/payment.types.ts';
 
 export interface NewCheckoutSession {
@@ -28,7 +27,7 @@ export interface NewCheckoutSession {
   readonly expiresAt: Date;
 }
 
-/** Checkout sessions. Crediting is one statement: a paid session without its purchase cannot exist. */
+/** Checkout sessions. The ledger marks them as paid when it credits them (`Movements.creditCheckout`). */
 export class CheckoutStore {
   readonly #model: CheckoutSessionModel;
   readonly #pool: pg.Pool;
@@ -68,16 +67,6 @@ export class CheckoutStore {
 
   async findByPayment(provider: string, paymentId: string): Promise<CheckoutSessionRow | undefined> {
     return (await this.#model.findOne({ where: { provider, payment_id: paymentId } }))?.get({ plain: true });
-  }
-
-  /** Credits a session once; false when it was credited before. */
-  async credit(id: string, paymentId: string, description: string): Promise<boolean> {
-    const rows = await run<{ outcome: string }>(this.#pool, creditCheckoutSession, [
-      id,
-      paymentId,
-      description,
-    ]);
-    return rows[0]?.outcome === 'posted';
   }
 
   async move(id: string, status: CheckoutStatus, paymentStatus: PaymentStatus): Promise<void> {

@@ -7,7 +7,7 @@ import {
   draftInvoice,
   statementLines,
   statementMonths,
-} from '../store/sql/reports/invoices.ts';
+} from './invoices.sql.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 
 export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';

@@ -1,12 +1,12 @@
 import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import type { PaymentEvent } from './payment/payment.types.ts';
 import {
   claimPaymentEvents,
   failPaymentEvent,
   finishPaymentEvent,
   storePaymentEvent,
-} from '../store/sql/payment-inbox.ts';
-import { run } from '../store/statement.ts';
-import type { PaymentEvent } from './payment/payment.types.ts';
+} from './payment-inbox.sql.ts';
 
 export interface WaitingEvent {
   readonly id: string;

@@ -1,16 +1,16 @@
+import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CheckoutService } from './checkout.service.ts';
-import type { CheckoutStore } from './checkout.store.ts';
 
 /** The buttons of the test provider's payment page. */
 export class TestCheckoutService {
   readonly #checkout: CheckoutService;
-  readonly #store: CheckoutStore;
+  readonly #movements: Movements;
 
-  constructor(checkout: CheckoutService, store: CheckoutStore) {
+  constructor(checkout: CheckoutService, movements: Movements) {
     this.#checkout = checkout;
-    this.#store = store;
+    this.#movements = movements;
   }
 
   /** A session of the test provider. Throws AppError checkout_session_not_found for any other. */
@@ -26,7 +26,7 @@ export class TestCheckoutService {
   async pay(id: string): Promise<CheckoutSessionRow> {
     const row = await this.find(id);
     if (row.status === 'open') {
-      await this.#store.credit(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
+      await this.#movements.creditCheckout(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
     }
     return this.find(id);
   }

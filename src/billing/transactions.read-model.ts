@@ -1,12 +1,12 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
+import type { EntryKey, TransactionType } from './transaction-id.ts';
 import {
   transactionByReference,
   transactionsPage,
   transactionsPageByKey,
   transactionsPageByType,
-} from '../store/sql/reports/transactions.ts';
-import type { EntryKey, TransactionType } from './transaction-id.ts';
+} from './transactions.sql.ts';
 
 /** A ledger entry; amounts are nano-USD as decimal text. */
 export interface EntryRow {

@@ -39,11 +39,17 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
   const isText = entry.endpoints.some((endpoint) => endpoint === 'chat' || endpoint === 'messages');
   return {
     id: entry.id,
+    aliases: entry.aliases,
     name: entry.name ?? entry.id,
     description: entry.description,
     categories: entry.categories,
     endpoints: [...new Set(entry.endpoints)],
-    imageTokens: entry.image_tokens,
+    itemTokens: {
+      image: entry.image_tokens,
+      file: entry.file_tokens,
+      audio: entry.audio_tokens,
+      video: entry.video_tokens,
+    },
     inputModalities: entry.input_modalities,
     tokenizer: entry.tokenizer,
     supportedParameters: entry.supported_parameters ?? defaultParameters(entry.endpoints),

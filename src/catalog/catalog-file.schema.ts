@@ -30,21 +30,26 @@ const route = z.union(
   { error: 'must be { provider, model } or { engine, model }' },
 );
 
+const modelId = z
+  .string()
+  .max(128)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
+/** Most tokens one item of the input can cost. */
+const itemTokens = z.int().min(1).max(100_000_000).optional();
+
 const model = z.strictObject({
-  id: z
-    .string()
-    .max(128)
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/,
-      'must be a name like acme/small',
-    ),
+  id: modelId,
+  aliases: z.array(modelId).max(20).default([]),
   name: z.string().min(1).max(200).optional(),
   description: z.string().max(2000).default(''),
   categories: z.array(z.string().min(1).max(50)).max(20).default([]),
   endpoints: z.array(z.enum(MODEL_ENDPOINTS)).min(1),
   context_length: z.int().min(1).max(100_000_000).optional(),
   max_output_tokens: z.int().min(1).max(100_000_000).optional(),
-  image_tokens: z.int().min(1).max(1_000_000).optional(),
+  image_tokens: itemTokens,
+  file_tokens: itemTokens,
+  audio_tokens: itemTokens,
+  video_tokens: itemTokens,
   input_modalities: z
     .array(z.enum(['text', 'image', 'file', 'audio', 'video']))
     .min(1)
@@ -65,7 +70,9 @@ const limits = z
   })
   .prefault({});
 
-const path = z.string().regex(/^\/[A-Za-z0-9._~/-]*$/, 'must be a path');
+const path = z
+  .string()
+  .regex(/^\/(?:[A-Za-z0-9._~/-]*|(?:[A-Za-z0-9._~-]+\/)+\*)$/, 'must be a path, or one that ends in /*');
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
@@ -73,8 +80,8 @@ const header = z
 
 const aliases = z
   .strictObject({
-    paths: z.record(path, path).default({}),
-    headers: z.record(header, header).default({}),
+    paths: z.record(path, path.nullable()).default({}),
+    headers: z.record(header, header.nullable()).default({}),
   })
   .prefault({});
 

@@ -1,4 +1,4 @@
-import type { ModelJson } from './catalog.schema.ts';
+import type { AnthropicModelJson, ModelJson } from './catalog.schema.ts';
 import type { Model, ModelEndpoint } from './catalog.types.ts';
 import { formatPrice } from './pricing.ts';
 
@@ -9,11 +9,29 @@ const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
   image: 'image',
 };
 
+const NOT_TOLD = 0;
+
+/** What OpenAI's clients read of a model. */
+export function presentOpenAiModel({ id }: Model): Pick<ModelJson, 'id' | 'object' | 'created' | 'owned_by'> {
+  return {
+    id,
+    object: 'model',
+    created: NOT_TOLD,
+    owned_by: id.includes('/') ? (id.split('/')[0] ?? id) : 'tollgate',
+  };
+}
+
+/** What Anthropic's clients read of a model. */
+export function presentAnthropicModel({ id, name }: Model): AnthropicModelJson {
+  return { type: 'model', id, display_name: name, created_at: new Date(NOT_TOLD).toISOString() };
+}
+
 export function presentModel(model: Model): ModelJson {
   const outputs = [...new Set(model.endpoints.map((endpoint) => OUTPUT[endpoint]))];
   const { pricing } = model;
   return {
-    id: model.id,
+    ...presentOpenAiModel(model),
+    aliases: [...model.aliases],
     name: model.name,
     description: model.description,
     context_length: model.contextLength,
@@ -42,9 +60,10 @@ export function presentModel(model: Model): ModelJson {
     supported_parameters: [...model.supportedParameters],
     // what OpenRouter's own client insists on
     canonical_slug: model.id,
-    created: 0,
     per_request_limits: null,
     default_parameters: null,
+    supported_voices: null,
+    links: { details: `/api/v1/models/${model.id}` },
     endpoints: [...model.endpoints],
     categories: [...model.categories],
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitParameter } from '../http/page.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
 
 const price = z
@@ -16,9 +17,17 @@ const pricing = z.object({
   input_cache_write: price,
 });
 
+const openAiModel = {
+  id: z.string().meta({ examples: ['acme/small'] }),
+  object: z.literal('model'),
+  created: z.int().meta({ description: 'Unix seconds; 0 = not told' }),
+  owned_by: z.string().meta({ description: 'The first part of the id', examples: ['acme'] }),
+};
+
 export const modelJson = z
   .object({
-    id: z.string().meta({ examples: ['acme/small'] }),
+    ...openAiModel,
+    aliases: z.array(z.string()).meta({ description: 'Other ids of the same model' }),
     name: z.string(),
     description: z.string(),
     context_length: z.number(),
@@ -37,9 +46,16 @@ export const modelJson = z
     pricing,
     supported_parameters: z.array(z.string()),
     canonical_slug: z.string(),
-    created: z.int().meta({ description: 'Unix seconds; 0 = not told' }),
-    per_request_limits: z.null(),
-    default_parameters: z.null(),
+    per_request_limits: z
+      .record(z.string(), z.number())
+      .nullable()
+      .meta({ description: 'Always null: limits are those of the key' }),
+    default_parameters: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: "Always null: the provider's own apply" }),
+    supported_voices: z.array(z.string()).nullable(),
+    links: z.object({ details: z.string().meta({ description: 'Path of this model' }) }),
     endpoints: z.array(z.enum(MODEL_ENDPOINTS)),
     categories: z.array(z.string()),
   })
@@ -53,7 +69,47 @@ export const listModelsQuery = z.strictObject({
 
 export const modelParams = z.object({ model: z.string().min(1).max(200) });
 
-export const modelListResponse = z.strictObject({ data: z.array(modelJson), request_id: z.string() });
-export const modelResponse = z.strictObject({ data: modelJson, request_id: z.string() });
+export const modelListResponse = z.object({
+  object: z.literal('list'),
+  data: z.array(modelJson),
+  total_count: z.int(),
+  links: z.object({ next: z.string().nullable() }),
+  request_id: z.string(),
+});
+export const modelResponse = z.object({ ...openAiModel, data: modelJson, request_id: z.string() });
+
+/** Anthropic's model object (api/models-list). */
+const anthropicModel = z
+  .object({
+    type: z.literal('model'),
+    id: z.string(),
+    display_name: z.string(),
+    created_at: z.iso.datetime().meta({ description: '1970-01-01T00:00:00Z = not told' }),
+  })
+  .meta({ id: 'AnthropicModel' });
+
+/** Query of GET /vendorx/v1/models. `beta` is what Anthropic's SDK adds to its beta calls. */
+export const vendorModelsQuery = z.strictObject({
+  limit: limitParameter
+    .optional()
+    .meta({ type: 'integer', minimum: 1, maximum: 1_000, description: 'Models per page, 1 to 1000' }),
+  after_id: z.string().min(1).max(200).optional().meta({ description: 'Only models after this one' }),
+  before_id: z.string().min(1).max(200).optional().meta({ description: 'Only models before this one' }),
+  beta: z.string().max(10).optional(),
+});
+
+const page = {
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+};
+
+/** Anthropic's list for clients that send its version header, OpenAI's for all others. */
+export const vendorModelList = z.union([
+  z.object({ data: z.array(anthropicModel), ...page }),
+  z.object({ object: z.literal('list'), data: z.array(modelJson), ...page }),
+]);
+export const vendorModel = z.union([anthropicModel, modelJson]);
+export type AnthropicModelJson = z.output<typeof anthropicModel>;
 
 export type ModelJson = z.output<typeof modelJson>;

@@ -1,3 +1,4 @@
+import { closest, distance } from 'fastest-levenshtein';
 import type { Principal } from '../http/route.ts';
 import type { Charge } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
@@ -27,26 +28,27 @@ export interface MediaModel {
 /** The models for sale, as of the catalog in force. */
 export class CatalogService {
   readonly #current: () => Catalog;
+  /** By the models they belong to: made once for each reading of the file. */
+  readonly #aliases = new WeakMap<Catalog['models'], ReadonlyMap<string, Model>>();
 
   constructor(current: () => Catalog) {
     this.#current = current;
   }
 
-  /** A model by its public id, whoever asks. */
+  /** A model by its public id or one of its aliases, whoever asks. */
   find(id: string): Model | undefined {
-    return this.#current().models.get(id);
+    const { models } = this.#current();
+    return models.get(id) ?? this.#aliased(models).get(id);
   }
 
-  /**
-   * The model a caller invokes. Throws AppError model_not_found (as 400: the model is a field of the call),
-   * model_not_allowed.
-   */
+  /** The model a caller invokes. Throws AppError model_not_found (with the model that was probably meant), model_not_allowed. */
   invocable(id: string, caller: Pick<Principal, 'allowedModels'>): Model {
     const model = this.find(id);
     if (!model) {
-      throw new AppError('model_not_found', `model: there is no model "${id.slice(0, 128)}".`, {
-        status: 400,
-      });
+      const meant = this.#nearest(id, caller);
+      const hint =
+        meant === undefined ? 'GET /api/v1/models lists those there are.' : `Did you mean "${meant}"?`;
+      throw new AppError('model_not_found', `model: there is no model "${id.slice(0, 128)}". ${hint}`);
     }
     if (!mayUse(caller, model)) {
       throw new AppError('model_not_allowed', `model: this key may not use "${model.id}".`);
@@ -92,12 +94,36 @@ export class CatalogService {
         (text === undefined || searchText(model).includes(text)),
     );
   }
+
+  #aliased(models: Catalog['models']): ReadonlyMap<string, Model> {
+    let aliased = this.#aliases.get(models);
+    if (!aliased) {
+      aliased = new Map([...models.values()].flatMap((model) => model.aliases.map((name) => [name, model])));
+      this.#aliases.set(models, aliased);
+    }
+    return aliased;
+  }
+
+  /** The id most like a wrong one among those the caller may use; undefined when none is like it. */
+  #nearest(id: string, caller: Pick<Principal, 'allowedModels'>): string | undefined {
+    const asked = id.trim().toLowerCase().slice(0, 128);
+    const known = [...this.#current().models.values()]
+      .filter((model) => mayUse(caller, model))
+      .flatMap((model) => [model.id, ...model.aliases]);
+    const named = known.find((name) => name.toLowerCase().split('/').at(-1) === asked.split('/').at(-1));
+    if (asked === '' || named !== undefined || known.length === 0) {
+      return named;
+    }
+    const nearest = closest(asked, known);
+    return distance(asked, nearest.toLowerCase()) <= Math.max(2, asked.length / 4) ? nearest : undefined;
+  }
 }
 
 function mayUse(principal: Pick<Principal, 'allowedModels'>, model: Model): boolean {
-  return principal.allowedModels === null || principal.allowedModels.includes(model.id);
+  const { allowedModels } = principal;
+  return allowedModels === null || [model.id, ...model.aliases].some((name) => allowedModels.includes(name));
 }
 
 function searchText(model: Model): string {
-  return `${model.id}\n${model.name}\n${model.description}`.toLowerCase();
+  return `${model.id}\n${model.aliases.join('\n')}\n${model.name}\n${model.description}`.toLowerCase();
 }

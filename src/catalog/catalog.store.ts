@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { savePriceVersions } from '../store/sql/catalog.ts';
 import { run } from '../store/statement.ts';
+import { savePriceVersions } from './catalog.sql.ts';
 import type { Model } from './catalog.types.ts';
 import { formatPrice, PRICE_NAMES } from './pricing.ts';
 

@@ -1,5 +1,5 @@
+import type { Aliases } from '../http/aliases.ts';
 import type { RateLimits } from '../http/rate-policy.ts';
-import type { Aliases } from '../http/route-table.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
 import type { Pricing } from './pricing.ts';
 
@@ -27,6 +27,8 @@ export interface EngineRoute {
 export interface Model {
   /** Public id, e.g. `acme/small`. */
   readonly id: string;
+  /** Other public ids, for clients that insist on names they know. */
+  readonly aliases: readonly string[];
   readonly name: string;
   readonly description: string;
   readonly categories: readonly string[];
@@ -35,8 +37,8 @@ export interface Model {
   readonly contextLength: number;
   /** The most tokens of one answer; 0 for models without a text answer. */
   readonly maxOutputTokens: number;
-  /** The most tokens that one image of the input can be; undefined: the usual bound. */
-  readonly imageTokens: number | undefined;
+  /** The most tokens that one item of the input can be; undefined: it may fill the context. */
+  readonly itemTokens: Readonly<Record<'image' | 'file' | 'audio' | 'video', number | undefined>>;
   readonly inputModalities: readonly string[];
   readonly tokenizer: string;
   readonly supportedParameters: readonly string[];

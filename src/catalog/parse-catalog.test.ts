@@ -34,7 +34,8 @@ test('a full file', () => {
   expect(catalog.models.get('picture')?.engine).toEqual({ engine: 'e', model: 'm' });
   expect(catalog.engines[0]).toMatchObject({ id: 'e', kind: 'builtin', slots: 2 });
   expect(catalog.limits).toEqual({ requestsPerMinute: 5, tokensPerMinute: 1_000_000, concurrency: 50 });
-  expect(catalog.aliases.headers).toEqual({ 'anthropic-version': 'vendorx-version' });
+  expect(catalog.aliases.headers).toEqual([['anthropic-version', 'vendorx-version']]);
+  expect(catalog.aliases.resolve('/v1/messages')).toBe('/vendorx/v1/messages');
   expect(catalog.providers[0]).toMatchObject({ api_key: 'k' });
 });
 

@@ -1,4 +1,5 @@
 import { parseDocument } from 'yaml';
+import { Aliases, withOverrides } from '../http/aliases.ts';
 import { FieldError } from '../http/field-error.ts';
 import { validate } from '../http/validate.ts';
 import { AppError } from '../lib/errors.ts';
@@ -47,6 +48,7 @@ function toCatalog(file: CatalogFile): Catalog {
   requireUnique('providers', file.providers);
   requireUnique('engines', file.engines);
   requireUnique('models', file.models);
+  requireOneModelPerName(file.models);
   const providers = new Set(file.providers.map((entry) => entry.id));
   const engines = new Set(file.engines.map((entry) => entry.id));
   const models = new Map<string, Model>();
@@ -62,8 +64,21 @@ function toCatalog(file: CatalogFile): Catalog {
       tokensPerMinute: file.limits.tokens_per_minute,
       concurrency: file.limits.concurrency,
     },
-    aliases: file.aliases,
+    aliases: new Aliases(withOverrides(file.aliases)),
   };
+}
+
+/** A name must say which model is meant, whether it is an id or another name of one. */
+function requireOneModelPerName(models: CatalogFile['models']): void {
+  const seen = new Set(models.map(({ id }) => id));
+  for (const [index, { aliases }] of models.entries()) {
+    for (const alias of aliases) {
+      if (seen.has(alias)) {
+        throw new CatalogError(`models[${index}].aliases: "${alias}" is the name of another model`);
+      }
+      seen.add(alias);
+    }
+  }
 }
 
 function requireUnique(section: string, entries: readonly { readonly id: string }[]): void {

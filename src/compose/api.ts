@@ -8,6 +8,7 @@ import { createApp } from '../app.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
 import { GenerationsService } from '../generations/generations.service.ts';
+import type { AliasSource } from '../http/aliases.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
@@ -22,7 +23,6 @@ import { MemoryRateStore } from '../http/memory-rate-store.ts';
 import { RateLimiter } from '../http/rate-limiter.ts';
 import { RedisRateStore } from '../http/redis-rate-store.ts';
 import type { Route } from '../http/route.ts';
-import type { AliasSource } from '../http/route-table.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
@@ -118,6 +118,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     surroundings: {
       aliases: aliasSource(foundation),
       trustedProxies: config.trustedProxies,
+      corsOrigins: config.corsOrigins,
       pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
     },
   });
@@ -158,9 +159,9 @@ function guardFromLoad(
   const throttle = startLoadThrottle(() => ledger.delayMs, log);
   const { finished, close } = throttle;
   const admits = () => turns.expectedWaitMs < TURN_WAIT_MS_MAX && throttle.admits();
-  const aliases = () => catalogSource.current.aliases.paths;
+  const resolve = (path: string) => catalogSource.current.aliases.resolve(path);
   return {
-    listener: shedLoad({ listener, routes, aliases, throttle: { admits, finished }, registry }),
+    listener: shedLoad({ listener, routes, resolve, throttle: { admits, finished }, registry }),
     close,
   };
 }

@@ -89,20 +89,22 @@ interface Payment {
 }
 
 function createPayment(parts: BillingParts): Payment {
-  const { database, clock, log, publicUrl, payment } = parts;
+  const { database, movements, clock, log, publicUrl, payment } = parts;
   const store = new CheckoutStore(database.sequelize, database.money);
   if (payment.kind === 'stripe') {
     return createStripePayment(parts, store, new StripePayment(payment.options));
   }
   const provider = payment.kind === 'test' ? new TestPayment(publicUrl) : undefined;
-  const checkout = new CheckoutService(store, { publicUrl, provider }, clock, log);
-  const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, store)) : [];
+  const settings = { publicUrl, provider };
+  const checkout = new CheckoutService({ store, movements, settings, clock, log });
+  const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, movements)) : [];
   return { checkout, inbox: undefined, routes };
 }
 
 function createStripePayment(parts: BillingParts, store: CheckoutStore, provider: StripePayment): Payment {
   const { database, clock, log, publicUrl, movements } = parts;
-  const checkout = new CheckoutService(store, { publicUrl, provider }, clock, log);
+  const settings = { publicUrl, provider };
+  const checkout = new CheckoutService({ store, movements, settings, clock, log });
   const inbox = new PaymentInboxService(
     {
       inbox: new PaymentInboxStore(database.money, provider.name),

@@ -1,7 +1,8 @@
+import { functionFiles } from '../../migrations/functions.ts';
 import { migrationNames } from '../../migrations/migrate.ts';
-import { missingMigrations } from '../store/sql/readiness.ts';
 import { run } from '../store/statement.ts';
 import type { Foundation } from './foundation.ts';
+import { missingFunctions, missingMigrations } from './readiness.sql.ts';
 
 const ANSWER_WITHIN_MS = 500;
 /** A settle lane this deep means the database does not keep up: new calls would only wait. */
@@ -15,7 +16,12 @@ export interface Readiness {
 /** Whether this process should get requests: database reachable, schema current, lanes moving, not on its way out. */
 export function composeReadiness({ database, ledger }: Foundation): Readiness {
   let leaving = false;
-  const schema = async () => (await run(database.money, missingMigrations, [migrationNames()])).length === 0;
+  const files = functionFiles();
+  const functions = [files.map((file) => file.name), files.map((file) => file.checksum)];
+  // the second table is made by a migration that the first statement asks for
+  const schema = async () =>
+    (await run(database.money, missingMigrations, [migrationNames()])).length === 0 &&
+    (await run(database.money, missingFunctions, functions)).length === 0;
   return {
     check: async () => {
       const current = await withinTime(schema());

@@ -25,6 +25,19 @@ const previousSecrets = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .refine((parts) => parts.every((part) => part.length >= 32), 'each must have at least 32 characters');
 
+const corsOrigins = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
+    'must be origins such as https://app.example.com, separated by commas, or *',
+  );
+
+/** Scheme, host and port as a browser sends them in Origin: no path, no trailing slash. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+}
+
 const SETTINGS = z.object({
   PORT: integer(0, 65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -45,6 +58,7 @@ const SETTINGS = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: integer(4, 500).default(20),
   TRUSTED_PROXIES: integer(0, 10).default(0),
+  CORS_ORIGINS: corsOrigins.default([]),
   DRAIN_SECONDS: integer(0, 3_600).default(30),
   FFMPEG_PATH: z.string().min(1).default('ffmpeg'),
   FFPROBE_PATH: z.string().min(1).default('ffprobe'),
@@ -83,6 +97,8 @@ export interface Config {
   readonly logLevel: string;
   /** Proxies in front of the API whose word about the client's address is believed. */
   readonly trustedProxies: number;
+  /** Origins whose scripts may call the API from a browser; `*`: any. */
+  readonly corsOrigins: readonly string[];
   /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
   readonly drainMs: number;
   readonly ffmpegPath: string;
@@ -134,6 +150,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     operators: [{ name: DEFAULT_OPERATOR, token: settings.ADMIN_TOKEN }, ...settings.ADMIN_TOKENS],
     logLevel: settings.LOG_LEVEL,
     trustedProxies: settings.TRUSTED_PROXIES,
+    corsOrigins: settings.CORS_ORIGINS,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     ffmpegPath: settings.FFMPEG_PATH,
     ffprobePath: settings.FFPROBE_PATH,

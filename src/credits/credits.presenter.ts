@@ -13,6 +13,25 @@ export const creditsJson = z
   })
   .meta({ id: 'Credits' });
 
+/** Novita's user object (get-user-balance): its SDKs read the balance as an integer of 1/10000 USD. */
+export const novitaUserJson = z.object({
+  allow_features: z.array(z.string()),
+  credit_balance: z.int(),
+  free_trial: z.record(z.string(), z.int()),
+});
+
+const NANO_USD_PER_CREDIT = 100_000n;
+
+export function presentNovitaUser(row: CreditsRow): z.output<typeof novitaUserJson> {
+  const posted = nanoUsd(row.posted);
+  const below = posted < 0n && posted % NANO_USD_PER_CREDIT !== 0n ? 1n : 0n;
+  return {
+    allow_features: [],
+    credit_balance: Number(posted / NANO_USD_PER_CREDIT - below),
+    free_trial: {},
+  };
+}
+
 export function presentCredits(row: CreditsRow): z.output<typeof creditsJson> {
   const remaining = nanoUsd(row.posted);
   const used = nanoUsd(row.used);

@@ -1,7 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
 import { readRows } from '../store/report.ts';
-import { creditsOfAccount } from '../store/sql/reports/credits.ts';
+import { creditsOfAccount } from './credits.sql.ts';
 
 /** An account's balance; amounts are nano-USD as decimal text. */
 export interface CreditsRow {

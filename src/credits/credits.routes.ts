@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import { creditsJson, presentCredits } from './credits.presenter.ts';
+import { creditsJson, novitaUserJson, presentCredits, presentNovitaUser } from './credits.presenter.ts';
 import type { CreditsReadModel } from './credits.read-model.ts';
 
-/** `/api/v1/credits`. */
+/** `/api/v1/credits`, and `/v3/user` for Novita's clients. */
 export function creditRoutes(credits: CreditsReadModel): Route[] {
   return [
     defineRoute({
@@ -19,6 +19,20 @@ export function creditRoutes(credits: CreditsReadModel): Route[] {
       errors: [],
       async handle({ principal }) {
         return { body: { data: presentCredits(await credits.get(principal.accountId)) } };
+      },
+    }),
+    defineRoute({
+      method: 'get',
+      path: '/v3/user',
+      operationId: 'getNovitaUser',
+      summary: "The balance as Novita's SDKs read it: `credit_balance` in 1/10000 USD, rounded down",
+      tag: 'Usage',
+      access: 'inference',
+      envelope: 'task',
+      response: { status: 200, schema: novitaUserJson },
+      errors: [],
+      async handle({ principal }) {
+        return { body: presentNovitaUser(await credits.get(principal.accountId)) };
       },
     }),
   ];

@@ -4,6 +4,13 @@ const DAY = { period_start: '2026-11-21T00:00:00.000Z', period_end: '2026-11-22T
 const WITH_IDS = { model: 'acme/small', api_key_hash: HASH };
 const MONEY = { value: '-0.000315', currency: 'USD' };
 
+export const ANTHROPIC_MODEL = {
+  type: 'model',
+  id: 'acme/small',
+  display_name: 'Acme Small',
+  created_at: '1970-01-01T00:00:00.000Z',
+};
+
 /** Keys, reports and billing, by schema. */
 export const ACCOUNT_EXAMPLES = {
   Usage: USAGE,
@@ -29,8 +36,13 @@ export const ACCOUNT_EXAMPLES = {
     currency: 'USD',
     updated_at: '2026-11-21T10:02:11.000Z',
   },
+  AnthropicModel: ANTHROPIC_MODEL,
   Model: {
     id: 'acme/small',
+    object: 'model',
+    created: 0,
+    owned_by: 'acme',
+    aliases: [],
     name: 'Acme Small',
     description: 'A small model.',
     context_length: 128_000,
@@ -54,9 +66,10 @@ export const ACCOUNT_EXAMPLES = {
     },
     supported_parameters: ['max_tokens', 'temperature', 'tools'],
     canonical_slug: 'acme/small',
-    created: 0,
     per_request_limits: null,
     default_parameters: null,
+    supported_voices: null,
+    links: { details: '/api/v1/models/acme/small' },
     endpoints: ['chat', 'messages'],
     categories: ['programming'],
   },

@@ -1,7 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import { parsePublicId } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';
-import { generationById, generationByRequest } from '../store/sql/reports/generations.ts';
+import { generationById, generationByRequest } from './generations.sql.ts';
 
 /** A generation, finished or running; amounts are nano-USD and counts tokens, both as decimal text. */
 export interface GenerationRow {

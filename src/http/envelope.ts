@@ -5,12 +5,13 @@ import { taskErrorReason } from './task-error-reasons.ts';
 
 export type Envelope = Route['envelope'];
 
-/** Paths below this answer errors in the task form even where no route matches. */
-const TASK_PATH_PREFIX = '/v3/async/';
+/** Paths below the first answer errors in Novita's form even where no route matches; those below the second are OpenAI's. */
+const NOVITA_PREFIX = '/v3/';
+const NOVITA_CHAT_PREFIX = '/v3/openai/';
 
 /** The envelope of an error on a path that belongs to no route. */
 export function envelopeOfPath(path: string): Envelope {
-  return path.startsWith(TASK_PATH_PREFIX) ? 'task' : 'data';
+  return path.startsWith(NOVITA_PREFIX) && !path.startsWith(NOVITA_CHAT_PREFIX) ? 'task' : 'data';
 }
 
 /** The body of an error: ours everywhere, with the asynchronous API's own members beside it on its paths. */

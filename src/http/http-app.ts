@@ -1,12 +1,14 @@
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import express from 'express';
 import { AppError } from '../lib/errors.ts';
+import { type Aliases, type AliasSource, aliasMistake } from './aliases.ts';
+import { allowOrigins } from './cors.ts';
 import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import type { Route } from './route.ts';
-import type { AliasSource, TableEntry } from './route-table.ts';
-import { aliasMistake, routeTable } from './route-table.ts';
+import type { TableEntry } from './route-table.ts';
+import { routeTable } from './route-table.ts';
 import { runRoute } from './run-route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendError } from './send.ts';
@@ -17,6 +19,8 @@ export interface HttpAppOptions {
   readonly aliases: AliasSource;
   /** How many proxies in front of us may be believed about the client's address. */
   readonly trustedProxies: number;
+  /** Origins whose scripts may call us; none unless given. */
+  readonly corsOrigins?: readonly string[];
   /** Whole sub-applications that bring their own pages (console, queue board), mounted before the 404. */
   readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
 }
@@ -37,6 +41,9 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.enable('case sensitive routing');
   app.enable('strict routing');
   const protection = securityHeaders();
+  if (options.corsOrigins?.length) {
+    app.use(allowOrigins(options.corsOrigins));
+  }
   const table = routeTable(options.routes);
   options.aliases.addCheck((aliases) => aliasMistake(options.routes, aliases));
   // Express tries its layers and patterns one after the other; a path without parameters is found at once
@@ -51,8 +58,12 @@ export function createHttpApp(options: HttpAppOptions): Express {
       return;
     }
     const aliases = options.aliases.current();
-    renameHeaders(request, Object.entries(aliases.headers));
-    const methods = fixed.get(request.path) ?? fixed.get(aliases.paths[request.path] ?? '');
+    renameHeaders(request, aliases.headers);
+    const known = fixed.get(request.path);
+    if (!known) {
+      renamePath(request, aliases);
+    }
+    const methods = known ?? fixed.get(request.path);
     return methods ? dispatch(kernel, methods, exchange) : next();
   });
   for (const { pattern, methods } of table.filter((entry) => !isFixed(entry))) {
@@ -105,6 +116,15 @@ function requireExchange(response: Response): Exchange {
     throw new Error('the request has no exchange');
   }
   return exchange;
+}
+
+/** Express matches `url`; what the client sent stays in `originalUrl`. */
+function renamePath(request: Request, aliases: Aliases): void {
+  const { path } = request;
+  const renamed = aliases.resolve(path);
+  if (renamed !== path) {
+    request.url = renamed + request.url.slice(path.length);
+  }
 }
 
 function renameHeaders(request: Request, aliases: readonly (readonly [string, string])[]): void {

@@ -3,7 +3,7 @@ import { isPrivateAddress } from '../lib/ip-address.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { LruMap } from './lru-map.ts';
-import { bucketRange } from './time-range.ts';
+import { bucketRange, periodOf } from './time-range.ts';
 
 describe('LruMap', () => {
   test('forgets what was used longest ago, and never grows beyond its capacity', () => {
@@ -75,16 +75,33 @@ test.each([
 describe('bucketRange', () => {
   const now = Date.parse('2026-11-21T10:17:30Z');
   test('the default is 30 days, or as much as the granularity may have, and includes the running bucket', () => {
-    expect(bucketRange({}, 'day', now).start.toISOString()).toBe('2026-10-22T10:17:30.001Z');
-    expect(bucketRange({}, '5m', now).start.toISOString()).toBe('2026-11-19T10:17:30.001Z');
+    expect(bucketRange({}, 'day', now).start.toISOString()).toBe('2026-10-22T10:20:00.000Z');
+    expect(bucketRange({}, '5m', now).start.toISOString()).toBe('2026-11-19T10:20:00.000Z');
     expect(bucketRange({}, 'hour', now).end.getTime()).toBeGreaterThan(now);
   });
 
   test('a range of exactly the cap is allowed, wherever its buckets begin', () => {
-    const end = new Date(now);
-    const start = new Date(now - 48 * 3_600_000);
+    const end = new Date('2026-11-21T10:15:00Z');
+    const start = new Date(end.getTime() - 48 * 3_600_000);
     expect(bucketRange({ start_time: start, end_time: end }, '5m', now).bucketMs).toBe(300_000);
-    const early = new Date(now - 49 * 3_600_000);
+    const early = new Date(end.getTime() - 49 * 3_600_000);
     expect(() => bucketRange({ start_time: early, end_time: end }, '5m', now)).toThrow('2 days');
+  });
+
+  test('a bound between two roll-ups is refused, the nearest allowed ones named', () => {
+    const between = { start_time: new Date('2028-01-15T10:00:20Z') };
+    expect(() => bucketRange(between, 'day', now)).toThrow(
+      /start_time.*2028-01-15T10:00:00Z or 2028-01-15T10:05:00Z/,
+    );
+    expect(() => bucketRange({ end_time: new Date(300_000.5) }, 'day', 0)).not.toThrow();
+    expect(() => bucketRange({ end_time: new Date(300_001) }, 'day', 0)).toThrow(/^end_time/);
+  });
+
+  test('a cut bucket is labelled with what was counted', () => {
+    const [start, end] = [new Date('2026-11-20T10:05:00Z'), new Date('2026-11-21T08:00:00Z')];
+    const range = bucketRange({ start_time: start, end_time: end }, 'day', now);
+    const midnight = new Date('2026-11-21T00:00:00Z');
+    expect(periodOf(new Date('2026-11-20T00:00:00Z'), range)).toEqual({ start, end: midnight });
+    expect(periodOf(midnight, range)).toEqual({ start: midnight, end });
   });
 });

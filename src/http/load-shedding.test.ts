@@ -21,6 +21,8 @@ const paid = (path: string): Route =>
   });
 const cancel: Route = { ...paid('/cancel'), idempotency: undefined } as unknown as Route;
 
+const ALIASES: Readonly<Record<string, string>> = { '/v1/chat': '/chat', '/orders': '/v3/async/image-turbo' };
+
 let server: Server;
 let url: string;
 let isOverloaded: boolean;
@@ -33,7 +35,7 @@ beforeAll(async () => {
       request.on('end', () => response.end('served'));
     },
     routes: [paid('/chat'), paid('/v3/async/image-turbo'), cancel],
-    aliases: () => ({ '/v1/chat': '/chat', '/orders': '/v3/async/image-turbo' }),
+    resolve: (path) => ALIASES[path] ?? path,
     throttle: { admits: () => !isOverloaded, finished: () => undefined },
     registry,
   });

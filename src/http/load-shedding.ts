@@ -8,8 +8,8 @@ import type { Route } from './route.ts';
 export interface LoadSheddingOptions {
   readonly listener: RequestListener;
   readonly routes: readonly Route[];
-  /** Other paths of the routes, those in force: asked at every request that is not for a paid path itself. */
-  readonly aliases: () => Readonly<Record<string, string>>;
+  /** The route's path behind an alias, by those in force: asked at every POST that is not for a paid path itself. */
+  readonly resolve: (path: string) => string;
   readonly throttle: {
     /** Asked for each paid call: whether it is taken on. */
     admits(): boolean;
@@ -26,7 +26,7 @@ const REFUSAL = overloaded();
  * body read. Settlements, payment events, reads and operators go on.
  */
 export function shedLoad(options: LoadSheddingOptions): RequestListener {
-  const { listener, throttle, aliases } = options;
+  const { listener, throttle, resolve } = options;
   const paid = paidPaths(options.routes);
   const shed = new Counter({
     name: 'tollgate_http_requests_shed_total',
@@ -35,7 +35,7 @@ export function shedLoad(options: LoadSheddingOptions): RequestListener {
   });
   return (request, response) => {
     const [asked = ''] = (request.url ?? '').split('?', 1);
-    const path = request.method === 'POST' && !paid.has(asked) ? (aliases()[asked] ?? asked) : asked;
+    const path = request.method === 'POST' && !paid.has(asked) ? resolve(asked) : asked;
     if (request.method !== 'POST' || !paid.has(path)) {
       listener(request, response);
       return;
@@ -52,6 +52,7 @@ export function shedLoad(options: LoadSheddingOptions): RequestListener {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
       'Retry-After': OVERLOAD_RETRY_SECONDS,
+      'x-should-retry': 'true',
       'x-request-id': requestId,
     });
     response.end(body);

@@ -209,7 +209,7 @@ function errorResponses(route: Route): JsonSchema {
   const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set([...COMMON_ERRORS[route.access], ...route.errors])) {
-    const status = code === 'model_not_found' && route.method === 'post' ? 400 : (table.get(code) ?? 500);
+    const status = table.get(code) ?? 500;
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const name = route.envelope === 'task' ? 'TaskError' : 'Error';

@@ -4,13 +4,17 @@ import { encodeCursor } from './cursor.ts';
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
+/** How many rows a page may have, 1 to 1000. */
+export const limitParameter = z
+  .string()
+  .regex(/^\d{1,4}$/, 'must be an integer')
+  .transform(Number)
+  .pipe(z.number().min(1).max(LIMIT_MAX))
+  .meta({ type: 'integer', minimum: 1, maximum: LIMIT_MAX });
+
 /** The query members of every list. */
 export const pageQuery = {
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, 'must be an integer')
-    .transform(Number)
-    .pipe(z.number().min(1).max(LIMIT_MAX))
+  limit: limitParameter
     .default(LIMIT_DEFAULT)
     .meta({ type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Rows per page' }),
   cursor: z

@@ -13,6 +13,9 @@ import { validate } from './validate.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 
+/** Anthropic's SDKs read the id of a request by another name. */
+const ANTHROPIC_PREFIX = '/vendorx/';
+
 interface Input {
   readonly params: unknown;
   readonly query: unknown;
@@ -27,6 +30,9 @@ interface Input {
 export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange): Promise<void> {
   exchange.route = route.path;
   exchange.envelope = route.envelope;
+  if (route.path.startsWith(ANTHROPIC_PREFIX)) {
+    exchange.response.setHeader('request-id', exchange.requestId);
+  }
   try {
     const admission = await admitCaller(kernel, route, exchange);
     const input = await readInput(route, exchange);

@@ -42,5 +42,8 @@ export function sendError(exchange: Exchange, thrown: unknown): void {
   if (error.retryAfterSeconds !== undefined) {
     response.setHeader('Retry-After', error.retryAfterSeconds);
   }
+  if (error.shouldRetry !== undefined) {
+    response.setHeader('x-should-retry', String(error.shouldRetry));
+  }
   sendJson(response, error.status, errorBody(error, exchange.requestId, exchange.envelope));
 }

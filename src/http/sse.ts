@@ -69,6 +69,29 @@ export class EventStream {
     }
   }
 
+  /**
+   * Sends the last frames and breaks the connection off once they are on their way, or when the reader stalls. Many
+   * clients ignore members they don't know and take a body that ends properly for a whole answer; a broken one never.
+   */
+  async break(frames: string): Promise<void> {
+    const response = this.#response;
+    clearTimeout(this.#keepAlive);
+    if (response.destroyed) {
+      return;
+    }
+    this.#open();
+    await new Promise<void>((resolve) => {
+      const stall = setTimeout(resolve, this.#settings.stallMs);
+      const flushed = () => {
+        clearTimeout(stall);
+        resolve();
+      };
+      response.once('close', flushed);
+      response.write(frames, flushed);
+    });
+    response.destroy();
+  }
+
   /** Stops the keep-alive without touching the response: somebody else answers it. */
   release(): void {
     clearTimeout(this.#keepAlive);

@@ -54,15 +54,21 @@ export interface RangeQuery {
   readonly end_time?: Date | undefined;
 }
 
+/** Reports are sums of these: a bound between two of them could not be kept. */
+const STEP_MS = BUCKETS['5m'].lengthMs;
+
 /**
- * The range that a query asks for; by default the last 30 days, or as much as the granularity may have, up to `nowMs`.
- * Throws FieldError when it ends before it starts or is too long for its buckets.
+ * The range that a query asks for, to the instant; by default the last 30 days, or as much as the granularity may have, and
+ * the rest of the bucket that `nowMs` lies in. Throws FieldError when a bound is no multiple of five minutes, when the
+ * range ends before it starts or is too long for its buckets.
  */
 export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: number): BucketRange {
   const { lengthMs, rangeMsMax } = BUCKETS[granularity];
-  // an open end includes the bucket that is being filled
-  const end = query.end_time?.getTime() ?? nowMs + 1;
-  const start = query.start_time?.getTime() ?? end - Math.min(DEFAULT_RANGE_MS, rangeMsMax);
+  // an open end includes the whole of the bucket that is being filled
+  const end = boundMs('end_time', query.end_time) ?? floor(nowMs, lengthMs) + lengthMs;
+  const start =
+    boundMs('start_time', query.start_time) ??
+    (query.end_time?.getTime() ?? floor(nowMs, STEP_MS) + STEP_MS) - Math.min(DEFAULT_RANGE_MS, rangeMsMax);
   if (start > end) {
     throw new FieldError('start_time', 'must not be after end_time');
   }
@@ -74,4 +80,39 @@ export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: 
     );
   }
   return { start: new Date(start), end: new Date(end), granularity, bucketMs: lengthMs };
+}
+
+/** A part of a bucket is named by its own ends: the range's, where it cuts the bucket. */
+export function periodOf(
+  bucketStart: Date,
+  range: BucketRange,
+): { readonly start: Date; readonly end: Date } {
+  const startMs = bucketStart.getTime();
+  return {
+    start: new Date(Math.max(startMs, range.start.getTime())),
+    end: new Date(Math.min(startMs + range.bucketMs, range.end.getTime())),
+  };
+}
+
+function boundMs(name: 'start_time' | 'end_time', bound: Date | undefined): number | undefined {
+  if (bound === undefined) {
+    return undefined;
+  }
+  const below = floor(bound.getTime(), STEP_MS);
+  if (below !== bound.getTime()) {
+    const nearest = [below, below + STEP_MS].map((time) => withoutMs(new Date(time)));
+    throw new FieldError(
+      name,
+      `must be a multiple of 5 minutes, so that each call is counted in one range: ${nearest.join(' or ')}`,
+    );
+  }
+  return below;
+}
+
+function floor(timeMs: number, stepMs: number): number {
+  return Math.floor(timeMs / stepMs) * stepMs;
+}
+
+function withoutMs(time: Date): string {
+  return time.toISOString().replace('.000Z', 'Z');
 }

@@ -4,11 +4,13 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
-import type { Dialect } from '../providers/provider.types.ts';
+import type { Dialect, Provider } from '../providers/provider.types.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
-import { estimateInput, type InputEstimate, inputContent } from './input-estimate.ts';
+import { boundInput } from './input-bound.ts';
+import type { InputEstimate } from './input-estimate.ts';
 import type { InvocableModel, Invocation, InvocationSettings, ModelSource } from './invocation.types.ts';
 import { LiveCall } from './live-call.ts';
+import { isIgnored } from './outgoing-request.ts';
 import type { ProviderSource } from './route-runner.ts';
 
 /** A call whose money is held, before any provider was asked. */
@@ -21,6 +23,8 @@ export interface Admitted {
   readonly outputTokensMax: number;
   /** True when money, not the caller or the model, decided the cap. */
   readonly clamped: boolean;
+  /** Paths of the members that no provider is sent. */
+  readonly ignored: readonly string[];
 }
 
 export interface AdmissionDependencies {
@@ -50,12 +54,8 @@ export class Admission {
     const startedAt = clock.now();
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.dialect);
-    const limits = {
-      contextLength: model.contextLength,
-      imageTokens: model.imageTokens,
-      dialects: this.#dialectsOf(model),
-    };
-    const input = await estimateInput(inputContent(invocation.body), limits, turns, invocation.signal);
+    const providers = this.#providersOf(model);
+    const input = await boundInput(invocation, model, providers, turns);
     const units = { ...ONE_CALL, images: input.images };
     const { maxTokens, maxCost, streamed, onUsage } = invocation;
     const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
@@ -90,11 +90,12 @@ export class Admission {
       onUsage,
     });
     const clamped = outputTokensMax < plan.outputTokens;
-    return { invocation, call, model, input, outputTokensMax, clamped };
+    const ignored = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
+    return { invocation, call, model, input, outputTokensMax, clamped, ignored };
   }
 
-  #dialectsOf(model: InvocableModel): Dialect[] {
-    return model.routes.flatMap((route) => this.#deps.providers.find(route.provider)?.dialect ?? []);
+  #providersOf(model: InvocableModel): Provider[] {
+    return model.routes.flatMap((route) => this.#deps.providers.find(route.provider) ?? []);
   }
 }
 

@@ -28,10 +28,11 @@ export const chatPresenter: DialectPresenter = {
   failure(error: AppError, identity: AnswerIdentity): string {
     const { code, message, type } = error;
     const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
+    // `error` comes first: go-openai and its kin look for a frame that begins with it
     return eventFrame({
+      error: { code, message, type },
       ...head(identity, 'chat.completion.chunk'),
       choices,
-      error: { code, message, type },
     });
   },
 };

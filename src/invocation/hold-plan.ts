@@ -26,8 +26,7 @@ export interface HoldPlan {
 
 /**
  * How much to hold for a call. Without `max_tokens` a smaller hold is fine, down to the floor; with it, the caller's
- * word stands and the hold is all or nothing. Throws AppError context_length_exceeded or insufficient_credits
- * (`x-max-cost` below the floor).
+ * word stands and the hold is all or nothing. Throws AppError context_length_exceeded or max_cost_exceeded.
  */
 export function planHold(wish: HoldWish): HoldPlan {
   const outputTokens = outputCap(wish);
@@ -37,7 +36,7 @@ export function planHold(wish: HoldWish): HoldPlan {
   if (amount < floor) {
     const limit = formatUsd(amount);
     const least = formatUsd(floor);
-    throw new AppError('insufficient_credits', `x-max-cost ${limit} is less than this call needs (${least})`);
+    throw new AppError('max_cost_exceeded', `x-max-cost ${limit} is less than this call needs (${least})`);
   }
   return { amount, minimum: wish.maxTokens === undefined ? floor : amount, outputTokens };
 }
@@ -61,6 +60,6 @@ function outputCap(wish: HoldWish): number {
     throw contextExceeded(contextLength);
   }
   // The provider counts its own way; by the bound its own check passes too.
-  const safeRoom = Math.max(contextLength - wish.input.upperBound, Math.min(room, wish.floorTokens));
+  const safeRoom = Math.max(contextLength - wish.input.knownBound, Math.min(room, wish.floorTokens));
   return Math.min(wish.maxTokens ?? maxOutputTokens, maxOutputTokens, safeRoom);
 }

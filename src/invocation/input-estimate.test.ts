@@ -1,8 +1,9 @@
 import { LoopTurns } from '../lib/loop-turns.ts';
 import { countTokens } from '../providers/token-counter.ts';
-import { type EstimateLimits, estimateInput, inputContent } from './input-estimate.ts';
+import { inputContent } from './input-content.ts';
+import { type EstimateLimits, estimateInput } from './input-estimate.ts';
 
-const LIMITS: EstimateLimits = { contextLength: 1_000_000, imageTokens: undefined, dialects: ['chat'] };
+const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 1_600 }, margin: 1.25 };
 
 function estimate(body: object, limits: Partial<EstimateLimits> = {}) {
   return estimateInput(inputContent({ ...body }), { ...LIMITS, ...limits }, new LoopTurns());
@@ -68,7 +69,7 @@ test('images count by number, not by size; their bytes are not text', async () =
   const one = await estimate({ messages: [{ role: 'user', content }] });
   expect(one).toMatchObject({ images: 1 });
   expect(one.upperBound).toBeLessThan(1_700);
-  const dear = await estimate({ messages: [{ role: 'user', content }] }, { imageTokens: 5_000 });
+  const dear = await estimate({ messages: [{ role: 'user', content }] }, { itemTokens: { image: 5_000 } });
   expect(dear.upperBound).toBeGreaterThan(5_000);
 });
 
@@ -86,4 +87,83 @@ test('no bound is above the context', async () => {
   const truth = countTokens(content);
   const { upperBound } = await estimate({ messages: [{ content }] }, { contextLength: truth + 20 });
   expect(upperBound).toBe(truth + 20);
+});
+
+test('a thing that nobody bounded may fill the context; the room for the answer is what the rest leaves', async () => {
+  const content = [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE' } }];
+  const one = await estimate({ messages: [{ role: 'user', content }] });
+  expect(one.upperBound).toBe(1_000_000);
+  expect(one.knownBound).toBeLessThan(100);
+  const bounded = await estimate({ messages: [{ role: 'user', content }] }, { itemTokens: { file: 3_000 } });
+  expect(bounded.upperBound).toBeLessThan(3_100);
+});
+
+/** Wherever a long text stands in what leaves, the bound grows with it. */
+const LONG = 'the quick brown fox '.repeat(2_000);
+const USER = { role: 'user', content: 'hi' };
+test.each<[string, object]>([
+  ['a message of an odd type', { messages: [{ role: 'user', type: 'tool_use', content: LONG }] }],
+  ['a message that calls itself an image', { messages: [{ role: 'user', type: 'image', content: LONG }] }],
+  [
+    'the text of a part that calls itself a call',
+    { messages: [{ content: [{ type: 'tool_use', text: LONG }] }] },
+  ],
+  ['the id of a call', { messages: [{ role: 'tool', tool_call_id: LONG, content: '' }] }],
+  ['the id of a message', { messages: [{ ...USER, id: LONG }] }],
+  ['the name of a member', { messages: [{ ...USER, [LONG]: 1 }] }],
+  [
+    'a cache mark',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', cache_control: { type: LONG } }] }] },
+  ],
+  ['a role', { messages: [{ role: LONG, content: 'a' }] }],
+  ['the type of a part', { messages: [{ content: [{ type: LONG }] }] }],
+  ['documents for a template', { messages: [USER], documents: [{ text: LONG }] }],
+  ['a template', { messages: [USER], chat_template: LONG }],
+  ['arguments of a template', { messages: [USER], chat_template_kwargs: { a: { b: LONG } } }],
+  ['legacy functions', { messages: [USER], functions: [{ name: 'f', description: LONG }] }],
+  ['a legacy call', { messages: [{ role: 'assistant', function_call: { name: 'f', arguments: LONG } }] }],
+  ['a signature', { messages: [{ content: [{ type: 'thinking', thinking: '', signature: LONG }] }] }],
+  [
+    'the URL of an image',
+    { messages: [{ content: [{ type: 'image_url', image_url: { url: `https://x/${LONG}` } }] }] },
+  ],
+  ['what is no URL', { messages: [{ content: [{ type: 'video_url', video_url: { url: LONG } }] }] }],
+  [
+    'the detail of an image',
+    { messages: [{ content: [{ type: 'image_url', image_url: { url: 'https://x', detail: LONG } }] }] },
+  ],
+  [
+    'a document of text',
+    { messages: [{ content: [{ type: 'document', source: { type: 'text', data: LONG } }] }] },
+  ],
+  [
+    'a source of an odd type',
+    { messages: [{ content: [{ type: 'document', source: { type: 'odd', data: LONG } }] }] },
+  ],
+  [
+    'a title',
+    { messages: [{ content: [{ type: 'document', title: LONG, source: { type: 'text', data: '' } }] }] },
+  ],
+  ['a schema', { messages: [USER], response_format: { json_schema: { schema: { [LONG]: 1 } } } }],
+  ['a tool', { messages: [USER], tools: [{ function: { name: 'f', parameters: { description: LONG } } }] }],
+  ['what comes with a call', { messages: [{ tool_calls: [{ extra_content: { google: { a: LONG } } }] }] }],
+  [
+    'a result in a result',
+    { messages: [{ content: [{ type: 'tool_result', content: [{ type: 'text', text: LONG }] }] }] },
+  ],
+  ['content that is no content', { messages: [{ content: { a: LONG } }] }],
+  ['messages that are no messages', { messages: [[LONG]] }],
+  ['a stop', { messages: [USER], stop: [LONG] }],
+  ['a user', { messages: [USER], user: LONG }],
+  ['settings', { messages: [USER], logit_bias: { [LONG]: 1 } }],
+])('the bound holds %s', async (_what, body) => {
+  const limits = { itemTokens: { image: 1_600, file: 1_600, video: 1_600 } };
+  expect((await estimate(body, limits)).upperBound).toBeGreaterThan(countTokens(LONG));
+});
+
+test('files by their id are refused', () => {
+  const byId = (part: object) => () => inputContent({ messages: [{ content: [part] }] });
+  expect(byId({ type: 'file', file: { file_id: 'f' } })).toThrow('by their id');
+  expect(byId({ type: 'document', source: { type: 'file', file_id: 'f' } })).toThrow('by their id');
+  expect(byId({ type: 'image', source: { file_id: 'f', type: 'url' } })).toThrow('by their id');
 });

@@ -1,80 +1,33 @@
 import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import { isObject, type JsonObject, objectsOf, textOf } from '../providers/json.ts';
-import type { Dialect } from '../providers/provider.types.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
+import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
 
-/** Tokens around one message: role and separators. */
+/** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */
 const MESSAGE_TOKENS = 4;
+const FRAME_TOKENS_MAX = 8;
 /** Instructions that providers put in front of a request with tools, in tokens (Anthropic documents up to 530). */
 const TOOLS_PREAMBLE_TOKENS = 600;
-/** What an image usually is, and the most it is where nothing else is configured, in tokens (Anthropic: up to 1,600). */
+/** What an image usually is, in tokens. */
 const IMAGE_TOKENS_TYPICAL = 765;
-const IMAGE_TOKENS_MAX = 1_600;
-/** Base64 characters of a document per token, as a lower bound of what a page weighs. */
-const DOCUMENT_CHARACTERS_PER_TOKEN = 4;
-/**
- * How many more tokens than ours a provider's tokenizer may make of plain text. Measured for English, code and JSON:
- * vocabularies of 32 k make up to a fifth more than o200k_base, Anthropic's up to a half more.
- */
-const MARGINS: Readonly<Record<Dialect, number>> = { chat: 1.25, messages: 1.6 };
-
-/** Members that shape a request without being read by the model. */
-const SILENT_MEMBERS = new Set([
-  'type',
-  'role',
-  'id',
-  'tool_call_id',
-  'tool_use_id',
-  'cache_control',
-  'detail',
-]);
-
-/** What a request holds, sorted by how it becomes tokens. */
-export interface InputContent {
-  readonly text: string;
-  readonly messages: number;
-  readonly images: number;
-  readonly documentCharacters: number;
-  readonly hasTools: boolean;
-}
 
 export interface InputEstimate {
   /** Our best count, for the context check and for charges when the provider reports nothing. */
   readonly tokens: number;
   /** At least what any of our providers will count, for the hold. */
   readonly upperBound: number;
+  /** The bound without items that nobody bounded, which may fill what is left of the context: for the room of the answer. */
+  readonly knownBound: number;
   readonly images: number;
 }
 
 export interface EstimateLimits {
   readonly contextLength: number;
-  /** Most tokens one image can be; undefined: the usual bound. */
-  readonly imageTokens: number | undefined;
-  /** Dialects of the providers that may serve the call. */
-  readonly dialects: readonly Dialect[];
-}
-
-/** Takes a request of either dialect apart. Walks each value once; depth is bounded by the kernel. */
-export function inputContent(body: JsonObject): InputContent {
-  const collected = { texts: [] as string[], images: 0, documentCharacters: 0 };
-  const { messages, system, tools, response_format, output_config } = body;
-  collect([messages, system], collected);
-  const hasTools = Array.isArray(tools) && tools.length > 0;
-  for (const member of [hasTools ? tools : undefined, response_format, output_config]) {
-    if (member !== undefined) {
-      collected.texts.push(JSON.stringify(member));
-    }
-  }
-  const { texts, images, documentCharacters } = collected;
-  return {
-    text: texts.join('\n'),
-    messages: objectsOf(messages).length,
-    images,
-    documentCharacters,
-    hasTools,
-  };
+  /** Most tokens one item can be, by kind; undefined: nobody said, so it may fill the context. */
+  readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
+  /** How many more tokens than ours the provider may make of a text. */
+  readonly margin: number;
 }
 
 /**
@@ -87,27 +40,45 @@ export async function estimateInput(
   turns: LoopTurns,
   signal?: StopSignal,
 ): Promise<InputEstimate> {
-  const { text } = content;
-  const textTokens = countsAtOnce(text)
-    ? countTokens(text)
-    : await turns.run(countTokensInSteps(text, limits.contextLength), signal);
-  const tokens = textTokens + fixedTokens(content, IMAGE_TOKENS_TYPICAL);
-  if (textTokens >= limits.contextLength) {
-    throw contextExceeded(limits.contextLength);
+  const { text, otherText, items } = content;
+  const { contextLength, margin } = limits;
+  const textTokens = await countInTurn(text, contextLength, turns, signal);
+  if (textTokens >= contextLength) {
+    throw contextExceeded(contextLength);
   }
-  const margin = Math.max(1, ...limits.dialects.map((dialect) => MARGINS[dialect]));
-  const bound =
-    Math.ceil(textTokens * margin) +
+  const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, turns, signal);
+  const frames = content.messages + content.parts;
+  let bound =
+    Math.ceil((textTokens + otherTokens) * margin) +
     // Vocabularies made for English spell other scripts in bytes.
     countNonAscii(text) +
-    fixedTokens(content, limits.imageTokens ?? IMAGE_TOKENS_MAX) +
-    content.messages * MESSAGE_TOKENS +
+    countNonAscii(otherText) +
+    frames * FRAME_TOKENS_MAX +
     (content.hasTools ? TOOLS_PREAMBLE_TOKENS : 0) +
     MESSAGE_TOKENS;
+  let open = false;
+  for (const kind of ITEM_KINDS) {
+    const most = limits.itemTokens[kind];
+    open ||= items[kind] > 0 && most === undefined;
+    bound += items[kind] * (most ?? 0);
+  }
+  const knownBound = Math.min(bound, contextLength);
+  const tokens = textTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
   return {
-    tokens: Math.min(tokens, limits.contextLength),
-    upperBound: Math.min(bound, limits.contextLength),
-    images: content.images,
+    tokens: Math.min(tokens, contextLength),
+    upperBound: open ? contextLength : knownBound,
+    knownBound,
+    images: items.image,
+  };
+}
+
+/** The larger of two estimates in every respect: for a call that either of two providers may serve. */
+export function largerEstimate(one: InputEstimate, other: InputEstimate): InputEstimate {
+  return {
+    tokens: Math.max(one.tokens, other.tokens),
+    upperBound: Math.max(one.upperBound, other.upperBound),
+    knownBound: Math.max(one.knownBound, other.knownBound),
+    images: Math.max(one.images, other.images),
   };
 }
 
@@ -119,64 +90,13 @@ export function contextExceeded(contextLength: number): AppError {
   );
 }
 
-function fixedTokens(content: InputContent, imageTokens: number): number {
-  return (
-    content.messages * MESSAGE_TOKENS +
-    content.images * imageTokens +
-    Math.ceil(content.documentCharacters / DOCUMENT_CHARACTERS_PER_TOKEN)
-  );
-}
-
-interface Collected {
-  readonly texts: string[];
-  images: number;
-  documentCharacters: number;
-}
-
-function collect(value: unknown, into: Collected): void {
-  if (typeof value === 'string') {
-    into.texts.push(value);
-    return;
-  }
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      collect(item, into);
-    }
-    return;
-  }
-  if (isObject(value)) {
-    collectObject(value, into);
-  }
-}
-
-function collectObject(object: JsonObject, into: Collected): void {
-  switch (object.type) {
-    case 'image':
-    case 'image_url':
-      into.images += 1;
-      return;
-    case 'file':
-    case 'document':
-      into.documentCharacters += longestText(object);
-      return;
-    case 'tool_use':
-      into.texts.push(textOf(object.name), JSON.stringify(object.input ?? {}));
-      return;
-    default:
-      for (const [name, member] of Object.entries(object)) {
-        if (!SILENT_MEMBERS.has(name)) {
-          collect(member, into);
-        }
-      }
-  }
-}
-
-/** A document's bytes, wherever its dialect keeps them. */
-function longestText(value: unknown): number {
-  if (typeof value === 'string') {
-    return value.length;
-  }
-  return isObject(value) ? Math.max(0, ...Object.values(value).map(longestText)) : 0;
+function countInTurn(
+  text: string,
+  enough: number,
+  turns: LoopTurns,
+  signal: StopSignal | undefined,
+): number | Promise<number> {
+  return countsAtOnce(text) ? countTokens(text) : turns.run(countTokensInSteps(text, enough), signal);
 }
 
 function countNonAscii(text: string): number {

@@ -3,11 +3,13 @@ import type { ErrorCode } from '../lib/errors.ts';
 /** What an invocation may answer beside what every route may. */
 export const INVOCATION_ERRORS: readonly ErrorCode[] = [
   'invalid_parameter',
+  'unsupported_input',
   'model_not_found',
   'model_not_supported_on_endpoint',
   'context_length_exceeded',
   'insufficient_credits',
   'key_limit_exceeded',
+  'max_cost_exceeded',
   'model_not_allowed',
   'account_suspended',
   'payload_too_large',

@@ -3,9 +3,9 @@ import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, Admitted } from './admission.ts';
-import { translateRequest } from './dialects/translate-request.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
+import { outgoingRequest } from './outgoing-request.ts';
 import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
 import { clientErrorOf } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
@@ -78,8 +78,7 @@ export class InvocationService {
           sink.release();
           throw error;
         }
-        await sink.write(presenter.failure(appErrorOf(error), identityOf(admitted)));
-        sink.end();
+        await sink.break(presenter.failure(appErrorOf(error), identityOf(admitted)));
       }
     });
   }
@@ -220,12 +219,7 @@ interface OpenedStream {
 
 function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
   const { invocation, model, outputTokensMax } = admitted;
-  const body = translateRequest(invocation.body, {
-    from: invocation.dialect,
-    to: provider.dialect,
-    maxOutputTokens: outputTokensMax,
-    reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
-  });
+  const body = outgoingRequest(invocation, model, provider, outputTokensMax);
   return { model: route.model, body, maxOutputTokens: outputTokensMax };
 }
 
@@ -240,11 +234,12 @@ function identityOf(admitted: Admitted): AnswerIdentity {
   };
 }
 
-function headersOf(admitted: Admitted): ResponseHeaders {
-  const id = admitted.invocation.publicId;
-  return admitted.clamped
-    ? { 'X-Generation-Id': id, 'X-Max-Tokens-Clamped': String(admitted.outputTokensMax) }
-    : { 'X-Generation-Id': id };
+function headersOf({ invocation, clamped, outputTokensMax, ignored }: Admitted): ResponseHeaders {
+  return {
+    'X-Generation-Id': invocation.publicId,
+    ...(clamped ? { 'X-Max-Tokens-Clamped': String(outputTokensMax) } : {}),
+    ...(ignored.length > 0 ? { 'X-Ignored-Parameters': ignored.join(', ') } : {}),
+  };
 }
 
 function appErrorOf(error: unknown): AppError {

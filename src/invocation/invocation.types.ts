@@ -4,6 +4,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Dialect, FinishReason } from '../providers/provider.types.ts';
+import type { ItemKind } from './input-content.ts';
 
 /** Who calls, as far as an invocation cares. */
 export interface Caller {
@@ -31,11 +32,13 @@ export interface InvocableModel {
   /** In fallback order. */
   readonly routes: readonly ModelRoute[];
   readonly supportedParameters: readonly string[];
-  /** Most tokens one image can be; undefined: the usual bound. */
-  readonly imageTokens?: number | undefined;
+  /** What it takes besides text is refused where it is not named here. */
+  readonly inputModalities: readonly string[];
+  /** Most tokens one item of the input can be, by kind; undefined: it may fill the context. */
+  readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
 }
 
-/** Where models are looked up. Throws AppError model_not_found (400) or model_not_allowed. */
+/** Where models are looked up. Throws AppError model_not_found or model_not_allowed. */
 export interface ModelSource {
   invocable(modelId: string, caller: Caller): InvocableModel;
 }
@@ -54,6 +57,10 @@ export interface Invocation {
   readonly modelId: string;
   /** The request in the caller's dialect, freed of what is ours to set. */
   readonly body: JsonObject;
+  /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */
+  readonly others: JsonObject;
+  /** Paths of the members that are left out. */
+  readonly ignored: readonly string[];
   /** The output cap the caller asked for, in tokens. */
   readonly maxTokens: number | undefined;
   /** The most this call may cost, in nano-USD. */

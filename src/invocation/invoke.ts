@@ -45,7 +45,7 @@ export async function invoke(
     publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
-    body: applyRequestPolicy(route.dialect, body),
+    ...applyRequestPolicy(route.dialect, body),
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,

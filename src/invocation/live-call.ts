@@ -37,6 +37,14 @@ export interface LiveCallParts {
   readonly onUsage: (usage: TokenUsage) => void;
 }
 
+/**
+ * How many times its cap an answer may be by our count before its provider is taken for one that ignores caps. Our
+ * tokenizer is not the provider's. Whole texts differ by some tenths (measured: numbers by 12 %), but where our
+ * vocabulary lacks a script it spells characters in UTF-8 bytes, up to four tokens for what is one elsewhere
+ * (RFC 3629 §3: at most four bytes a character).
+ */
+const CAP_TOLERANCE = 4;
+
 type Ending = Pick<Settlement, 'status' | 'error' | 'usage' | 'usageSource' | 'charge'> & {
   readonly finishReason: string | null;
   /** Usage the provider will bill us for, when it differs from what the customer pays for. */
@@ -51,10 +59,10 @@ export class LiveCall {
   readonly #stopKeepAlive: () => void;
   #granted: NanoUsd;
   #route: ModelRoute | undefined;
-  /** Most output tokens the hold pays for. */
-  #cap: number;
+  /** Most output tokens, by our count, before the answer is ended. */
+  #limit: number;
   #inputCovered: number;
-  /** Below this much delivered text, in UTF-16 units, the cap cannot have been reached. */
+  /** Below this much delivered text, in UTF-16 units, the limit cannot have been reached. */
   #checkAtLength: number;
   #finished = false;
   #firstTokenAt: number | undefined;
@@ -63,9 +71,9 @@ export class LiveCall {
   constructor(parts: LiveCallParts) {
     this.parts = parts;
     this.#granted = parts.hold.granted;
-    this.#cap = parts.outputTokensMax;
+    this.#limit = parts.outputTokensMax * CAP_TOLERANCE;
     this.#inputCovered = parts.input.upperBound;
-    this.#checkAtLength = parts.outputTokensMax;
+    this.#checkAtLength = this.#limit;
     this.#stopKeepAlive = parts.ledger.keepAlive(parts.hold, () => this.metered());
   }
 
@@ -95,7 +103,7 @@ export class LiveCall {
     return { charge: this.#capped(usage).charge, usage };
   }
 
-  /** True when more may have been used than was held for. Cheap: a token is at least a letter, so counting can wait. */
+  /** True when the answer may have to end. Cheap: a token is at least a letter, so counting can wait. */
   outgrowsHold(): boolean {
     return (
       this.meter.length > this.#checkAtLength ||
@@ -104,24 +112,26 @@ export class LiveCall {
   }
 
   /**
-   * Makes the hold cover the call again, within what the caller allows, or else lowers the cap to what it pays for.
-   * False when the cap is passed (the provider ignores it, or the money is used up): the answer must end here.
+   * Makes the hold cover the input that the provider reports and all of the output cap, within what the caller allows.
+   * False when the answer must end here. Our count of the output, an estimate, ends it in two cases only: the hold could
+   * not grow, and what it pays for is used up; or the provider passed its cap beyond any difference between tokenizers,
+   * which bounds what one that ignores caps can bill us (the customer never pays beyond the cap).
    */
   async growHold(): Promise<boolean> {
-    const { ledger, hold, maxCost, units, model } = this.parts;
+    const { ledger, hold, maxCost, units, model, outputTokensMax } = this.parts;
     const { usage } = countUsage(this.#evidence());
-    const whole = this.#charge({ ...usage, outputTokens: this.#cap }).amount;
+    const whole = this.#charge({ ...usage, outputTokens: outputTokensMax }).amount;
     const wanted = maxCost !== undefined && maxCost < whole ? maxCost : whole;
     if (wanted > this.#granted) {
       this.#granted = (await ledger.extend(hold, nanoUsd(wanted - this.#granted))) ?? this.#granted;
     }
     if (whole > this.#granted) {
-      const affordable = affordableOutputTokens(this.#granted, usage.inputTokens, units, model.pricing);
-      this.#cap = Math.min(this.#cap, affordable);
+      this.#limit = affordableOutputTokens(this.#granted, usage.inputTokens, units, model.pricing);
     }
     this.#inputCovered = Math.max(this.#inputCovered, usage.inputTokens);
-    this.#checkAtLength = this.meter.length + this.#cap - usage.outputTokens;
-    return usage.outputTokens <= this.#cap;
+    const written = this.meter.outputTokens();
+    this.#checkAtLength = this.meter.length + this.#limit - written;
+    return written <= this.#limit;
   }
 
   /** The answer is complete: charges it, or nothing when it is empty. */
@@ -134,7 +144,7 @@ export class LiveCall {
     return this.#end(verdict.usage, verdict.source, finishReason);
   }
 
-  /** We ended the answer ourselves: charges what was delivered. */
+  /** We ended the answer ourselves: charges what was delivered, at most the cap. */
   async cut(): Promise<CallEnd> {
     const { usage, source } = countUsage(this.#evidence());
     return this.#end(usage, source, 'length');
@@ -243,7 +253,7 @@ export class LiveCall {
       reasoningTokens: () => this.meter.reasoningTokens(),
       delivered: this.meter.length > 0,
       contextLength: model.contextLength,
-      outputMax: Math.max(model.maxOutputTokens, outputTokensMax),
+      outputMax: outputTokensMax,
     };
   }
 }

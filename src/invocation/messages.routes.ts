@@ -16,7 +16,7 @@ export interface MessagesRouteDependencies {
   readonly bodyBytesMax: number;
 }
 
-/** Anthropic's messages. Other paths and header names are aliases of these, see the catalog's `aliases`. */
+/** Anthropic's messages. Other paths and header names of them: http/aliases.ts. */
 export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependencies): Route[] {
   const route = { service, presenter: messagesPresenter, dialect: 'messages', endpoint: PATH } as const;
   return [

@@ -1,87 +1,113 @@
 import { AppError } from '../lib/errors.ts';
-import { isObject, type JsonObject, objectsOf } from '../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
+import { CHAT_MEMBERS } from './members/chat-members.ts';
+import { IgnoredMembers, type Members, siftObject } from './members/member-shape.ts';
+import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
-/** Ours to decide, or without meaning here: what the call may cost, who serves it, what a provider keeps of it. */
-const OWN_MEMBERS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
-  chat: new Set([
-    'model',
-    'stream',
-    'stream_options',
-    'max_tokens',
-    'max_completion_tokens',
-    'n',
-    'store',
-    'service_tier',
-    // OpenRouter's clients send these; handed on to an aggregator they would choose another model or paid extras.
-    'models',
-    'route',
-    'provider',
-    'transforms',
-    'plugins',
-    'preset',
-    'usage',
-  ]),
-  messages: new Set(['model', 'stream', 'max_tokens', 'service_tier']),
-};
+/** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
+const OWN_MEMBERS = new Set([
+  'model',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'usage',
+]);
 
-/** Members that make a provider bill for more than tokens. A prepaid call must not cost what nobody can meter. */
+/** Members that make a provider bill for more than tokens, or answer out of more than the request. */
 const UNMETERED_MEMBERS: Readonly<Record<Dialect, readonly string[]>> = {
-  chat: ['web_search_options', 'audio', 'modalities', 'best_of'],
+  chat: [
+    'web_search_options',
+    'search_parameters',
+    'enable_search',
+    'search_options',
+    'data_sources',
+    'audio',
+    'modalities',
+    'best_of',
+  ],
   messages: ['mcp_servers', 'container', 'inference_geo', 'speed'],
 };
 
-/** Tools that run at the provider, by the beginning of their type. */
-const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search|mcp|file_search|image_generation)/;
+/** Anthropic's tools that the client runs; every other type runs at the provider or may do so one day. */
+const CLIENT_TOOLS = /^(?:custom|bash|text_editor|computer|memory)(?:_|$)/;
+
+export interface AdmissibleRequest {
+  /** The members that may reach a provider. */
+  readonly body: JsonObject;
+  /** The others as they came, for a provider that lets one of them through. */
+  readonly others: JsonObject;
+  /** Paths of what is left out. */
+  readonly ignored: readonly string[];
+}
+
+const MEMBERS: Readonly<Record<Dialect, Members>> = { chat: CHAT_MEMBERS, messages: MESSAGES_MEMBERS };
 
 /**
- * A request freed of what is ours to set and of empty members. Throws AppError invalid_parameter for what cannot be
- * metered.
+ * A request freed of what is ours to set, of empty members and of every member that is not on its dialect's list. Throws
+ * AppError invalid_parameter for what cannot be metered or has the wrong type, unsupported_input for content of an unknown
+ * type.
  */
-export function applyRequestPolicy(dialect: Dialect, body: JsonObject): JsonObject {
+export function applyRequestPolicy(dialect: Dialect, body: JsonObject): AdmissibleRequest {
   for (const name of UNMETERED_MEMBERS[dialect]) {
-    if (body[name] !== undefined && body[name] !== null && !isTextOnly(name, body[name])) {
+    if (!isHarmless(name, body[name])) {
       throw new AppError('invalid_parameter', `${name}: is not offered here`);
     }
   }
-  for (const [index, tool] of objectsOf(body.tools).entries()) {
-    if (typeof tool.type === 'string' && SERVER_TOOLS.test(tool.type)) {
+  requireClientTools(dialect, body.tools);
+  const known: Record<string, unknown> = {};
+  const others: Record<string, unknown> = {};
+  const ignored = new IgnoredMembers();
+  const members = MEMBERS[dialect];
+  for (const name of Object.keys(body)) {
+    const value = body[name];
+    if (value === undefined || value === null || OWN_MEMBERS.has(name)) {
+      continue;
+    }
+    if (Object.hasOwn(members, name)) {
+      known[name] = value;
+    } else {
+      others[name] = value;
+      ignored.add(name);
+    }
+  }
+  const sifted = siftObject(known, members, '', ignored);
+  return { body: sifted, others, ignored: ignored.paths };
+}
+
+/** True for what asks for nothing: absent, or in words that mean text and no search. */
+function isHarmless(name: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === false) {
+    return true;
+  }
+  if (name === 'modalities') {
+    return Array.isArray(value) && value.every((item) => item === 'text');
+  }
+  return name === 'search_parameters' && isObject(value) && value.mode === 'off';
+}
+
+function requireClientTools(dialect: Dialect, tools: unknown): void {
+  for (const [index, tool] of objectsOf(tools).entries()) {
+    const clientRun = dialect === 'chat' ? isChatTool(tool) : isMessagesTool(tool);
+    if (!clientRun) {
+      const named = textOf(tool.type).slice(0, 64);
       throw new AppError(
         'invalid_parameter',
-        `tools[${index}].type: tools that run at the provider are not offered`,
+        `tools[${index}]${named === '' ? '' : `.type ${JSON.stringify(named)}`}: only tools that the caller runs are offered`,
       );
     }
   }
-  const own = OWN_MEMBERS[dialect];
-  const request: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(body)) {
-    if (!own.has(name) && value !== undefined && value !== null) {
-      request[name] = value;
-    }
-  }
-  return dialect === 'messages' ? (shortenCaching(request) as JsonObject) : request;
 }
 
-function isTextOnly(name: string, value: unknown): boolean {
-  return name === 'modalities' && Array.isArray(value) && value.every((item) => item === 'text');
+function isChatTool(tool: JsonObject): boolean {
+  const type = tool.type ?? 'function';
+  const named = textOf(objectOf(tool.function).name) !== '' || textOf(objectOf(tool.custom).name) !== '';
+  return (type === 'function' || type === 'custom') && named;
 }
 
-/** An hour of caching costs a provider's double write price, which our price list has no line for: the default applies. */
-function shortenCaching(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.some(isStructured) ? value.map(shortenCaching) : value;
-  }
-  if (!isObject(value)) {
-    return value;
-  }
-  const copy: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) {
-    copy[name] =
-      name === 'cache_control' && isObject(member) ? { type: member.type } : shortenCaching(member);
-  }
-  return copy;
-}
-
-function isStructured(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
+function isMessagesTool(tool: JsonObject): boolean {
+  const type = tool.type ?? 'custom';
+  return typeof type === 'string' && CLIENT_TOOLS.test(type);
 }

@@ -9,6 +9,8 @@ export interface StreamSink {
   readonly opened: boolean;
   write(frames: string): Promise<boolean> | undefined;
   end(): void;
+  /** Sends the last frames and breaks the connection off: the answer did not end. */
+  break(frames: string): Promise<void>;
   release(): void;
 }
 
@@ -22,7 +24,7 @@ export interface Relay {
   readonly client: StopSignal;
 }
 
-/** `complete`: the whole answer was delivered; `cut`: its hold was used up; `left`: nobody reads any more; `shutdown`. */
+/** `complete`: the whole answer was delivered; `cut`: we ended it; `left`: nobody reads any more; `shutdown`. */
 export type RelayOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
 
 /**
@@ -50,7 +52,7 @@ async function pump(relay: Relay): Promise<RelayOutcome> {
   for await (const batch of relay.parts) {
     reading &&= !client.aborted && (await deliver(relay, batch));
     if (reading) {
-      if (call.outgrowsHold() && !(await call.growHold())) {
+      if (!call.finished && call.outgrowsHold() && !(await call.growHold())) {
         return 'cut';
       }
       continue;

@@ -14,7 +14,7 @@ export interface Evidence {
   readonly delivered: boolean;
   /** More input than this is impossible. */
   readonly contextLength: number;
-  /** More output than this is impossible. */
+  /** The cap that the provider was given: more output than this is never charged. */
   readonly outputMax: number;
 }
 
@@ -46,18 +46,19 @@ export function judgeUsage(evidence: Evidence): Verdict {
   return { usage, source: 'provider', absurd };
 }
 
-/** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output. */
+/** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output, at most the cap. */
 export function countUsage(evidence: Evidence): { usage: TokenUsage; source: UsageSource } {
   const input = evidence.reported ?? evidence.reportedInput;
   const inputTokens = Math.min(input?.inputTokens ?? evidence.inputTokens, evidence.contextLength);
+  const outputTokens = Math.min(evidence.outputTokens(), evidence.outputMax);
   return {
     source: 'counted',
     usage: {
       inputTokens,
       cacheReadTokens: input?.cacheReadTokens ?? 0,
       cacheWriteTokens: input?.cacheWriteTokens ?? 0,
-      outputTokens: evidence.outputTokens(),
-      reasoningTokens: evidence.reasoningTokens(),
+      outputTokens,
+      reasoningTokens: Math.min(evidence.reasoningTokens(), outputTokens),
     },
   };
 }

@@ -4,8 +4,8 @@ import { Op } from 'sequelize';
 import type { KeyFacts } from '../http/key-cache.ts';
 import type { ApiKeyModel, ApiKeyRow } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
-import { findKeyFacts, markKeysUsed } from '../store/sql/keys.ts';
 import { run } from '../store/statement.ts';
+import { findKeyFacts, markKeysUsed } from './keys.sql.ts';
 
 export interface NewKeyRow {
   readonly id: string;

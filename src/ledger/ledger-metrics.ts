@@ -2,11 +2,11 @@ import type pg from 'pg';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { cachedReading } from '../lib/cached-reading.ts';
 import type { Logger } from '../lib/logger.ts';
-import { latestChecks } from '../store/sql/ledger-checks.ts';
 import { run } from '../store/statement.ts';
 import type { LaneObserver } from './commit-lane.ts';
 import { sqlState } from './failure-kind.ts';
 import type { PostgresLedger } from './ledger.engine.ts';
+import { latestChecks } from './ledger-checks.sql.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256];

@@ -1,12 +1,7 @@
 import type pg from 'pg';
-import { INVARIANTS } from '../store/sql/invariants.ts';
-import {
-  accountsToCheck,
-  advanceWatermark,
-  recordCheck,
-  tailViolations,
-} from '../store/sql/ledger-checks.ts';
 import { run } from '../store/statement.ts';
+import { INVARIANTS } from './invariants.sql.ts';
+import { accountsToCheck, advanceWatermark, recordCheck, tailViolations } from './ledger-checks.sql.ts';
 
 export interface Violation {
   /** What should be true, beginning with the invariant's number. */

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { invariant } from '../lib/invariant.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { run } from '../store/statement.ts';
 import {
   expiredHolds,
   extendHold,
@@ -9,8 +10,7 @@ import {
   reserveHolds,
   settleFewHolds,
   settleHolds,
-} from '../store/sql/ledger.ts';
-import { run } from '../store/statement.ts';
+} from './ledger.sql.ts';
 import type { Hold, HoldRequest, MeteredSoFar, Settlement } from './ledger.types.ts';
 
 export interface ReserveRow {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { accountsToClose, closeMonths, createPartitions, finalizeInvoices } from '../store/sql/ledger.ts';
 import { run } from '../store/statement.ts';
+import { accountsToClose, closeMonths, createPartitions, finalizeInvoices } from './ledger.sql.ts';
 import type { LedgerVerifier } from './ledger-verifier.ts';
 
 const ACCOUNTS_PER_RUN = 500;

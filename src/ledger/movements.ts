@@ -2,17 +2,17 @@ import type pg from 'pg';
 import { AppError } from '../lib/errors.ts';
 import { invariant } from '../lib/invariant.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { run } from '../store/statement.ts';
 import {
   adjustBalance,
   changeAccount,
   changeApiKey,
+  creditCheckoutSession,
   openAccount,
-  purchaseCredits,
   refundCharge,
   reinstatePayment,
   reversePayment,
-} from '../store/sql/ledger.ts';
-import { run } from '../store/statement.ts';
+} from './ledger.sql.ts';
 
 /** One movement of money that is no usage. Sending the same reference again changes nothing. */
 export interface Movement {
@@ -55,14 +55,21 @@ export class Movements {
     await run(this.#pool, openAccount, [accountId, name]);
   }
 
-  /** Adds bought credits (nano-USD > 0); a debt is repaid from them first. Throws AppError account_not_found. */
-  purchase(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
-    return this.#move(purchaseCredits, movement, amount);
+  /**
+   * Marks a checkout session (UUID) as paid and credits its amount; a debt is repaid from it first. One statement: a paid
+   * session without its credits cannot exist. False when it was credited before. Throws AppError account_not_found.
+   */
+  async creditCheckout(sessionId: string, paymentId: string, description: string): Promise<boolean> {
+    const values = [sessionId, paymentId, description];
+    const [row] = await run<{ outcome: string }>(this.#pool, creditCheckoutSession, values);
+    return row !== undefined && posted(row.outcome) === 'posted';
   }
 
   /** Signed correction by an operator, in nano-USD. Throws AppError account_not_found, insufficient_credits. */
-  adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
-    return this.#move(adjustBalance, movement, amount);
+  async adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
+    const values = [movement.accountId, movement.reference, amount.toString(), movement.description];
+    const [row] = await run<{ outcome: string }>(this.#pool, adjustBalance, values);
+    return posted(row?.outcome);
   }
 
   /**
@@ -130,16 +137,6 @@ export class Movements {
       deleted: changes.deleted,
     });
     return (await run<Row>(this.#pool, changeApiKey, [accountId, keyId, json]))[0];
-  }
-
-  async #move(
-    statement: typeof purchaseCredits,
-    movement: Movement,
-    amount: NanoUsd,
-  ): Promise<'posted' | 'exists'> {
-    const values = [movement.accountId, movement.reference, amount.toString(), movement.description];
-    const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
-    return posted(row?.outcome);
   }
 
   async #movePayment(

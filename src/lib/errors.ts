@@ -3,6 +3,7 @@ const ERROR_TABLE = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   invalid_parameter: { status: 400, type: 'invalid_request_error' },
   invalid_json: { status: 400, type: 'invalid_request_error' },
+  unsupported_input: { status: 400, type: 'invalid_request_error' },
   model_not_supported_on_endpoint: { status: 400, type: 'invalid_request_error' },
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   invalid_cursor: { status: 400, type: 'invalid_request_error' },
@@ -13,6 +14,7 @@ const ERROR_TABLE = {
   key_expired: { status: 401, type: 'authentication_error' },
   insufficient_credits: { status: 402, type: 'billing_error' },
   key_limit_exceeded: { status: 402, type: 'billing_error' },
+  max_cost_exceeded: { status: 402, type: 'billing_error' },
   insufficient_scope: { status: 403, type: 'permission_error' },
   model_not_allowed: { status: 403, type: 'permission_error' },
   account_suspended: { status: 403, type: 'permission_error' },
@@ -55,10 +57,12 @@ const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 export interface AppErrorOptions {
-  /** Overrides the table's HTTP status: an unknown model is 404 on a read and 400 on an invocation. */
+  /** Overrides the table's HTTP status, where a protocol wants another one. */
   readonly status?: number;
   /** Seconds until a retry may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  /** Whether asking again may help; default: by status and code. */
+  readonly shouldRetry?: boolean;
   /** The reason for operators; logged, never sent to the client. */
   readonly cause?: unknown;
 }
@@ -69,6 +73,8 @@ export class AppError extends Error {
   readonly status: number;
   readonly type: string;
   readonly retryAfterSeconds: number | undefined;
+  /** What `x-should-retry` says to clients that heed it; undefined: nothing, they decide. */
+  readonly shouldRetry: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -77,7 +83,19 @@ export class AppError extends Error {
     this.status = options.status ?? ERROR_TABLE[code].status;
     this.type = ERROR_TABLE[code].type;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.shouldRetry = options.shouldRetry ?? mayHelp(code, this.status);
   }
+}
+
+/** Clients retry some statuses by themselves, of which not all can end well: an unknown key stays unknown. */
+function mayHelp(code: ErrorCode, status: number): boolean | undefined {
+  if (status === 409) {
+    return code === 'idempotency_in_progress';
+  }
+  if (status >= 500 || status === 429) {
+    return status === 500 ? undefined : true;
+  }
+  return status === 408 ? undefined : false;
 }
 
 /** Every code with its status and type, for the API description. */

@@ -1,12 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
-import {
-  accountById,
-  accountByName,
-  accountsPage,
-  anyAccount,
-  purchaseProvider,
-} from '../store/sql/reports/accounts.ts';
+import { accountById, accountByName, accountsPage, anyAccount, purchaseProvider } from './accounts.sql.ts';
 
 /** An account with its balance; amounts are nano-USD as decimal text. */
 export interface AccountRow {

@@ -1,7 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import type { AuditLogRow } from '../store/models/audit-log.model.ts';
 import { readRows } from '../store/report.ts';
-import { auditPage } from '../store/sql/operators/audit.ts';
+import { auditPage } from './audit.sql.ts';
 
 export interface AuditFilter {
   readonly action: string | null;

@@ -1,6 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
-import { operatorDeliveriesPage, operatorDelivery } from '../store/sql/operators/deliveries.ts';
+import { operatorDeliveriesPage, operatorDelivery } from './deliveries.sql.ts';
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 

@@ -1,8 +1,8 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
-import { operatorTask, operatorTasksPage, taskHistory } from '../store/sql/operators/tasks.ts';
 import type { TaskState } from '../tasks/task-state.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
+import { operatorTask, operatorTasksPage, taskHistory } from './operator-tasks.sql.ts';
 
 /** One run on an engine or provider, as the settlement kept it. */
 export interface TaskRunRow {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
-import { noteTaskEvent, retryableTask } from '../store/sql/operators/tasks.ts';
 import { run } from '../store/statement.ts';
 import type { TaskState } from '../tasks/task-state.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
+import { noteTaskEvent, retryableTask } from './operator-tasks.sql.ts';
 
 /** An ended task as the template of another. */
 export interface RetrySource {

@@ -15,11 +15,13 @@ export class AnthropicProvider implements Provider {
   readonly id: string;
   readonly dialect = 'messages';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly passThrough: readonly string[];
   readonly #client: UpstreamClient;
 
   constructor(settings: AnthropicSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
     const key: Record<string, string> = settings.api_key === '' ? {} : { 'x-api-key': settings.api_key };
     this.#client = new UpstreamClient(settings, { 'anthropic-version': settings.version, ...key });
   }
@@ -33,8 +35,10 @@ export class AnthropicProvider implements Provider {
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
     const { maxOutputTokens } = request;
     const body = bodyOf(request, true);
-    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
-    return openParts(events, createMessagesReader());
+    const reader = createMessagesReader();
+    const { isEnded } = reader;
+    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isEnded });
+    return openParts(events, reader);
   }
 
   async close(): Promise<void> {
@@ -65,9 +69,4 @@ function thinkingWithin(thinking: unknown, maxOutputTokens: number): JsonObject 
   return maxOutputTokens > THINKING_BUDGET_MIN
     ? { thinking: { ...thinking, budget_tokens: maxOutputTokens - 1 } }
     : { thinking: { type: 'disabled' } };
-}
-
-/** Looked for in the text, which is short: parsing comes later and only once. */
-function isLast(data: string): boolean {
-  return data.length < 256 && data.includes('"message_stop"');
 }

@@ -6,6 +6,7 @@ const provider = new BuiltinProvider({
   id: 'b',
   protocol: 'builtin',
   on_disconnect: 'abort',
+  pass_through: [],
   token_delay_ms: 0,
 });
 const never = new AbortController().signal;
@@ -120,6 +121,7 @@ test('a stream ends when nobody wants it', async () => {
     id: 'b',
     protocol: 'builtin',
     on_disconnect: 'abort',
+    pass_through: [],
     token_delay_ms: 1_000,
   });
   const stream = await slow.stream(request({}), controller.signal);

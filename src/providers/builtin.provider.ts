@@ -29,11 +29,13 @@ export class BuiltinProvider implements Provider {
   readonly id: string;
   readonly dialect = 'chat';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly passThrough: readonly string[];
   readonly #tokenDelayMs: number;
 
   constructor(settings: BuiltinSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
     this.#tokenDelayMs = settings.token_delay_ms;
   }
 

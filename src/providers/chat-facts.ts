@@ -34,8 +34,13 @@ export function readChatAnswer(wire: JsonObject): ProviderAnswer {
 /** Reads the chunks of a streamed chat completion. */
 export function createChatReader(): EventReader {
   let complete = false;
+  let ended = false;
   return {
+    done: () => {
+      ended = true;
+    },
     isComplete: () => complete,
+    isEnded: () => ended,
     read(event): StreamPart {
       const [choice] = objectsOf(event.choices);
       if (choice?.finish_reason === 'error') {

@@ -36,9 +36,13 @@ export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
 /** Reads the events of a streamed message; usage is reported in two of them. */
 export function createMessagesReader(): EventReader {
   let complete = false;
+  let ended = false;
   let openingUsage: unknown;
   return {
+    // some proxies add it; this protocol ends with message_stop
+    done: () => undefined,
     isComplete: () => complete,
+    isEnded: () => ended,
     read(event): StreamPart | undefined {
       switch (event.type) {
         case 'ping':
@@ -61,6 +65,7 @@ export function createMessagesReader(): EventReader {
         }
         case 'message_stop':
           complete = true;
+          ended = true;
           return { wire: event, ...NOTHING };
         default:
           return { wire: event, ...NOTHING };

@@ -16,12 +16,14 @@ export class OpenAiProvider implements Provider {
   readonly id: string;
   readonly dialect = 'chat';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly passThrough: readonly string[];
   readonly #settings: OpenAiSettings;
   readonly #client: UpstreamClient;
 
   constructor(settings: OpenAiSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
     this.#settings = settings;
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
@@ -36,9 +38,10 @@ export class OpenAiProvider implements Provider {
     const { maxOutputTokens } = request;
     const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
     const body = this.#body(request, { stream: true, ...options });
-    const isLast = (data: string) => data === '[DONE]';
-    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isLast });
-    return openParts(events, createChatReader());
+    const reader = createChatReader();
+    const { isEnded } = reader;
+    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isEnded });
+    return openParts(events, reader);
   }
 
   async close(): Promise<void> {

@@ -13,9 +13,53 @@ const timeouts = z
   })
   .prefault({});
 
+/** Members that change what a call may cost or how soon it is served; no setting lets them through. */
+const NEVER_PASSED = new Set([
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'n',
+  'n_predict',
+  'best_of',
+  'min_tokens',
+  'ignore_eos',
+  'use_beam_search',
+  'extra_body',
+  'service_tier',
+  'priority',
+  'prediction',
+  'audio',
+  'modalities',
+  'web_search_options',
+  'search_parameters',
+  'enable_search',
+  'plugins',
+  'data_sources',
+  'prompt_cache_retention',
+  'mcp_servers',
+  'container',
+  'inference_geo',
+  'speed',
+  'models',
+  'fallbacks',
+]);
+
+const passedMember = z
+  .string()
+  .regex(/^[A-Za-z0-9_]{1,64}$/, 'must be the name of a member')
+  .refine((name) => !NEVER_PASSED.has(name), 'changes what a call may cost: it cannot be let through');
+
 const common = {
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, ".", "_", "-"'),
   on_disconnect: z.enum(['abort', 'drain']).default('abort'),
+  /** Members of a request that this provider is sent though the dialect's list lacks them, e.g. `chat_template_kwargs`. */
+  pass_through: z.array(passedMember).max(50).default([]),
 };
 
 const upstream = {

@@ -48,6 +48,8 @@ export interface Provider {
   readonly dialect: Dialect;
   /** What happens upstream when the customer leaves: stop at once, or read on for the provider's own usage. */
   readonly onDisconnect: 'abort' | 'drain';
+  /** Members of a request that are sent on though the dialect's list lacks them. */
+  readonly passThrough: readonly string[];
   /** One whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
   complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**

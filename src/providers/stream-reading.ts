@@ -8,8 +8,12 @@ import type { EventBatch } from './upstream-events.ts';
 export interface EventReader {
   /** The part an event stands for; undefined for one without meaning. Throws {@link ProviderFailure} for an error event. */
   read(event: JsonObject): StreamPart | undefined;
+  /** Takes note of `[DONE]`, the end that some protocols say without JSON. */
+  done(): void;
   /** True once the provider said that its answer is complete. */
   isComplete(): boolean;
+  /** True after the event that the protocol ends with: nothing of interest follows. */
+  isEnded(): boolean;
 }
 
 /** Batches without content that are held back at most while waiting for the first token. */
@@ -54,6 +58,9 @@ async function* readParts(
       if (part) {
         parts.push(part);
       }
+      if (reader.isEnded()) {
+        break;
+      }
     }
     if (parts.length > 0) {
       yield parts;
@@ -65,7 +72,8 @@ async function* readParts(
 }
 
 function readPart(data: string, reader: EventReader): StreamPart | undefined {
-  if (data === '[DONE]') {
+  if (data.length < 16 && data.trim() === '[DONE]') {
+    reader.done();
     return undefined;
   }
   const event = parseJson(data);

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base';
 import { countsAtOnce, countTokens, countTokensInSteps, splitTokens } from './token-counter.ts';
 
@@ -64,3 +67,26 @@ test('splits into tokens that join to the text', () => {
   expect(run).toMatchObject({ tokens: reference(PROSE), cut: false });
   expect(splitTokens(PROSE, 5)).toMatchObject({ tokens: 5, cut: true });
 });
+
+test('keeps nothing of what it counted', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const prompt = () => `${'as I said '.repeat(10_000)} ${longWord()}`;
+  const countMany = (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      countTokens(prompt());
+    }
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = countMany(5);
+  // kept, the prompts are 20 MB
+  expect(countMany(200) - before).toBeLessThan(4e6);
+});
+
+/** 24 random letters: no vocabulary has it, and V8 keeps a match of it as a window onto the whole text. */
+function longWord(): string {
+  return randomBytes(12)
+    .toString('hex')
+    .replace(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
+}

@@ -25,8 +25,8 @@ export interface UpstreamCall {
 }
 
 export interface UpstreamStreamCall extends UpstreamCall {
-  /** True for the event after which the protocol sends nothing of interest. */
-  readonly isLast: (data: string) => boolean;
+  /** True once the protocol's last event was consumed. */
+  readonly isEnded: () => boolean;
 }
 
 /** HTTP to one provider: one connection pool, its headers, its clocks. The only place that calls upstream. */
@@ -94,7 +94,7 @@ export class UpstreamClient {
           : new ProviderFailure('malformed');
       }
       const { idle_ms } = this.#settings.timeouts;
-      return readEvents(response.body, { deadlines, idleMs: idle_ms, isLast: call.isLast });
+      return readEvents(response.body, { deadlines, idleMs: idle_ms, isEnded: call.isEnded });
     } catch (error) {
       deadlines.abandon();
       throw deadlines.explain(error, 'interrupted');

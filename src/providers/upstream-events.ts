@@ -18,8 +18,8 @@ export interface EventReading {
   readonly deadlines: CallDeadlines;
   /** Longest silence between two pieces, in ms. */
   readonly idleMs: number;
-  /** True for the event after which the protocol sends nothing of interest. */
-  readonly isLast: (data: string) => boolean;
+  /** Asked after each batch was consumed: true when the protocol's last event was in it. Only its reader can tell. */
+  readonly isEnded: () => boolean;
 }
 
 /**
@@ -44,11 +44,10 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
       if (batch.length === 0) {
         continue;
       }
-      complete = batch.some(reading.isLast);
       deadlines.pause();
       yield batch;
       deadlines.resume();
-      if (complete) {
+      if (reading.isEnded()) {
         break;
       }
     }
@@ -56,7 +55,7 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
   } catch (error) {
     throw deadlines.explain(error, 'interrupted');
   } finally {
-    if (complete) {
+    if (complete || reading.isEnded()) {
       deadlines.stop();
       releaseConnection(body);
     } else {

@@ -48,12 +48,12 @@ export class SubmitTaskService {
     this.#settings = settings;
   }
 
-  /** Returns the task's id (UUID). Throws AppError: model_not_found (400), model_not_allowed, and what Ledger.reserve throws. */
+  /** Returns the task's id (UUID). Throws AppError: model_not_found, model_not_allowed, and what Ledger.reserve throws. */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
     const { principal } = context;
     const model = this.#catalog.findTaskModel(order.model, order.kind);
     if (!model) {
-      throw new AppError('model_not_found', `The model ${order.model} is not offered here.`, { status: 400 });
+      throw new AppError('model_not_found', `The model ${order.model} is not offered here.`);
     }
     if (principal.allowedModels && !principal.allowedModels.includes(model.id)) {
       throw new AppError('model_not_allowed', `This key may not use ${model.id}.`);

@@ -1,5 +1,7 @@
 import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { run } from '../store/statement.ts';
+import { StatementBatch } from './statement-batch.ts';
 import {
   claimTasks,
   findLease,
@@ -8,9 +10,7 @@ import {
   renewLeases,
   returnTask,
   storeReferences,
-} from '../store/sql/tasks/claims.ts';
-import { run } from '../store/statement.ts';
-import { StatementBatch } from './statement-batch.ts';
+} from './task-claims.sql.ts';
 import type { LeasedState, TaskState } from './task-state.ts';
 import { stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, TaskKind } from './tasks.types.ts';

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
+import { run } from '../store/statement.ts';
 import {
   forgetWorker,
   liveSlots,
@@ -7,8 +8,7 @@ import {
   registerSlots,
   takeGenerated,
   takeQueued,
-} from '../store/sql/tasks/dispatch.ts';
-import { run } from '../store/statement.ts';
+} from './task-dispatch.sql.ts';
 
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 /** Accounts that one look goes through; with more waiting, the next look goes on where this one ended. */

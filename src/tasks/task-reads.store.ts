@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
+import { run } from '../store/statement.ts';
 import {
   findEnded,
   findTask,
@@ -9,8 +10,7 @@ import {
   ownTurn,
   queueByAccount,
   typicalDuration,
-} from '../store/sql/tasks/reads.ts';
-import { run } from '../store/statement.ts';
+} from './task-reads.sql.ts';
 import type { TaskState } from './task-state.ts';
 import type { TaskKind, TaskView } from './tasks.types.ts';
 

@@ -14,7 +14,10 @@ const WIRE_STATUS = z.enum([
 ]);
 type WireStatus = z.output<typeof WIRE_STATUS>;
 
-/** Novita's task-result (model-apis-task-result): TTLs, seed and times are strings, eta and progress integers. */
+/**
+ * Novita's task-result (model-apis-task-result): TTLs, seed and times are strings of digits in every state, because its SDKs read them
+ * as integers; eta and progress are integers.
+ */
 export const TASK_RESULT = z
   .object({
     extra: z.object({
@@ -131,6 +134,7 @@ function reasonOf(task: TaskView): string {
   return task.errorCode ? `${task.errorCode.toUpperCase()}: ${task.errorMessage ?? ''}` : '';
 }
 
+/** "0" while it has not happened: Novita's Python SDK fails on text that is no integer. */
 function unixMs(time: Date | null): string {
-  return time ? String(time.getTime()) : '';
+  return time ? String(time.getTime()) : '0';
 }

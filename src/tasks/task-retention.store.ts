@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { run } from '../store/statement.ts';
 import {
   deleteOldTasks,
   deleteTask,
@@ -6,8 +7,7 @@ import {
   findUnlisted,
   forgetSilentWorkers,
   markMediaDeleted,
-} from '../store/sql/tasks/retention.ts';
-import { run } from '../store/statement.ts';
+} from './task-retention.sql.ts';
 
 export interface ExpiredMedia {
   readonly taskId: string;

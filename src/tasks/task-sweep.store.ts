@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { findCanceling, findOverdue, lapseLeases, requestCancel } from '../store/sql/tasks/sweep.ts';
 import { run } from '../store/statement.ts';
 import type { TaskState } from './task-state.ts';
+import { findCanceling, findOverdue, lapseLeases, requestCancel } from './task-sweep.sql.ts';
 import type { TaskKind } from './tasks.types.ts';
 
 /** What it takes to end a task without having claimed it. */

@@ -19,6 +19,9 @@ const IMAGE_PATH = '/v3/async/image-turbo';
 /** The path fixes the model: its last part is the model's id. */
 const IMAGE_MODEL = 'image-turbo';
 
+/** The interface caps no image prompt: only the body does. */
+const IMAGE_BODY_BYTES_MAX = 1024 * 1024;
+
 const SUBMIT_ERRORS = [
   'insufficient_credits',
   'key_limit_exceeded',
@@ -81,6 +84,7 @@ function imageRoute(submits: SubmitTaskService): Route {
     access: 'inference',
     envelope: 'task',
     body: IMAGE_SUBMIT,
+    bodyBytesMax: IMAGE_BODY_BYTES_MAX,
     response: { status: 200, schema: SUBMIT_RESPONSE },
     errors: SUBMIT_ERRORS,
     idempotency: 'replay',

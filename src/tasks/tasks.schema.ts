@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const PROMPT_CODE_POINTS_MAX = 2_000;
+const VIDEO_PROMPT_CODE_POINTS_MAX = 2_000;
 const SIZE_PATTERN = /^(\d{1,5})\*(\d{1,5})$/;
 const SIDE_MIN = 256;
 const SIDE_MAX = 1_536;
@@ -8,14 +8,16 @@ const URL_LENGTH_MAX = 2_048;
 export const VIDEO_SEED_MAX = 9_999_999_999;
 export const IMAGE_SEED_MAX = 2_147_483_647;
 
-/** 1 to 2,000 Unicode code points: an emoji counts once, as it does for the person who typed it. */
 const PROMPT = z
   .string()
-  .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must be well-formed Unicode without NUL')
-  .refine((text) => {
-    const length = codePoints(text);
-    return length >= 1 && length <= PROMPT_CODE_POINTS_MAX;
-  }, `must have 1 to ${PROMPT_CODE_POINTS_MAX} characters (Unicode code points)`);
+  .min(1, 'must not be empty')
+  .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must be well-formed Unicode without NUL');
+
+/** 1 to 2,000 Unicode code points: an emoji counts once, as it does for the person who typed it. */
+const VIDEO_PROMPT = PROMPT.refine(
+  (text) => codePoints(text) <= VIDEO_PROMPT_CODE_POINTS_MAX,
+  `must have 1 to ${VIDEO_PROMPT_CODE_POINTS_MAX} characters (Unicode code points)`,
+).meta({ minLength: 1, maxLength: VIDEO_PROMPT_CODE_POINTS_MAX });
 
 const EXTRA = z
   .object({
@@ -33,15 +35,24 @@ const EXTRA = z
   })
   .optional();
 
+const VIDEO_SIDES = [720, 1_280];
+const videoSide = z.int().refine((side) => VIDEO_SIDES.includes(side), 'must be 720 or 1280');
+
 /** Body of POST /v3/async/video-fast. */
-export const VIDEO_SUBMIT = z
+const VIDEO_ORDER = z
   .object({
     model_name: z.literal('video-fast', { message: 'must be video-fast' }),
-    width: z.int().refine(isVideoSide, 'must be 720 or 1280'),
-    height: z.int().refine(isVideoSide, 'must be 720 or 1280'),
+    width: videoSide.meta({
+      description: '720 when height is 1280, 1280 when height is 720',
+      enum: VIDEO_SIDES,
+    }),
+    height: videoSide.meta({
+      description: '720 when width is 1280, 1280 when width is 720',
+      enum: VIDEO_SIDES,
+    }),
     seed: z.int().min(-1).max(VIDEO_SEED_MAX),
     steps: z.int().min(2).max(30),
-    prompt: PROMPT,
+    prompt: VIDEO_PROMPT,
     extra: EXTRA,
   })
   .refine((body) => body.width !== body.height, {
@@ -50,7 +61,7 @@ export const VIDEO_SUBMIT = z
   });
 
 /** Body of POST /v3/async/image-turbo. */
-export const IMAGE_SUBMIT = z
+const IMAGE_ORDER = z
   .object({
     seed: z.int().min(-1).max(IMAGE_SEED_MAX).default(-1),
     size: z
@@ -60,7 +71,11 @@ export const IMAGE_SUBMIT = z
         (text) => parseSize(text) !== undefined,
         `must be width*height, each ${SIDE_MIN} to ${SIDE_MAX} pixels`,
       )
-      .transform((text) => parseSize(text) ?? { width: 0, height: 0 }),
+      .transform((text) => parseSize(text) ?? { width: 0, height: 0 })
+      .meta({
+        description: `width*height, each ${SIDE_MIN} to ${SIDE_MAX} pixels`,
+        pattern: '^\\d{3,4}\\*\\d{3,4}$',
+      }),
     prompt: PROMPT,
     enable_base64_output: z.boolean().default(false),
     extra: EXTRA,
@@ -69,6 +84,22 @@ export const IMAGE_SUBMIT = z
     path: ['enable_base64_output'],
     message: 'cannot be combined with extra.webhook: the event carries URLs',
   });
+
+/** An order as it is, or wrapped as Novita's SDKs send theirs: `{ request: { … }, extra: { … } }`. */
+function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
+  return z.preprocess((body) => {
+    if (typeof body !== 'object' || body === null || !('request' in body) || 'prompt' in body) {
+      return body;
+    }
+    const { request, extra } = body as { readonly request: unknown; readonly extra?: unknown };
+    return typeof request === 'object' && request !== null && !Array.isArray(request)
+      ? { ...request, ...(extra !== undefined && extra !== null && { extra }) }
+      : body;
+  }, order);
+}
+
+export const VIDEO_SUBMIT = wrappedOrPlain(VIDEO_ORDER);
+export const IMAGE_SUBMIT = wrappedOrPlain(IMAGE_ORDER);
 
 /** Query of GET /v3/async/task-result. Any other text than an id of ours is simply not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
@@ -83,10 +114,6 @@ function codePoints(text: string): number {
     count += 1;
   }
   return count;
-}
-
-function isVideoSide(side: number): boolean {
-  return side === 720 || side === 1_280;
 }
 
 function parseSize(text: string): { width: number; height: number } | undefined {

@@ -1,5 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
+import type { Statement } from '../store/statement.ts';
 import {
   liveTasks,
   openHolds,
@@ -8,8 +9,7 @@ import {
   taskTraceparent,
   workerSlots,
   writeOffTotals,
-} from '../store/sql/telemetry.ts';
-import type { Statement } from '../store/statement.ts';
+} from './state.sql.ts';
 
 /** What the database says of the installation as a whole. Amounts are nano-USD as decimal text, ages in seconds. */
 export interface InstallationState {

@@ -31,6 +31,7 @@ function tracedProvider(provider: Provider, tracing: Tracing): Provider {
     id: provider.id,
     dialect: provider.dialect,
     onDisconnect: provider.onDisconnect,
+    passThrough: provider.passThrough,
     complete: (request, signal) =>
       tracing.span('provider complete', options(request.model), () => provider.complete(request, signal)),
     stream: (request, signal) =>

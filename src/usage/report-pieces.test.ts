@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const time = fc.integer({ min: 0, max: 10 * DAY_MS });
+const time = fc.integer({ min: 0, max: 10 * 288 }).map((steps) => steps * 5 * MINUTE_MS);
 
 test('the parts follow each other, hold whole filled periods only, and cover the window', () => {
   fc.assert(
@@ -20,7 +20,7 @@ test('the parts follow each other, hold whole filled periods only, and cover the
         const ends = reportPieces(window, bucketMs, new Date(filledUntil)).map(Number);
         expect(ends).toEqual([...ends].sort((a, b) => a - b));
         const [start = 0, firstHour = 0, firstDay = 0, lastDay = 0, lastHour = 0, end = 0] = ends;
-        expect(window.start.getTime() - start).toBeLessThan(5 * MINUTE_MS);
+        expect(start).toBe(window.start.getTime());
         expect(end).toBe(window.end.getTime());
         if (firstHour < lastHour) {
           expect([firstHour % HOUR_MS, lastHour % HOUR_MS]).toEqual([0, 0]);
@@ -36,7 +36,7 @@ test('the parts follow each other, hold whole filled periods only, and cover the
 });
 
 test('days are read where there are any', () => {
-  const window = { start: new Date(DAY_MS / 2 + 1), end: new Date(9.5 * DAY_MS) };
+  const window = { start: new Date(DAY_MS / 2), end: new Date(9.5 * DAY_MS) };
   const ends = reportPieces(window, DAY_MS, new Date(8 * DAY_MS)).map((end) => end.getTime() / HOUR_MS);
   expect(ends).toEqual([12, 12, 24, 192, 192, 228]);
 });

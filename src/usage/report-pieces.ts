@@ -1,16 +1,14 @@
 import type { ScanWindow } from './scan-forward.ts';
 
-const ROLLUP_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The six ends of the parts that a window is read in: roll-ups, hours, days, hours, roll-ups. A longer part is used where
+ * The six ends of the parts that a window, whose ends lie on five minutes, is read in: roll-ups, hours, days, hours, roll-ups. A longer part is used where
  * it is filled and lies within a bucket of the report; a part that is not used has equal ends.
  */
 export function reportPieces(window: ScanWindow, bucketMs: number, filledUntil: Date): Date[] {
-  // a roll-up that began before the range's start cannot be divided; it counts in
-  const start = floor(window.start.getTime(), ROLLUP_MS);
+  const start = window.start.getTime();
   const end = window.end.getTime();
   const filledEnd = Math.min(end, filledUntil.getTime());
   const hours = whole(start, filledEnd, bucketMs < HOUR_MS ? undefined : HOUR_MS) ?? [end, end];

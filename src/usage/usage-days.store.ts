@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { classifyFailure } from '../ledger/failure-kind.ts';
-import { accountsToRollUp, fillUsageDays, finishUsageDays } from '../store/sql/usage-days.ts';
 import { run } from '../store/statement.ts';
+import { accountsToRollUp, fillUsageDays, finishUsageDays } from './usage-days.sql.ts';
 
 /** An account has new finished days once a day; what is left is next in the following run. */
 const ACCOUNTS_PER_RUN = 2_000;

@@ -1,4 +1,4 @@
-import type { BucketRange } from '../http/time-range.ts';
+import { type BucketRange, periodOf } from '../http/time-range.ts';
 import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { ActivitySums, CostSums, UsageSums } from './usage.read-model.ts';
@@ -44,9 +44,7 @@ export function presentCostRow(row: CostSums, range: BucketRange): CostRowJson {
   };
 }
 
-function period(start: Date, range: BucketRange): { period_start: string; period_end: string } {
-  return {
-    period_start: start.toISOString(),
-    period_end: new Date(start.getTime() + range.bucketMs).toISOString(),
-  };
+function period(bucketStart: Date, range: BucketRange): { period_start: string; period_end: string } {
+  const { start, end } = periodOf(bucketStart, range);
+  return { period_start: start.toISOString(), period_end: end.toISOString() };
 }

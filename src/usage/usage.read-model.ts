@@ -3,9 +3,9 @@ import type { BucketRange } from '../http/time-range.ts';
 import type { UsageColumns } from '../http/wire-shapes.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
 import { readRows } from '../store/report.ts';
-import { activityRows, costRows, filledUntil, usageRows } from '../store/sql/reports/usage.ts';
 import { reportPieces } from './report-pieces.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
+import { activityRows, costRows, filledUntil, usageRows } from './usage.sql.ts';
 
 interface PeriodRow {
   readonly period_start: Date;

@@ -12,8 +12,12 @@ const keyFilter = z
   .meta({ description: 'Only this key; a deleted one too' });
 
 const range = {
-  start_time: timeParameter.optional().meta({ description: 'Inclusive; default 30 days before the end' }),
-  end_time: timeParameter.optional().meta({ description: 'Exclusive; default now' }),
+  start_time: timeParameter
+    .optional()
+    .meta({ description: 'Inclusive, a multiple of 5 minutes; default 30 days before the end' }),
+  end_time: timeParameter
+    .optional()
+    .meta({ description: 'Exclusive, a multiple of 5 minutes; default the end of the running bucket' }),
 };
 
 export const COST_GROUPS = ['model', 'api_key', 'endpoint'] as const;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { RelaySource } from '../../queues/relay-lane.ts';
+import { run } from '../store/statement.ts';
 import {
   claimDelivery,
   listDeliveries,
@@ -8,8 +9,7 @@ import {
   recordTry,
   redeliver,
   takeDeliveries,
-} from '../store/sql/webhooks/deliveries.ts';
-import { run } from '../store/statement.ts';
+} from './webhook-deliveries.sql.ts';
 
 /** A delivery in a worker's hands. */
 export interface ClaimedDelivery {

@@ -1,12 +1,6 @@
 import type pg from 'pg';
-import {
-  findSecret,
-  insertSecret,
-  listSecrets,
-  resealSecret,
-  rotateSecret,
-} from '../store/sql/webhooks/secrets.ts';
 import { run } from '../store/statement.ts';
+import { findSecret, insertSecret, listSecrets, resealSecret, rotateSecret } from './webhook-secrets.sql.ts';
 
 export interface SealedPair {
   readonly secret: Buffer;

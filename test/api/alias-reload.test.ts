@@ -30,9 +30,9 @@ async function statusOf(path: string): Promise<number> {
   return (await server.call('POST', path, { token: null, body: {} })).status;
 }
 
-test('paths and headers that the file names anew count from its next reading on, the old ones no more', async () => {
+test('paths and headers that the file names anew count from its next reading on, those it turns off no more', async () => {
   expect([await statusOf('/v1/messages'), await statusOf('/v2/messages')]).toEqual([401, 404]);
-  const paths = { '/v2/messages': '/vendorx/v1/messages' };
+  const paths = { '/v2/messages': '/vendorx/v1/messages', '/v1/messages': null, '/v1/*': null };
   expect(await reloadWith({ paths, headers: { 'x-token': 'authorization' } })).toBe(true);
   expect([await statusOf('/v1/messages'), await statusOf('/v2/messages')]).toEqual([404, 401]);
   const headers = { 'x-token': 'Bearer not-a-key' };

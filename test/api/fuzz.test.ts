@@ -125,7 +125,7 @@ function expectRateHeaders(operation: DescribedOperation, answer: Answer): void 
 /** The error body of the path's dialect, without a member more or less, and its parts agree with each other. */
 function expectEnvelope(path: string, answer: Answer): void {
   // as it was sent: with the dots in it resolved
-  const isTaskPath = new URL(path, server.url).pathname.startsWith('/v3/async/');
+  const isTaskPath = /^\/v3\/(?!openai\/)/.test(new URL(path, server.url).pathname);
   const schema = { $ref: `#/components/schemas/${isTaskPath ? 'TaskError' : 'Error'}` };
   expect(validate(schema, answer.json)).toEqual([]);
   expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));

@@ -32,6 +32,56 @@ test('a model has all eight prices as strings and the shapes that OpenRouter cli
   });
 });
 
+test('the list and a single model have what OpenAI clients read', async () => {
+  const list = (await server.call('GET', '/api/v1/models', { key: key.secret })).json;
+  expect(list).toMatchObject({ object: 'list', total_count: 3, links: { next: null } });
+  expect(list.data[0]).toMatchObject({ id: 'acme/small', object: 'model', created: 0, owned_by: 'acme' });
+  const one = (await server.call('GET', '/api/v1/models/acme/small', { key: key.secret })).json;
+  expect(one).toMatchObject({ id: 'acme/small', object: 'model', created: 0, owned_by: 'acme' });
+});
+
+describe('/v1/models', () => {
+  const anthropic = { 'anthropic-version': '2023-06-01' };
+  const get = async (path: string, headers: Record<string, string> = {}) =>
+    (await server.call('GET', path, { key: key.secret, headers })).json;
+
+  test("answers in Anthropic's shape to its clients, a page at a time", async () => {
+    const first = await get('/vendorx/v1/models?limit=1&beta=true', anthropic);
+    expect(first).toEqual({
+      data: [
+        {
+          type: 'model',
+          id: 'acme/small',
+          display_name: 'Acme Small',
+          created_at: '1970-01-01T00:00:00.000Z',
+        },
+      ],
+      has_more: false,
+      first_id: 'acme/small',
+      last_id: 'acme/small',
+    });
+    expect(await get('/vendorx/v1/models/acme/small', anthropic)).toEqual(first.data[0]);
+  });
+
+  test("answers in OpenAI's shape to all others", async () => {
+    const page = await get('/vendorx/v1/models?limit=2');
+    expect([page.object, page.has_more, page.last_id]).toEqual(['list', true, 'acme/large']);
+    const rest = await get('/vendorx/v1/models?after_id=acme%2Flarge');
+    expect(rest.data.map(({ id }: { id: string }) => id)).toEqual(['video-fast']);
+    const before = await get('/vendorx/v1/models?before_id=video-fast&limit=1');
+    expect([before.data[0].id, before.has_more]).toEqual(['acme/large', true]);
+    expect(await get('/vendorx/v1/models/acme/small')).toMatchObject({ id: 'acme/small', object: 'model' });
+  });
+
+  test.each(['/v1/models', '/v1/models/acme/small', '/v1/credits', '/v3/openai/models/acme%2Fsmall'])(
+    '%s is reached by its other name',
+    async (path) => {
+      const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${key.secret}` } });
+      expect(response.status).toBe(200);
+    },
+  );
+});
+
 test.each<[string, string[]]>([
   ['', ['acme/small', 'acme/large', 'video-fast']],
   ['?category=science', ['acme/large']],

@@ -84,7 +84,7 @@ const spent = (filter: (item: Call) => boolean): bigint =>
   calls
     .filter(filter)
     .reduce((sum, { lines }) => sum + Object.values(lines).reduce((part, line) => part + line, 0n), 0n);
-const wide = `start_time=${new Date(Date.now() - 60 * 86_400_000).toISOString()}`;
+const wide = `start_time=${ago(60)}`;
 
 /** Days summed ahead by maintenance must not be seen in any answer: none, those of the oldest calls, all that are over. */
 const FILLED = [
@@ -215,7 +215,8 @@ describe('usage', () => {
     ['hour', 3600],
     ['day', 86_400],
   ])('buckets of %s are aligned to UTC', async (granularity, seconds) => {
-    const rows = await all(`usage?granularity=${granularity}`);
+    const aligned = new Date(Math.ceil(Date.parse(ago(1)) / 1000 / seconds) * seconds * 1000).toISOString();
+    const rows = await all(`usage?granularity=${granularity}&start_time=${aligned}`);
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) {
       const start = Date.parse(row.period_start) / 1000;
@@ -279,6 +280,8 @@ test.each([
   ['usage?granularity=week', /^granularity: /],
   ['usage?start=5', /^start: unknown query parameter/],
   ['usage?start_time=yesterday', /^start_time: /],
+  ['usage?start_time=2026-11-01T00:00:01Z', /2026-11-01T00:00:00Z or 2026-11-01T00:05:00Z/],
+  ['costs?end_time=1790000001', /^end_time: must be a multiple of 5 minutes/],
   [`usage?start_time=${ago(1)}&end_time=${ago(2)}`, /^start_time: must not be after/],
   [`usage?granularity=5m&start_time=${ago(3)}`, /2 days/],
   [`usage?granularity=hour&start_time=${ago(40)}`, /31 days/],
@@ -294,5 +297,6 @@ test.each([
 });
 
 function ago(days: number): string {
-  return new Date(Date.now() - days * 86_400_000).toISOString();
+  const FIVE_MINUTES = 300_000;
+  return new Date(Math.floor((Date.now() - days * 86_400_000) / FIVE_MINUTES) * FIVE_MINUTES).toISOString();
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,6 +22,9 @@ export async function buildApplication(): Promise<BuiltApplication> {
     [compiler, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', join(folder, 'dist')],
     { cwd: ROOT },
   );
+  await cp(join(ROOT, 'migrations', 'functions'), join(folder, 'migrations', 'functions'), {
+    recursive: true,
+  });
   await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'));
   await copyFile(join(ROOT, 'tollgate.yaml'), join(folder, 'tollgate.yaml'));
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');

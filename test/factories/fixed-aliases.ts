@@ -1,7 +1,8 @@
-import type { Aliases, AliasSource } from '../../src/http/route-table.ts';
+import { Aliases, type AliasNames, type AliasSource, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 
-/** Aliases that stay as they are; none unless given. */
-export function fixedAliases(aliases: Aliases = { paths: {}, headers: {} }): AliasSource {
+/** Aliases that stay as they are; the built-in ones unless others are given. */
+export function fixedAliases(names: AliasNames = BUILTIN_ALIASES): AliasSource {
+  const aliases = new Aliases(names);
   return {
     current: () => aliases,
     addCheck: (mistakeOf) => {

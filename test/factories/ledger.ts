@@ -3,7 +3,7 @@ import type { LaneObserver } from '../../src/ledger/commit-lane.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import type { HoldRequest, Settlement, TaskEnding } from '../../src/ledger/ledger.types.ts';
-import { Movements } from '../../src/ledger/movements.ts';
+import { type Movement, Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { type NanoUsd, nanoUsd, parseUsd, ZERO_USD } from '../../src/lib/money.ts';
@@ -49,6 +49,19 @@ export async function fundedAccount(
     await movements.adjust({ accountId, reference: newUuid(), description: 'opening credits' }, usd(credits));
   }
   return { accountId, apiKeyId: await testKey(database, accountId, limit) };
+}
+
+/** Posts a purchase without a checkout session. Sending the same reference again changes nothing. */
+export async function purchaseCredits(
+  database: Database,
+  { accountId, reference, description }: Movement,
+  amount: NanoUsd,
+): Promise<string> {
+  const { rows } = await database.money.query<{ outcome: string }>(
+    'SELECT ledger_purchase($1, $2, $3, $4) AS outcome',
+    [accountId, reference, amount.toString(), description],
+  );
+  return rows[0]!.outcome;
 }
 
 export async function testKey(database: Database, accountId: string, limit?: string): Promise<string> {

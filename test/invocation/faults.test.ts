@@ -122,6 +122,33 @@ describe.each(['openai', 'anthropic'] as const)('upstream %s', (protocol) => {
     },
   );
 
+  test.each([
+    ['/api/v1/chat/completions', 'data: {"error":{"code":"provider_error"'],
+    ['/v1/messages', 'event: error\ndata: {"type":"error","error":{"code":"provider_error"'],
+  ])('a broken stream ends in an error frame and a broken connection (%s)', async (path, start) => {
+    upstreams[protocol].reset({ fault: 'cut_stream' });
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: `to/${protocol}`,
+        max_tokens: 20,
+        stream: true,
+        messages: [{ role: 'user', content: 'x' }],
+      }),
+    });
+    expect(response.status).toBe(200);
+    let text = '';
+    const reading = (async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        text += chunk;
+      }
+    })();
+    await expect(reading).rejects.toThrow('terminated');
+    expect(text.trimEnd().split('\n\n').at(-1)).toContain(start);
+    expect(text.endsWith('\n\n')).toBe(true);
+  });
+
   test('an error frame of the provider ends the messages stream with an error event', async () => {
     upstreams[protocol].reset({ fault: 'error_mid_stream' });
     const params = {

@@ -62,6 +62,8 @@ export function model(
     priceVersion: 'prices-1',
     routes,
     supportedParameters: [],
+    inputModalities: ['text', 'image', 'file'],
+    itemTokens: { image: 1_600, file: 3_000 },
     ...others,
   };
 }
@@ -95,7 +97,7 @@ export class Gateway {
       invocable(id: string) {
         const found = models.get(id);
         if (!found) {
-          throw new AppError('model_not_found', `there is no model ${id}`, { status: 400 });
+          throw new AppError('model_not_found', `there is no model ${id}`);
         }
         return found;
       },

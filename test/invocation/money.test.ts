@@ -6,6 +6,7 @@ import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model, prices, SIMPLE_PRICES } from './gateway.ts';
+import { receivedText } from './received-text.ts';
 import { until } from './until.ts';
 
 let openai: UpstreamServer;
@@ -48,7 +49,7 @@ async function post(body: object, headers: Record<string, string> = {}) {
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'to/openai', messages: [{ content: 'hello' }], ...body }),
   });
-  const text = await response.text();
+  const text = await receivedText(response);
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   const json: any = text.startsWith('{') ? JSON.parse(text) : undefined;
   return { status: response.status, headers: response.headers, text, json };
@@ -137,7 +138,7 @@ test('x-max-cost limits one call', async () => {
   expect(gateway.ledger.requests.at(-1)!.amount).toBe(100_000n);
   expect(gateway.ledger.last.charge.amount).toBeLessThanOrEqual(100_000n);
   const tight = await post({}, { 'x-max-cost': '0.00001' });
-  expect(tight).toMatchObject({ status: 402, json: { error: { code: 'insufficient_credits' } } });
+  expect(tight).toMatchObject({ status: 402, json: { error: { code: 'max_cost_exceeded' } } });
   expect(tight.json.error.message).toContain('x-max-cost');
   for (const bad of ['-1', '1e-3', 'free', '0.0000000001']) {
     expect(await post({}, { 'x-max-cost': bad })).toMatchObject({

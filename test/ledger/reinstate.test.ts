@@ -1,6 +1,13 @@
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import { fundedAccount, holdRequest, settlement, testLedger, usd } from '../factories/ledger.ts';
+import {
+  fundedAccount,
+  holdRequest,
+  purchaseCredits,
+  settlement,
+  testLedger,
+  usd,
+} from '../factories/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 let db: TestDatabase;
@@ -23,7 +30,7 @@ async function disputed(used: '0' | '7'): Promise<{ accountId: string; purchase:
   const account = await fundedAccount(db.database, '0');
   const { accountId } = account;
   const purchase = newUuid();
-  await movements.purchase(movement(accountId, purchase), usd('10'));
+  await purchaseCredits(db.database, movement(accountId, purchase), usd('10'));
   await db.database.money.query(
     `INSERT INTO checkout_sessions (id, account_id, amount, currency, provider, provider_session_id, url, success_url,
        cancel_url, status, payment_status, expires_at, credited_at)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { MIGRATIONS } from '../../migrations/catalog.ts';
 import { describeSchema } from '../../migrations/describe-schema.ts';
+import { functionFiles } from '../../migrations/functions.ts';
 import { migrateDown, migrateUp, migrationNames } from '../../migrations/migrate.ts';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
@@ -57,5 +58,51 @@ test('every migration can be undone, one by one, and applied again to the same s
 
 test('twenty replicas that start at once migrate once', async () => {
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrateUp({ ownerUrl: url })));
-  expect(applied.flat()).toEqual(migrationNames());
+  expect(applied.flat()).toEqual([...migrationNames(), ...functionFiles().map((file) => file.name)]);
+});
+
+async function query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return (await client.query<Row>(sql).finally(() => client.end())).rows;
+}
+
+const LATEST =
+  'SELECT DISTINCT ON (name) name, checksum FROM schema_functions ORDER BY name, applied_at DESC';
+
+test('a database of an earlier release gets the functions it lacks, and only those that changed after', async () => {
+  await migrateUp({ ownerUrl: url });
+  const full = await schema();
+  // as 0011 left it: no record of files, and an old body
+  await migrateDown({ ownerUrl: url });
+  await query(
+    `CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'`,
+  );
+  expect((await migrateUp({ ownerUrl: url }))[0]).toBe('0012-schema-functions');
+  expect(await schema()).toBe(full);
+  expect(await query(LATEST)).toEqual(functionFiles().map(({ name, checksum }) => ({ name, checksum })));
+  expect(await migrateUp({ ownerUrl: url })).toEqual([]);
+  // a release in between had another version of one file
+  await query(`INSERT INTO schema_functions VALUES ('functions/ledger_purchase.sql', 'of another release')`);
+  expect(await migrateUp({ ownerUrl: url })).toEqual(['functions/ledger_purchase.sql']);
+  expect(await query(LATEST)).toEqual(functionFiles().map(({ name, checksum }) => ({ name, checksum })));
+});
+
+test('a build that is older than the database leaves its functions alone', async () => {
+  await migrateUp({ ownerUrl: url });
+  await query(`INSERT INTO schema_migrations VALUES ('9999-of-a-later-release')`);
+  await query(`INSERT INTO schema_functions VALUES ('functions/ledger_purchase.sql', 'of a later release')`);
+  expect(await migrateUp({ ownerUrl: url })).toEqual([]);
+});
+
+test('every ledger function stands in a file', async () => {
+  await migrateUp({ ownerUrl: url });
+  const inFiles = functionFiles().flatMap((file) =>
+    [...file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].map((match) => match[1]),
+  );
+  const made = await query<{ name: string }>(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+  );
+  const tablesNeed = ['create_month_partitions', 'id_floor', 'refuse_change'];
+  expect([...inFiles, ...tablesNeed].sort()).toEqual(made.map((row) => row.name).sort());
 });

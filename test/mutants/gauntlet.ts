@@ -14,6 +14,7 @@ import { createDatabase } from '../../src/store/database.ts';
 import {
   fundedAccount,
   holdRequest,
+  purchaseCredits,
   settlement,
   silentLog,
   silentObserver,
@@ -185,14 +186,14 @@ async function debtBlocks(parts: Parts): Promise<void> {
   const movements = new Movements(database.money);
   const movement = (reference: string) => ({ accountId: account.accountId, reference, description: 'test' });
   const purchase = newUuid();
-  await movements.purchase(movement(purchase), usd('5'));
+  await purchaseCredits(database, movement(purchase), usd('5'));
   await withLedger(parts, silentObserver, async (ledger) => {
     const hold = await ledger.reserve(holdRequest(account, usd('3')));
     await movements.reversePayment(movement(newUuid()), purchase, usd('5'));
     await ledger.settle(settlement(hold, ZERO_USD, { status: 'failed' }));
     const refused = { code: 'insufficient_credits' };
     await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject(refused);
-    await movements.purchase(movement(newUuid()), usd('3'));
+    await purchaseCredits(database, movement(newUuid()), usd('3'));
     const free = await ledger.reserve(holdRequest(account, usd('1')));
     await ledger.settle(settlement(free, ZERO_USD, { status: 'failed' }));
   });
@@ -220,7 +221,7 @@ async function reinstatementRepaysDebt({ db: { database } }: Parts): Promise<voi
   const movements = new Movements(database.money);
   const next = (reference = newUuid()) => ({ accountId, reference, description: '' });
   const purchase = newUuid();
-  await movements.purchase(next(purchase), usd('10'));
+  await purchaseCredits(database, next(purchase), usd('10'));
   await movements.adjust(next(), usd('-7'));
   await movements.reversePayment(next(), purchase, usd('10'));
   await movements.reinstatePayment(next(), purchase, usd('10'));

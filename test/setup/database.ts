@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { MIGRATIONS } from '../../migrations/catalog.ts';
+import { functionFiles } from '../../migrations/functions.ts';
 import { migrateUp } from '../../migrations/migrate.ts';
+import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
-import { INVARIANTS } from '../../src/store/sql/invariants.ts';
 
 export interface TestDatabase {
   /** Connected as the application role, as in production. */
@@ -98,7 +99,10 @@ async function leakedConnections(ownerUrl: string, name: string): Promise<string
 }
 
 async function ensureTemplate(ownerUrl: string, applicationUrl: string): Promise<string> {
-  const digest = createHash('sha256').update(JSON.stringify(MIGRATIONS)).digest('hex').slice(0, 12);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([MIGRATIONS, functionFiles()]))
+    .digest('hex')
+    .slice(0, 12);
   const template = `template_${digest}`;
   await withClient(ownerUrl, async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);

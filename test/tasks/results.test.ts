@@ -79,6 +79,27 @@ test('a finished task: 100 %, what it cost, a fresh URL at each read, no Retry-A
   expect(one.json.images[0].image_url).not.toBe(two.json.images[0].image_url);
 });
 
+test('every state can be read by a client that takes times, TTLs and the seed for integers', async () => {
+  const integers = ({ extra, images }: typeof ended.json): string[] => [
+    extra.seed,
+    extra.debug_info.submit_time_ms,
+    extra.debug_info.execute_time_ms,
+    extra.debug_info.complete_time_ms,
+    ...images.map((image: { image_url_ttl: string }) => image.image_url_ttl),
+  ];
+  const ended = await result(await finished());
+  const failed = await result(await finished('fail=content_refused'));
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const queued = await result(id);
+  await it.stack.claims.claim(id, 'generating', 'w', 60_000);
+  const running = await result(id);
+  await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+  const canceled = await result(id);
+  for (const { json } of [ended, failed, queued, running, canceled]) {
+    expect(integers(json).filter((text) => !/^\d+$/.test(text))).toEqual([]);
+  }
+});
+
 test('failed and canceled tasks are FAILED with the reason, at the progress they had', async () => {
   const failed = await finished('fail=content_refused');
   expect((await result(failed)).json.task).toMatchObject({

@@ -8,6 +8,7 @@ import { API_DESCRIPTION } from '../../../src/api-description.ts';
 import { type AppOptions, allRoutes } from '../../../src/app.ts';
 import type { Catalog } from '../../../src/catalog/catalog.types.ts';
 import { createBillingSurface, type PaymentChoice } from '../../../src/compose/billing.ts';
+import type { AliasNames } from '../../../src/http/aliases.ts';
 import { createAnswerCipher } from '../../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../../src/http/authenticator.ts';
 import { createHttpApp } from '../../../src/http/http-app.ts';
@@ -56,7 +57,8 @@ export interface ServerOptions {
   readonly limits?: Catalog['limits'];
   readonly failuresPerMinute?: number;
   readonly log?: Logger;
-  readonly aliases?: Catalog['aliases'];
+  readonly aliases?: AliasNames;
+  readonly corsOrigins?: readonly string[];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
   /** Instead of the service's own routes. */
@@ -94,7 +96,12 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       authenticator: kernel.authenticator,
       about: API_DESCRIPTION,
     },
-    surroundings: { aliases: fixedAliases(options.aliases), trustedProxies: 0, pages: [] },
+    surroundings: {
+      aliases: fixedAliases(options.aliases),
+      trustedProxies: 0,
+      corsOrigins: options.corsOrigins ?? [],
+      pages: [],
+    },
   };
   const routes = options.routes ?? allRoutes(appOptions);
   const server = createHttpServer(createHttpApp({ kernel, routes, ...appOptions.surroundings }));

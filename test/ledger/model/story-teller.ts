@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { PostgresLedger } from '../../../src/ledger/ledger.engine.ts';
+import { closeMonths } from '../../../src/ledger/ledger.sql.ts';
 import { LedgerStore } from '../../../src/ledger/ledger.store.ts';
 import { Movements } from '../../../src/ledger/movements.ts';
 import { HoldReaper } from '../../../src/ledger/reaper.ts';
@@ -7,9 +8,8 @@ import { newUuid } from '../../../src/lib/ids.ts';
 import { nanoUsd } from '../../../src/lib/money.ts';
 import { NO_USAGE } from '../../../src/lib/usage.ts';
 import type { Database } from '../../../src/store/database.ts';
-import { closeMonths } from '../../../src/store/sql/ledger.ts';
 import { UsageDays } from '../../../src/usage/usage-days.store.ts';
-import { holdRequest, settlement, silentLog, testKey } from '../../factories/ledger.ts';
+import { holdRequest, purchaseCredits, settlement, silentLog, testKey } from '../../factories/ledger.ts';
 import type { LedgerCommand } from './ledger-commands.ts';
 import { LedgerModel, type ModelHold } from './ledger-model.ts';
 import { expectOutcome, pick, setClock } from './story-support.ts';
@@ -221,7 +221,7 @@ export class StoryTeller {
     const reference = newUuid();
     this.#model.purchase(reference, amount);
     for (let time = 0; time < times; time += 1) {
-      const outcome = this.#movements.purchase(this.#movement(reference), nanoUsd(amount));
+      const outcome = purchaseCredits(this.#database, this.#movement(reference), nanoUsd(amount));
       await expectOutcome(outcome, time === 0 ? 'posted' : 'exists');
     }
     await this.#insertPaidSession(reference, amount);

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from 'pg';
+import { MIGRATIONS } from './catalog.ts';
+import { inTransaction } from './in-transaction.ts';
+
+/** The database functions of one family, as this build wants them. */
+export interface FunctionFile {
+  /** `functions/<family>.sql`, as in `schema_functions`. */
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the SQL, hex. */
+  readonly checksum: string;
+}
+
+/** Reads `migrations/functions/*.sql`, sorted by name. The compiled build reads them in the package's folder, too. */
+export function functionFiles(): FunctionFile[] {
+  const folder = ['./functions', '../../migrations/functions']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(path));
+  if (folder === undefined) {
+    throw new Error('migrations/functions is missing: it belongs beside dist/ in an installation');
+  }
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => {
+      const sql = readFileSync(join(folder, file), 'utf8');
+      return { name: `functions/${file}`, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    });
+}
+
+/**
+ * Applies each file whose latest applied version is another one, all in one transaction: no call sees half of them.
+ * Expects the migration lock to be held. Returns the names applied. Throws what Postgres throws.
+ */
+export async function applyFunctions(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'SELECT DISTINCT ON (name) name, checksum FROM schema_functions ORDER BY name, applied_at DESC',
+  );
+  const latest = new Map(rows.map((row) => [row.name, row.checksum]));
+  const changed = functionFiles().filter((file) => latest.get(file.name) !== file.checksum);
+  if (changed.length === 0) {
+    return [];
+  }
+  // bodies are not checked while some of the functions they call are still missing
+  const statements = ['SET LOCAL check_function_bodies = off', ...changed.map((file) => file.sql)];
+  await inTransaction(client, async () => {
+    for (const statement of statements) {
+      await client.query(statement);
+    }
+    await client.query(
+      `INSERT INTO schema_functions (name, checksum) SELECT * FROM unnest($1::text[], $2::text[])
+         ON CONFLICT (name, checksum) DO UPDATE SET applied_at = clock_timestamp()`,
+      [changed.map((file) => file.name), changed.map((file) => file.checksum)],
+    );
+  });
+  return changed.map((file) => file.name);
+}
+
+/**
+ * Before a migration is undone: forgets which versions were applied, so that the next `migrateUp` applies all of them,
+ * and drops the functions that no numbered migration makes, since none would drop them.
+ */
+export async function forgetFunctions(client: Client): Promise<void> {
+  const { rows } = await client.query<{ there: boolean }>(
+    `SELECT to_regclass('schema_functions') IS NOT NULL AS there`,
+  );
+  if (rows[0]?.there !== true) {
+    return;
+  }
+  const numbered = MIGRATIONS.map((migration) => migration.up).join('\n');
+  const unnumbered = functionFiles()
+    .flatMap((file) => [...file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].map((match) => match[1]))
+    .filter((name) => !numbered.includes(`FUNCTION ${name}(`));
+  await inTransaction(client, async () => {
+    await client.query('DELETE FROM schema_functions');
+    if (unnumbered.length > 0) {
+      await client.query(`DROP FUNCTION IF EXISTS ${unnumbered.join(', ')}`);
+    }
+  });
+}

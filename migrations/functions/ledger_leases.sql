@@ -1,0 +1,45 @@
+-- Adds to an open hold. NULL: not affordable, not allowed any more, or closed.
+CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extra bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  total bigint;
+BEGIN
+  IF extra <= 0 THEN
+    RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
+  END IF;
+  PERFORM 1 FROM balances b WHERE b.account_id = account AND b.posted - b.held >= extra AND b.debt = 0
+    FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  PERFORM 1 FROM api_keys k
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR k.limit_nano - k.spent - k.held >= extra)
+    FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  UPDATE holds h SET amount = h.amount + extra
+    WHERE h.id = hold AND h.account_id = account AND h.api_key_id = key AND NOT h.is_task
+    RETURNING h.amount INTO total;
+  IF total IS NOT NULL THEN
+    UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
+    UPDATE api_keys k SET held = k.held + extra WHERE k.id = key;
+  END IF;
+  RETURN total;
+END $$;
+
+-- Renews the leases of live holds. SKIP LOCKED: a hold that is being settled needs no lease, and so nothing waits here.
+CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  renewed integer;
+BEGIN
+  WITH live AS (
+    SELECT h.id FROM holds h
+     WHERE h.id IN (SELECT (i->>'id')::uuid FROM jsonb_array_elements(batch) i) FOR UPDATE SKIP LOCKED)
+  UPDATE holds h SET expires_at = ledger_now() + ttl_ms * interval '1 ms', metered = i.metered
+    FROM live, jsonb_to_recordset(batch) i (id uuid, metered jsonb)
+   WHERE h.id = live.id AND i.id = h.id AND NOT h.is_task;
+  GET DIAGNOSTICS renewed = ROW_COUNT;
+  RETURN renewed;
+END $$;

@@ -1,0 +1,34 @@
+-- Gives usage back: never more than the charge, over all its refunds. given NULL = whatever is left of the charge.
+CREATE OR REPLACE FUNCTION ledger_refund_charge(account uuid, entry_reference uuid, charge_reference uuid, given bigint, note text)
+RETURNS TABLE (outcome text, refunded bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  charge ledger_entries;
+  before bigint;
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO charge FROM ledger_entries e
+    WHERE e.reference = charge_reference AND e.type = 'usage_charge' AND e.account_id = account;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'charge_not_found', NULL::bigint;
+    RETURN;
+  END IF;
+  SELECT e.amount INTO before FROM ledger_entries e
+    WHERE e.reference = entry_reference AND e.type = 'refund';
+  IF FOUND THEN
+    RETURN QUERY SELECT CASE WHEN before = coalesce(given, before) THEN 'exists' ELSE 'reference_conflict' END, before;
+    RETURN;
+  END IF;
+  SELECT coalesce(sum(e.amount), 0) INTO before FROM ledger_entries e
+    WHERE e.reverses = charge_reference AND e.type = 'refund';
+  refunded := coalesce(given, -charge.amount - before);
+  IF refunded <= 0 OR before + refunded > -charge.amount THEN
+    RETURN QUERY SELECT 'exceeds_charge', -charge.amount - before;
+    RETURN;
+  END IF;
+  PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
+  PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
+  UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  outcome := 'posted';
+  RETURN NEXT;
+END $$;

@@ -1,0 +1,127 @@
+-- Admission. One call decides a whole batch of holds under the locks of their accounts and keys.
+-- Lock order everywhere: balances by account id, then api_keys by id, then holds, then tasks.
+-- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
+CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  requests hold_request[];
+  candidate record;
+  current_account uuid;
+  current_key uuid;
+  account_free bigint;
+  key_free bigint;
+  verdict text;
+  ids uuid[] := '{}';
+  grants bigint[] := '{}';
+  decided_at timestamptz;
+BEGIN
+  -- an id that stands in a batch twice is decided once
+  requests := ARRAY(
+    SELECT ROW (r.*)::hold_request
+      FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
+             ORDER BY r.id, r.ordinal) r);
+  PERFORM 1 FROM balances b
+    WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
+  PERFORM 1 FROM api_keys k
+    WHERE k.id IN (SELECT r.api_key_id FROM unnest(requests) r) ORDER BY k.id FOR NO KEY UPDATE;
+  decided_at := ledger_now();
+
+  -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
+  FOR candidate IN
+    SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
+           k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
+           k.allowed_models AS key_models, k.limit_nano - k.spent - k.held AS key_free,
+           h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
+      FROM unnest(requests) r
+      LEFT JOIN balances b ON b.account_id = r.account_id
+      LEFT JOIN accounts a ON a.id = r.account_id
+      LEFT JOIN api_keys k ON k.id = r.api_key_id
+      LEFT JOIN holds h ON h.id = r.id
+      LEFT JOIN generations g ON g.id = r.id
+     ORDER BY r.account_id, r.api_key_id, r.ordinal
+  LOOP
+    IF current_account IS DISTINCT FROM candidate.account_id THEN
+      current_account := candidate.account_id;
+      account_free := candidate.free;
+      current_key := NULL;
+    END IF;
+    IF current_key IS DISTINCT FROM candidate.api_key_id THEN
+      current_key := candidate.api_key_id;
+      key_free := candidate.key_free;
+    END IF;
+    verdict := CASE
+      WHEN candidate.closed THEN 'closed'
+      WHEN candidate.held_account = candidate.account_id THEN 'held'
+      WHEN candidate.held_account IS NOT NULL THEN 'closed'
+      WHEN candidate.free IS NULL OR candidate.key_account IS DISTINCT FROM candidate.account_id
+        OR candidate.deleted_at IS NOT NULL THEN 'invalid_api_key'
+      WHEN candidate.disabled THEN 'key_disabled'
+      WHEN candidate.key_expires_at <= decided_at THEN 'key_expired'
+      WHEN candidate.suspended THEN 'account_suspended'
+      WHEN candidate.model <> ALL (candidate.account_models)
+        OR candidate.model <> ALL (candidate.key_models) THEN 'model_not_allowed'
+      WHEN candidate.debt > 0 OR account_free < candidate.minimum THEN 'insufficient_credits'
+      WHEN key_free < candidate.minimum THEN 'key_limit_exceeded'
+      ELSE 'granted'
+    END;
+    id := candidate.id;
+    outcome := verdict;
+    granted := NULL;
+    IF verdict = 'held' THEN
+      granted := candidate.held_amount;
+    ELSIF verdict = 'granted' THEN
+      granted := least(candidate.amount, account_free, key_free);
+      account_free := account_free - granted;
+      key_free := key_free - granted;
+      ids := ids || candidate.id;
+      grants := grants || granted;
+      outcome := 'held';
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+
+  IF cardinality(ids) > 0 THEN
+    PERFORM ledger_write_holds(requests, ids, grants, decided_at);
+  END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamptz)
+RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
+                     created_at, expires_at)
+    SELECT r.id, r.account_id, r.api_key_id, r.request_id, r.endpoint, r.model, r.price_version,
+           r.task IS NOT NULL, u.granted, decided_at,
+           -- a task's hold is closed by its task alone, whatever time that takes
+           CASE WHEN r.task IS NULL THEN decided_at + r.ttl_ms * interval '1 ms' ELSE 'infinity' END
+      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id;
+  UPDATE balances b SET held = b.held + s.granted
+    FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
+            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+   WHERE b.account_id = s.account_id;
+  UPDATE api_keys k SET held = k.held + s.granted
+    FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
+            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+   WHERE k.id = s.api_key_id;
+  INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, parameters, seed, charge, webhook_url,
+                     created_at, not_before, deadline_at)
+    SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
+           r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
+           decided_at, decided_at, to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000)
+      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
+     WHERE r.task IS NOT NULL;
+  IF FOUND THEN
+    INSERT INTO task_events (task_id, at, state, attempt)
+      SELECT r.id, decided_at, 'queued', 0
+        FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
+    PERFORM pg_notify('tollgate_tasks', '');
+  END IF;
+END $$;
+
+-- For batches of few items: planned once per connection. Planning each batch anew cost almost half of a lone hold's time
+-- (1.5 ms against 0.9 ms); from 16 items on it makes no difference, and a plan made for the batch knows how many there are.
+-- Indexes wherever there is one: a plan made while a table is empty would read all of it, and go on so when it has grown.
+CREATE OR REPLACE FUNCTION ledger_reserve_few(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
+LANGUAGE sql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS
+$$ SELECT r.id, r.outcome, r.granted FROM ledger_reserve(batch) r $$;

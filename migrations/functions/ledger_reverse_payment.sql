@@ -1,0 +1,88 @@
+-- Nano-USD of a purchase that are taken back and not given back again.
+CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
+    - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
+$$;
+
+-- The payment provider took money back. What is free leaves the balance; the rest is a debt that blocks new holds.
+CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference uuid, purchase_reference uuid, taken bigint, note text)
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  balance balances;
+  purchased bigint;
+  reversed bigint;
+  from_balance bigint;
+BEGIN
+  IF taken <= 0 THEN
+    RAISE EXCEPTION 'a reversal is positive, not %', taken;
+  END IF;
+  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  IF EXISTS (SELECT 1 FROM payment_reversals r WHERE r.reference = entry_reference) THEN
+    RETURN 'exists';
+  END IF;
+  SELECT e.amount INTO purchased FROM ledger_entries e
+    WHERE e.reference = purchase_reference AND e.type = 'credit_purchase' AND e.account_id = account;
+  IF NOT FOUND THEN
+    RETURN 'purchase_not_found';
+  END IF;
+  reversed := payment_reversed(ledger_reverse_payment.purchase_reference);
+  IF reversed + taken > purchased THEN
+    RETURN 'exceeds_purchase';
+  END IF;
+  from_balance := least(taken, balance.posted - balance.held);
+  INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
+    VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
+  IF from_balance > 0 THEN
+    PERFORM ledger_append(account, 'refund', -from_balance, 'cash_clearing', entry_reference,
+      ledger_reverse_payment.purchase_reference, NULL, note);
+  END IF;
+  UPDATE balances b SET debt = b.debt + taken - from_balance WHERE b.account_id = account;
+  RETURN 'posted';
+END $$;
+
+-- The provider gave back what it had taken of a payment. A debt is repaid from it first, the rest is credited.
+CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint,
+  note text) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  balance balances;
+  existing payment_reinstatements;
+  to_balance bigint;
+BEGIN
+  IF given <= 0 THEN
+    RAISE EXCEPTION 'a reinstatement is positive, not %', given;
+  END IF;
+  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'account_not_found';
+  END IF;
+  SELECT * INTO existing FROM payment_reinstatements i WHERE i.reference = entry_reference;
+  IF FOUND THEN
+    RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
+                ELSE 'reference_conflict' END;
+  END IF;
+  -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
+  IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
+    RETURN ledger_existing(account, 'adjustment', entry_reference, given);
+  END IF;
+  IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
+                   AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
+    RETURN 'purchase_not_found';
+  END IF;
+  IF given > payment_reversed(ledger_reinstate_payment.purchase_reference) THEN
+    RETURN 'exceeds_reversal';
+  END IF;
+  to_balance := greatest(given - balance.debt, 0);
+  INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
+    VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
+  UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
+  IF to_balance > 0 THEN
+    PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
+      ledger_reinstate_payment.purchase_reference, NULL, note);
+  END IF;
+  RETURN 'posted';
+END $$;

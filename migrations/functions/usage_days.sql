@@ -1,0 +1,60 @@
+-- Makes every day of an account before today final. Short: it holds the account's lock, which settlements wait for.
+CREATE OR REPLACE FUNCTION finish_usage_days(account uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  today timestamptz;
+  first_day timestamptz;
+  is_new boolean;
+BEGIN
+  -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
+  PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
+  is_new := NOT FOUND;
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF is_new THEN
+    SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
+  END IF;
+  -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
+  today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
+  -- and stays later even if the clock is set back
+  UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
+  INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
+    VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
+    ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
+END $$;
+
+-- Fills up to so many final days of an account, oldest first; returns how many. Another worker's account is left to it.
+CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  mark usage_day_marks;
+  next_until timestamptz;
+BEGIN
+  SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND OR mark.filled_until = mark.final_until THEN
+    RETURN 0;
+  END IF;
+  next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
+  INSERT INTO usage_hours
+    SELECT u.account_id, date_bin('1 hour', u.bucket, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+           sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+           sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+           sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+           sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_rollups u
+     WHERE u.account_id = account AND u.bucket >= mark.filled_until AND u.bucket < next_until
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+  INSERT INTO usage_days
+    SELECT u.account_id, date_bin('1 day', u.hour, 'epoch'::timestamptz), u.api_key_id, u.endpoint, u.model,
+           sum(u.requests), sum(u.input_tokens), sum(u.output_tokens), sum(u.cache_read_tokens),
+           sum(u.cache_write_tokens), sum(u.reasoning_tokens), sum(u.charge), sum(u.charge_input),
+           sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write), sum(u.charge_reasoning),
+           sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_hours u
+     WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
+  UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
+  RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
+END $$;

@@ -1,0 +1,45 @@
+import type { Statement } from '../store/statement.ts';
+
+/**
+ * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 end. → the row of that id, new or
+ * as it stands
+ */
+export const insertCheckoutSession: Statement = {
+  name: 'insert_checkout_session',
+  text: `
+    WITH made AS (
+      INSERT INTO checkout_sessions
+             (id, account_id, amount, currency, provider, url, success_url, cancel_url, expires_at)
+      VALUES ($1, $2, $3, $4, $5, '', $6, $7, $8)
+      ON CONFLICT (id) DO NOTHING
+      RETURNING *)
+    SELECT * FROM made UNION ALL SELECT * FROM checkout_sessions WHERE id = $1`,
+};
+
+/** $1 session, $2 status, $3 payment status. Only forward: open → complete | expired; a credited one stays. */
+export const moveCheckoutSession: Statement = {
+  name: 'move_checkout_session',
+  text: `
+    UPDATE checkout_sessions SET status = $2, payment_status = $3
+     WHERE id = $1 AND credited_at IS NULL AND (status = 'open' OR $2 = 'complete')`,
+};
+
+/** Own sessions whose time is over. → how many */
+export const expireCheckoutSessions: Statement = {
+  name: 'expire_checkout_sessions',
+  text: `
+    UPDATE checkout_sessions SET status = 'expired'
+     WHERE status = 'open' AND expires_at < clock_timestamp() AND (provider = 'test' OR provider_session_id IS NULL)
+     RETURNING id`,
+};
+
+/** Sessions that the provider should be asked about, because no event came. $1 provider, $2 how many. */
+export const staleCheckoutSessions: Statement = {
+  name: 'stale_checkout_sessions',
+  text: `
+    SELECT id FROM checkout_sessions
+     WHERE provider = $1 AND provider_session_id IS NOT NULL
+       AND (status = 'open' OR (status = 'complete' AND payment_status = 'unpaid'))
+       AND created_at < clock_timestamp() - interval '10 minutes'
+     ORDER BY created_at LIMIT $2`,
+};

@@ -1,0 +1,37 @@
+import type { Statement } from '../store/statement.ts';
+
+const ENTRY = `
+  SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
+         e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text
+    FROM ledger_entries e`;
+
+/**
+ * $1 account, $2 from or NULL, $3 before or NULL, $4–$5 position of the last row (time with µs, seq) or NULL, $6 how many.
+ * A position lies before every later row's (at, seq), because both rise together within an account.
+ */
+const RANGE = `e.account_id = $1 AND e.at >= coalesce($2::timestamptz, '-infinity') AND e.at < coalesce($3::timestamptz, 'infinity')
+     AND (e.at, e.seq) < (coalesce($4::timestamptz, 'infinity'), coalesce($5::bigint, 0))
+   ORDER BY e.at DESC, e.seq DESC LIMIT $6`;
+
+/** Every type. */
+export const transactionsPage: Statement = { name: 'transactions_page', text: `${ENTRY} WHERE ${RANGE}` };
+
+/** One type each, spelt out: the planner must see which index holds it. */
+export const transactionsPageByType: Readonly<Record<string, Statement>> = Object.fromEntries(
+  ['credit_purchase', 'usage_charge', 'refund', 'adjustment'].map((type) => [
+    type,
+    { name: `transactions_page_${type}`, text: `${ENTRY} WHERE e.type = '${type}' AND ${RANGE}` },
+  ]),
+);
+
+/** As above; $7 key, $8 type or NULL. */
+export const transactionsPageByKey: Statement = {
+  name: 'transactions_page_by_key',
+  text: `${ENTRY} WHERE e.api_key_id = $7 AND ($8::text IS NULL OR e.type::text = $8) AND ${RANGE}`,
+};
+
+/** $1 account, $2 reference, $3 type. */
+export const transactionByReference: Statement = {
+  name: 'transaction_by_reference',
+  text: `${ENTRY} WHERE e.account_id = $1 AND e.reference = $2 AND e.type = $3::ledger_entry_type`,
+};

@@ -1,0 +1,39 @@
+import { Aliases, aliasMistake, BUILTIN_ALIASES, withOverrides } from './aliases.ts';
+
+const builtin = new Aliases(BUILTIN_ALIASES);
+
+test.each([
+  ['/v1/chat/completions', '/api/v1/chat/completions'],
+  ['/v1/messages', '/vendorx/v1/messages'],
+  ['/v1/messages/count_tokens', '/vendorx/v1/messages/count_tokens'],
+  ['/v1/models', '/vendorx/v1/models'],
+  ['/v1/models/acme/small', '/vendorx/v1/models/acme/small'],
+  ['/v1/modelsx', '/api/v1/modelsx'],
+  ['/api/v1/messages', '/vendorx/v1/messages'],
+  ['/v3/openai/chat/completions', '/api/v1/chat/completions'],
+  ['/v3/async/image-turbo', '/v3/async/image-turbo'],
+  ['/v1', '/v1'],
+])('%s leads to %s', (alias, path) => {
+  expect(builtin.resolve(alias)).toBe(path);
+});
+
+test('a file turns names off, changes them and adds its own', () => {
+  const paths = { '/v1/*': null, '/v1/messages': '/other', '/openai/*': '/api/v1/*' };
+  const aliases = new Aliases(withOverrides({ paths, headers: { 'anthropic-version': null } }));
+  expect(aliases.resolve('/v1/credits')).toBe('/v1/credits');
+  expect(aliases.resolve('/v1/messages')).toBe('/other');
+  expect(aliases.resolve('/openai/credits')).toBe('/api/v1/credits');
+  expect(aliases.headers).toEqual([]);
+});
+
+test.each([
+  [{ '/a/*': '/api/v1/keys' }, 'either both paths end in /* or none'],
+  [{ '/api/v1/keys': '/api/v1/credits' }, 'the path is taken'],
+  [{ '/a': '/nothing' }, 'there is no route /nothing'],
+  [{ '/a/*': '/nothing/*' }, 'there is no route /nothing/*'],
+])('%j is a mistake', (paths, mistake) => {
+  const routes = [{ path: '/api/v1/keys' }, { path: '/api/v1/credits' }];
+  const [alias] = Object.keys(paths);
+  const aliases = new Aliases({ paths: paths as unknown as Record<string, string>, headers: {} });
+  expect(aliasMistake(routes, aliases)).toBe(`aliases.paths: ${alias}: ${mistake}`);
+});

@@ -1,0 +1,154 @@
+import { AppError } from '../../lib/errors.ts';
+import { isObject, type JsonObject } from '../../providers/json.ts';
+
+/** What a member of a request may be. `json` is free inside: schemas, tool inputs, settings of samplers. */
+export type Shape =
+  | { readonly of: 'text' | 'number' | 'boolean' | 'json' }
+  | { readonly of: 'object'; readonly members: Members }
+  | { readonly of: 'list'; readonly item: Shape }
+  /** An object whose `type` says which members it has; other types are refused. */
+  | { readonly of: 'kinds'; readonly kinds: Readonly<Record<string, Members>> }
+  /** Text, or else what the other shape says. */
+  | { readonly of: 'text or'; readonly other: Shape };
+
+export type Members = Readonly<Record<string, Shape>>;
+
+export const TEXT: Shape = { of: 'text' };
+export const NUMBER: Shape = { of: 'number' };
+export const BOOLEAN: Shape = { of: 'boolean' };
+export const JSON_VALUE: Shape = { of: 'json' };
+
+export function object(members: Members): Shape {
+  return { of: 'object', members };
+}
+
+export function list(item: Shape): Shape {
+  return { of: 'list', item };
+}
+
+export function kinds(byType: Readonly<Record<string, Members>>): Shape {
+  return { of: 'kinds', kinds: byType };
+}
+
+export function textOr(other: Shape): Shape {
+  return { of: 'text or', other };
+}
+
+/** Names of members that are left out are told in a header: so many at most, each so long at most. */
+const IGNORED_MAX = 32;
+const IGNORED_NAME_MAX = 64;
+
+/** Paths of the members that were left out, each once; names of strangers are made safe for a header. */
+export class IgnoredMembers {
+  readonly #paths = new Set<string>();
+
+  add(path: string): void {
+    if (this.#paths.size < IGNORED_MAX) {
+      this.#paths.add(path.slice(0, IGNORED_NAME_MAX).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'));
+    }
+  }
+
+  get paths(): readonly string[] {
+    return [...this.#paths];
+  }
+}
+
+/**
+ * The object with the members that are known, the value itself where nothing is to be left out. Null members are left
+ * out without a word: they say nothing. Throws AppError invalid_parameter for a member of another type than it may be,
+ * unsupported_input for an object of an unknown `type` where types are known.
+ */
+export function siftObject(
+  value: JsonObject,
+  members: Members,
+  path: string,
+  ignored: IgnoredMembers,
+): JsonObject {
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    const shape = Object.hasOwn(members, name) ? members[name] : undefined;
+    const memberPath = path === '' ? name : `${path}.${name}`;
+    if (shape === undefined || member === null || member === undefined) {
+      copy ??= { ...value };
+      delete copy[name];
+      if (shape === undefined && member !== null && member !== undefined) {
+        ignored.add(memberPath);
+      }
+      continue;
+    }
+    const sifted = siftValue(member, shape, memberPath, ignored);
+    if (sifted !== member) {
+      copy ??= { ...value };
+      copy[name] = sifted;
+    }
+  }
+  return copy ?? value;
+}
+
+function siftValue(value: unknown, shape: Shape, path: string, ignored: IgnoredMembers): unknown {
+  switch (shape.of) {
+    case 'json':
+      return value;
+    case 'text or':
+      return typeof value === 'string' ? value : siftValue(value, shape.other, path, ignored);
+    case 'list':
+      return siftList(value, shape.item, path, ignored);
+    case 'object':
+      return siftObject(requireObject(value, path), shape.members, path, ignored);
+    case 'kinds':
+      return siftKind(requireObject(value, path), shape.kinds, path, ignored);
+    default:
+      return requireScalar(value, shape.of, path);
+  }
+}
+
+function siftList(value: unknown, item: Shape, path: string, ignored: IgnoredMembers): unknown {
+  if (!Array.isArray(value)) {
+    throw wrongType(path, 'a list');
+  }
+  let copy: unknown[] | undefined;
+  // One path for all items: a header of thousands of indexes would tell nobody more.
+  const itemPath = `${path}[]`;
+  for (let index = 0; index < value.length; index += 1) {
+    const sifted = siftValue(value[index], item, itemPath, ignored);
+    if (sifted !== value[index]) {
+      copy ??= [...value];
+      copy[index] = sifted;
+    }
+  }
+  return copy ?? value;
+}
+
+function siftKind(
+  value: JsonObject,
+  byType: Readonly<Record<string, Members>>,
+  path: string,
+  ignored: IgnoredMembers,
+): JsonObject {
+  const { type } = value;
+  const members = typeof type === 'string' && Object.hasOwn(byType, type) ? byType[type] : undefined;
+  if (!members) {
+    const named = typeof type === 'string' ? JSON.stringify(type.slice(0, 40)) : 'no type';
+    throw new AppError('unsupported_input', `${path}: content of type ${named} is not supported`);
+  }
+  return siftObject(value, members, path, ignored);
+}
+
+function requireObject(value: unknown, path: string): JsonObject {
+  if (!isObject(value)) {
+    throw wrongType(path, 'an object');
+  }
+  return value;
+}
+
+function requireScalar(value: unknown, kind: 'text' | 'number' | 'boolean', path: string): unknown {
+  if (typeof value !== (kind === 'text' ? 'string' : kind)) {
+    throw wrongType(path, kind === 'text' ? 'a string' : `a ${kind}`);
+  }
+  return value;
+}
+
+function wrongType(path: string, wanted: string): AppError {
+  return new AppError('invalid_parameter', `${path}: must be ${wanted}`);
+}

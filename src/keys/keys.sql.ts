@@ -1,0 +1,20 @@
+import type { Statement } from '../store/statement.ts';
+
+export const findKeyFacts: Statement = {
+  name: 'find_key_facts',
+  text: `
+    SELECT k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
+           a.allowed_models AS account_models, k.allowed_models AS key_models
+      FROM api_keys k JOIN accounts a ON a.id = k.account_id
+     WHERE k.hash = $1 AND k.deleted_at IS NULL`,
+};
+
+/** SKIP LOCKED: a key that is being charged right now is stamped by the next round, so nobody waits for anybody here. */
+export const markKeysUsed: Statement = {
+  name: 'mark_keys_used',
+  text: `
+    WITH used AS (SELECT * FROM unnest($1::uuid[], $2::timestamptz[]) u (id, at)),
+    free AS (SELECT k.id FROM api_keys k WHERE k.id IN (SELECT id FROM used) FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at)
+      FROM free JOIN used USING (id) WHERE k.id = free.id RETURNING k.id`,
+};

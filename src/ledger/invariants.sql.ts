@@ -1,0 +1,194 @@
+import type { Statement } from '../store/statement.ts';
+import { USAGE_SUMS } from './usage-sums.ts';
+
+/** A query that returns no row while the books are right. $1: one account's id, or NULL for all. */
+export interface Invariant extends Statement {
+  /** What is true while no row comes back. */
+  readonly claim: string;
+}
+
+const LINE_SUM = `(SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(g.lines))`;
+
+/** I1–I13 of the design, and what else this ledger promises. Each was seen to return rows for a seeded corruption. */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'invariant_posted_is_sum_of_entries',
+    claim: 'I1: a balance and its seq are what the entries add up to',
+    text: `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' seq ' || b.seq AS detail
+      FROM balances b LEFT JOIN (SELECT account_id, sum(amount) AS total, count(*) AS entries FROM ledger_entries
+        WHERE $1::uuid IS NULL OR account_id = $1 GROUP BY 1) e USING (account_id)
+     WHERE ($1::uuid IS NULL OR b.account_id = $1)
+       AND (b.posted <> coalesce(e.total, 0) OR b.seq <> coalesce(e.entries, 0))`,
+  },
+  {
+    name: 'invariant_held_is_sum_of_holds',
+    claim: 'I2: held money is what the open holds add up to, for the account and for each key',
+    text: `SELECT b.account_id::text AS object, 'held ' || b.held AS detail
+      FROM balances b LEFT JOIN (SELECT account_id, sum(amount) AS total FROM holds GROUP BY 1) h USING (account_id)
+     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.held <> coalesce(h.total, 0)
+    UNION ALL
+    SELECT k.id::text, 'key held ' || k.held
+      FROM api_keys k LEFT JOIN (SELECT api_key_id, sum(amount) AS total FROM holds GROUP BY 1) h ON h.api_key_id = k.id
+     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.held <> coalesce(h.total, 0)`,
+  },
+  {
+    name: 'invariant_key_spent_is_sum_of_entries',
+    claim: 'I3: what a key spent is its charges less what was refunded of them',
+    text: `SELECT k.id::text AS object, 'spent ' || k.spent AS detail
+      FROM api_keys k LEFT JOIN (SELECT api_key_id, -sum(amount) AS total FROM ledger_entries
+        WHERE api_key_id IS NOT NULL AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1) e ON e.api_key_id = k.id
+     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent <> coalesce(e.total, 0)`,
+  },
+  {
+    name: 'invariant_never_overspent',
+    claim: 'I4: no balance is held beyond what is there, no key beyond its limit, used is what was charged',
+    text: `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' held ' || b.held AS detail FROM balances b
+     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND (b.held < 0 OR b.posted < b.held)
+    UNION ALL
+    SELECT k.id::text, 'spent ' || k.spent || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
+     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent + k.held > k.cap_nano
+    UNION ALL
+    SELECT b.account_id::text, 'used ' || b.used FROM balances b
+      LEFT JOIN (SELECT account_id, -sum(amount) AS total FROM ledger_entries
+        WHERE contra = 'revenue' AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1) e USING (account_id)
+     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.used <> coalesce(e.total, 0)`,
+  },
+  {
+    name: 'invariant_chain_is_gapless',
+    claim: 'I5: entries form a gapless chain with a running balance and a time that never goes back',
+    text: `SELECT c.account_id::text AS object, 'seq ' || c.seq AS detail FROM (
+        SELECT account_id, seq, amount, balance_after, at, lag(balance_after, 1, 0::bigint) OVER w AS balance_before,
+               lag(seq, 1, 0::bigint) OVER w AS seq_before, lag(at) OVER w AS at_before
+          FROM ledger_entries WHERE $1::uuid IS NULL OR account_id = $1
+        WINDOW w AS (PARTITION BY account_id ORDER BY seq)) c
+     WHERE c.balance_after - c.amount <> c.balance_before OR c.seq <> c.seq_before + 1 OR c.at < c.at_before`,
+  },
+  {
+    name: 'invariant_charge_has_generation',
+    claim: 'I6: a charged generation and its usage entry stand for each other, with the same amount',
+    text: `SELECT coalesce(g.id, e.reference)::text AS object, 'charge ' || coalesce(g.charge, 0) AS detail
+      FROM (SELECT * FROM generations WHERE charge > 0 AND ($1::uuid IS NULL OR account_id = $1)) g
+      FULL JOIN (SELECT * FROM ledger_entries WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1)) e
+        ON e.reference = g.id
+     WHERE g.id IS NULL OR e.reference IS NULL OR -e.amount <> g.charge OR e.account_id <> g.account_id
+        OR e.api_key_id <> g.api_key_id`,
+  },
+  {
+    name: 'invariant_task_and_hold_end_together',
+    claim:
+      'I7: a task that goes on has an open hold, one that ended has none and has a generation that says the same',
+    text: `SELECT t.id::text AS object, t.state AS detail
+      FROM tasks t LEFT JOIN holds h ON h.id = t.id LEFT JOIN generations g ON g.id = t.id
+     WHERE ($1::uuid IS NULL OR t.account_id = $1)
+       AND ((t.completed_at IS NULL) <> (h.id IS NOT NULL) OR (t.completed_at IS NULL) <> (g.id IS NULL)
+         OR (g.id IS NOT NULL AND t.state <> CASE g.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed'
+               ELSE 'canceled' END)
+         OR (t.state <> 'succeeded' AND g.charge > 0) OR (t.state = 'succeeded' AND g.charge <> t.charge))`,
+  },
+  {
+    name: 'invariant_no_orphan_hold',
+    claim:
+      'I8: no hold of a call outlives its lease by more than a minute, and none exists beside its generation',
+    text: `SELECT h.id::text AS object, 'expired ' || h.expires_at AS detail FROM holds h
+     WHERE ($1::uuid IS NULL OR h.account_id = $1) AND NOT h.is_task AND h.expires_at < ledger_now() - interval '60 s'
+    UNION ALL
+    SELECT h.id::text, 'hold and generation' FROM holds h JOIN generations g USING (id)
+     WHERE $1::uuid IS NULL OR h.account_id = $1`,
+  },
+  {
+    name: 'invariant_paid_session_is_credited_once',
+    claim: 'I9: a credited checkout session is paid and has exactly one purchase of its amount',
+    text: `SELECT s.id::text AS object, s.payment_status AS detail
+      FROM checkout_sessions s LEFT JOIN ledger_entries e ON e.reference = s.id AND e.type = 'credit_purchase'
+     WHERE ($1::uuid IS NULL OR s.account_id = $1)
+       AND ((s.credited_at IS NOT NULL) <> (e.reference IS NOT NULL)
+         OR (e.reference IS NOT NULL AND (e.amount <> s.amount OR e.account_id <> s.account_id OR s.payment_status <> 'paid')))`,
+  },
+  {
+    name: 'invariant_refunds_within_charge',
+    claim:
+      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what is left of what they took beyond',
+    text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
+      FROM ledger_entries r LEFT JOIN ledger_entries c ON c.reference = r.reverses AND c.type = 'usage_charge'
+     WHERE r.type = 'refund' AND r.contra = 'revenue' AND ($1::uuid IS NULL OR r.account_id = $1)
+     GROUP BY r.reverses, c.amount HAVING c.amount IS NULL OR sum(r.amount) > -c.amount
+    UNION ALL
+    SELECT r.purchase_reference::text, 'reversed ' || sum(r.amount)
+      FROM (SELECT account_id, purchase_reference, amount FROM payment_reversals
+            UNION ALL SELECT account_id, purchase_reference, -amount FROM payment_reinstatements) r
+      LEFT JOIN ledger_entries p ON p.reference = r.purchase_reference AND p.type = 'credit_purchase'
+     WHERE $1::uuid IS NULL OR r.account_id = $1
+     GROUP BY r.purchase_reference, p.amount
+    HAVING p.amount IS NULL OR sum(r.amount) NOT BETWEEN 0 AND p.amount
+    UNION ALL
+    SELECT i.reference::text, 'reinstated ' || i.to_balance
+      FROM payment_reinstatements i LEFT JOIN ledger_entries e ON e.reference = i.reference AND e.type = 'adjustment'
+     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.to_balance <> coalesce(e.amount, 0)
+    UNION ALL
+    SELECT b.account_id::text, 'debt ' || b.debt FROM balances b
+      LEFT JOIN (SELECT account_id, sum(amount - from_balance) AS owed FROM payment_reversals GROUP BY 1) r USING (account_id)
+      LEFT JOIN (SELECT account_id, -sum(amount) AS repaid FROM ledger_entries
+        WHERE type = 'adjustment' AND contra = 'cash_clearing' AND reverses IS NULL GROUP BY 1) p USING (account_id)
+      LEFT JOIN (SELECT account_id, sum(amount - to_balance) AS forgiven FROM payment_reinstatements GROUP BY 1) i
+        USING (account_id)
+     WHERE ($1::uuid IS NULL OR b.account_id = $1)
+       AND b.debt <> coalesce(r.owed, 0) - coalesce(p.repaid, 0) - coalesce(i.forgiven, 0)`,
+  },
+  {
+    name: 'invariant_statements_reconcile',
+    claim: 'I11: statements follow each other without gap, each closes on the balance of its last entry',
+    text: `SELECT v.id::text AS object, 'period ' || v.period_start AS detail FROM (
+        SELECT i.*, lag(closing) OVER w AS closing_before, lag(closing_seq) OVER w AS seq_before,
+               lag(period_end) OVER w AS end_before
+          FROM invoices i WHERE status <> 'void' AND ($1::uuid IS NULL OR account_id = $1)
+        WINDOW w AS (PARTITION BY account_id ORDER BY period_start)) v
+     WHERE v.opening <> coalesce(v.closing_before, 0) OR v.opening_seq <> coalesce(v.seq_before, 0)
+        OR v.period_start <> coalesce(v.end_before, v.period_start)
+        OR v.closing <> coalesce((SELECT e.balance_after FROM ledger_entries e
+             WHERE e.account_id = v.account_id AND e.seq = v.closing_seq), 0)
+        OR EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = v.account_id AND e.at >= v.period_start
+             AND e.at < v.period_end AND (e.seq <= v.opening_seq OR e.seq > v.closing_seq))`,
+  },
+  {
+    name: 'invariant_rollups_equal_ledger',
+    claim: 'I12: five-minute roll-ups equal the usage entries of those five minutes to the nano-dollar',
+    text: `SELECT coalesce(e.account_id, u.account_id)::text AS object, 'bucket ' || coalesce(e.bucket, u.bucket) AS detail
+      FROM (SELECT account_id, api_key_id, date_bin('5 minutes', at, 'epoch'::timestamptz) AS bucket, -sum(amount) AS charge
+              FROM ledger_entries WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2, 3) e
+      FULL JOIN (SELECT account_id, api_key_id, bucket, sum(charge) AS charge FROM usage_rollups
+             WHERE $1::uuid IS NULL OR account_id = $1 GROUP BY 1, 2, 3) u USING (account_id, api_key_id, bucket)
+     WHERE coalesce(e.charge, 0) <> coalesce(u.charge, 0)`,
+  },
+  {
+    name: 'invariant_no_task_forgotten',
+    claim: 'I13: no task waits or runs past its deadline by more than a minute',
+    text: `SELECT t.id::text AS object, t.state || ' deadline ' || t.deadline_at AS detail FROM tasks t
+     WHERE t.completed_at IS NULL AND t.deadline_at < ledger_now() - interval '60 s'
+       AND ($1::uuid IS NULL OR t.account_id = $1)`,
+  },
+  {
+    name: 'invariant_lines_sum_to_charge',
+    claim: 'I14: the lines of a generation add up to its charge',
+    text: `SELECT g.id::text AS object, 'charge ' || g.charge || ' lines ' || ${LINE_SUM} AS detail FROM generations g
+     WHERE ($1::uuid IS NULL OR g.account_id = $1) AND g.charge <> ${LINE_SUM}`,
+  },
+  {
+    name: 'invariant_days_equal_rollups',
+    claim:
+      'I15: hours and days that are filled equal the five-minute roll-ups in every sum, and no others exist',
+    text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
+  },
+];
+
+/** Rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. */
+function unlikeRollups(length: 'day' | 'hour'): string {
+  const sums = (of: string) => USAGE_SUMS.map((name) => `${of}.${name}`).join(', ');
+  return `SELECT coalesce(d.account_id, u.account_id)::text AS object, '${length} ' || coalesce(d.${length}, u.${length}) AS detail
+      FROM (SELECT * FROM usage_${length}s WHERE $1::uuid IS NULL OR account_id = $1) d
+      FULL JOIN (SELECT r.account_id, date_bin('1 ${length}', r.bucket, 'epoch'::timestamptz) AS ${length}, r.api_key_id,
+                        r.endpoint, r.model, ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
+             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
+            WHERE $1::uuid IS NULL OR r.account_id = $1 GROUP BY 1, 2, 3, 4, 5) u
+        USING (account_id, ${length}, api_key_id, endpoint, model)
+     WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;
+}

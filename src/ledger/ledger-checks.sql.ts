@@ -1,0 +1,61 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1: how many at most. Accounts with entries behind their watermark, the longest unproven first. */
+export const accountsToCheck: Statement = {
+  name: 'ledger_accounts_to_check',
+  text: `SELECT b.account_id AS id FROM balances b LEFT JOIN ledger_watermarks w USING (account_id)
+          WHERE b.seq > coalesce(w.seq, 0) ORDER BY w.at NULLS FIRST LIMIT $1`,
+};
+
+/**
+ * $1: account. Rows where the entries behind the watermark do not continue the chain, do not add up to the balance,
+ * have no equal generation, or where held money is not what the open holds add up to.
+ */
+export const tailViolations: Statement = {
+  name: 'ledger_tail_violations',
+  text: `
+    WITH mark AS (
+      SELECT coalesce(w.seq, 0) AS seq, coalesce(w.balance, 0) AS balance, coalesce(w.at, '-infinity') AS at
+        FROM (SELECT) one LEFT JOIN ledger_watermarks w ON w.account_id = $1),
+    tail AS MATERIALIZED (
+      SELECT e.*, lag(e.balance_after, 1, m.balance) OVER w AS balance_before, lag(e.seq, 1, m.seq) OVER w AS seq_before,
+             lag(e.at, 1, m.at) OVER w AS at_before
+        FROM ledger_entries e, mark m WHERE e.account_id = $1 AND e.at >= m.at AND e.seq > m.seq
+      WINDOW w AS (ORDER BY e.seq))
+    SELECT 'I5: entries form a gapless chain' AS claim, t.reference::text AS object, 'seq ' || t.seq AS detail FROM tail t
+     WHERE t.balance_after - t.amount <> t.balance_before OR t.seq <> t.seq_before + 1 OR t.at < t.at_before
+    UNION ALL
+    SELECT 'I1: a balance is what its entries add up to', b.account_id::text, 'posted ' || b.posted
+      FROM balances b, mark m, (SELECT coalesce(sum(amount), 0) AS total, count(*) AS entries FROM tail) t
+     WHERE b.account_id = $1 AND (b.posted <> m.balance + t.total OR b.seq <> m.seq + t.entries)
+    UNION ALL
+    SELECT 'I6: a usage entry has an equal generation', t.reference::text, 'amount ' || t.amount
+      FROM tail t LEFT JOIN generations g ON g.id = t.reference
+     WHERE t.type = 'usage_charge' AND (g.id IS NULL OR g.charge <> -t.amount OR g.account_id <> t.account_id)
+    UNION ALL
+    SELECT 'I2: held money is what the open holds add up to', b.account_id::text, 'held ' || b.held
+      FROM balances b WHERE b.account_id = $1
+       AND b.held <> (SELECT coalesce(sum(h.amount), 0) FROM holds h WHERE h.account_id = $1)`,
+};
+
+/** $1: account. Moves the watermark to the balance as this snapshot sees it. */
+export const advanceWatermark: Statement = {
+  name: 'ledger_advance_watermark',
+  text: `INSERT INTO ledger_watermarks (account_id, seq, balance, at)
+         SELECT b.account_id, b.seq, b.posted, b.last_at FROM balances b WHERE b.account_id = $1
+         ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, balance = excluded.balance, at = excluded.at`,
+};
+
+/** $1 kind, $2 accounts checked, $3 violations as JSON, $4 duration in ms. */
+export const recordCheck: Statement = {
+  name: 'ledger_record_check',
+  text: 'INSERT INTO ledger_checks (kind, accounts, violations, duration_ms) VALUES ($1, $2, $3, $4)',
+};
+
+/** The newest check of each kind: its age in seconds and how many violations it found. */
+export const latestChecks: Statement = {
+  name: 'ledger_latest_checks',
+  text: `SELECT DISTINCT ON (kind) kind, extract(epoch FROM clock_timestamp() - at)::double precision AS age_seconds,
+                jsonb_array_length(violations) AS violations
+           FROM ledger_checks ORDER BY kind, at DESC`,
+};

@@ -1,0 +1,125 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1: array of hold_request as JSON. → id, outcome, granted */
+export const reserveHolds: Statement = {
+  name: 'ledger_reserve',
+  text: 'SELECT id, outcome, granted FROM ledger_reserve($1::jsonb)',
+};
+
+/** The same for a batch of few items, planned once. */
+export const reserveFewHolds: Statement = {
+  name: 'ledger_reserve_few',
+  text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
+};
+
+/** $1: array of hold_settlement as JSON. → id, outcome, charge */
+export const settleHolds: Statement = {
+  name: 'ledger_settle',
+  text: 'SELECT id, outcome, charge FROM ledger_settle($1::jsonb)',
+};
+
+/** The same for a batch of few items, planned once. */
+export const settleFewHolds: Statement = {
+  name: 'ledger_settle_few',
+  text: 'SELECT id, outcome, charge FROM ledger_settle_few($1::jsonb)',
+};
+
+/** $1 hold, $2 account, $3 key, $4 nano-USD to add. → total, NULL when refused */
+export const extendHold: Statement = {
+  name: 'ledger_extend',
+  text: 'SELECT ledger_extend($1, $2, $3, $4) AS total',
+};
+
+/** $1: array of {id, metered} as JSON, $2: lease in ms. */
+export const renewHolds: Statement = {
+  name: 'ledger_renew',
+  text: 'SELECT ledger_renew($1::jsonb, $2) AS renewed',
+};
+
+/** $1: how many at most. Holds of calls whose process stopped renewing them, oldest first. */
+export const expiredHolds: Statement = {
+  name: 'ledger_expired_holds',
+  text: `SELECT id, account_id, api_key_id, amount, metered,
+                (extract(epoch FROM ledger_now() - created_at) * 1000)::bigint AS age_ms
+           FROM holds WHERE NOT is_task AND expires_at < ledger_now() ORDER BY expires_at LIMIT $1`,
+};
+
+/**
+ * Marks a session as paid and posts its purchase, both or neither; nothing when it is credited already. The amount is
+ * ours, never the event's. $1 session, $2 provider's payment id, $3 description. → outcome
+ */
+export const creditCheckoutSession: Statement = {
+  name: 'credit_checkout_session',
+  text: `
+    WITH paid AS (
+      UPDATE checkout_sessions
+         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = clock_timestamp()
+       WHERE id = $1 AND credited_at IS NULL
+       RETURNING id, account_id, amount)
+    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome FROM paid`,
+};
+
+/** $1 account, $2 reference, $3 signed nano-USD, $4 description. → outcome */
+export const adjustBalance: Statement = {
+  name: 'ledger_adjust',
+  text: 'SELECT ledger_adjust($1, $2, $3, $4) AS outcome',
+};
+
+/** $1 account, $2 reference, $3 generation of the charge, $4 nano-USD or NULL for the rest, $5 description. */
+export const refundCharge: Statement = {
+  name: 'ledger_refund_charge',
+  text: 'SELECT outcome, refunded FROM ledger_refund_charge($1, $2, $3, $4, $5)',
+};
+
+/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description. → outcome */
+export const reversePayment: Statement = {
+  name: 'ledger_reverse_payment',
+  text: 'SELECT ledger_reverse_payment($1, $2, $3, $4, $5) AS outcome',
+};
+
+/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description. → outcome */
+export const reinstatePayment: Statement = {
+  name: 'ledger_reinstate_payment',
+  text: 'SELECT ledger_reinstate_payment($1, $2, $3, $4, $5) AS outcome',
+};
+
+/** $1 id, $2 name. */
+export const openAccount: Statement = { name: 'open_account', text: 'SELECT open_account($1, $2)' };
+
+/** $1 id, $2 changes as JSON. → the account's row */
+export const changeAccount: Statement = {
+  name: 'change_account',
+  text: 'SELECT * FROM change_account($1, $2::jsonb)',
+};
+
+/** $1 account, $2 key, $3 changes as JSON. → the key's row, none when it is deleted or another account's */
+export const changeApiKey: Statement = {
+  name: 'change_api_key',
+  text: 'SELECT * FROM change_api_key($1, $2, $3::jsonb)',
+};
+
+/** $1: how many at most. Accounts with a month that is over and not closed. */
+export const accountsToClose: Statement = {
+  name: 'ledger_accounts_to_close',
+  text: `SELECT a.id FROM accounts a LEFT JOIN LATERAL
+           (SELECT i.period_end FROM invoices i WHERE i.account_id = a.id ORDER BY i.period_start DESC LIMIT 1) i ON true
+          WHERE coalesce(i.period_end, date_trunc('month', a.created_at, 'UTC'))
+                < date_trunc('month', ledger_now(), 'UTC') LIMIT $1`,
+};
+
+/** $1 account. → closed: how many months */
+export const closeMonths: Statement = { name: 'close_months', text: 'SELECT close_months($1) AS closed' };
+
+/** $1 account. Statements whose account reconciles become final. */
+export const finalizeInvoices: Statement = {
+  name: 'finalize_invoices',
+  text: `UPDATE invoices SET status = 'paid' WHERE account_id = $1 AND status = 'open'`,
+};
+
+/** $1: months ahead. → made: how many partitions */
+export const createPartitions: Statement = {
+  name: 'create_partitions',
+  text: `SELECT sum(create_month_partitions(
+                  (date_trunc('month', ledger_now() AT TIME ZONE 'UTC') + make_interval(months => n))::date)) AS made
+           FROM generate_series(0, $1::integer) n`,
+};

@@ -1,0 +1,18 @@
+/** The columns that the usage roll-ups of five minutes, hours and days sum. */
+export const USAGE_SUMS = [
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'charge',
+  'charge_input',
+  'charge_output',
+  'charge_cache_read',
+  'charge_cache_write',
+  'charge_reasoning',
+  'charge_request',
+  'charge_image',
+  'charge_video',
+] as const;

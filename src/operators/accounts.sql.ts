@@ -1,0 +1,28 @@
+import type { Statement } from '../store/statement.ts';
+
+const ACCOUNTS = `
+  SELECT a.id, a.name, a.suspended, a.allowed_models, a.created_at, b.posted, b.used, b.held, b.debt
+    FROM accounts a JOIN balances b ON b.account_id = a.id`;
+
+/** $1 id. */
+export const accountById: Statement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
+
+/** $1: only ids below it, NULL = from the newest; $2 how many. Ids are time-ordered. */
+export const accountsPage: Statement = {
+  name: 'accounts_page',
+  text: `${ACCOUNTS} WHERE ($1::uuid IS NULL OR a.id < $1::uuid) ORDER BY a.id DESC LIMIT $2`,
+};
+
+/** $1 name: the oldest account of that name. */
+export const accountByName: Statement = {
+  name: 'account_by_name',
+  text: 'SELECT id FROM accounts WHERE name = $1 ORDER BY created_at, id LIMIT 1',
+};
+
+export const anyAccount: Statement = { name: 'any_account', text: 'SELECT id FROM accounts LIMIT 1' };
+
+/** $1 account, $2 purchase reference. */
+export const purchaseProvider: Statement = {
+  name: 'purchase_provider',
+  text: 'SELECT provider FROM checkout_sessions WHERE account_id = $1 AND id = $2',
+};

@@ -1,0 +1,45 @@
+import type { Statement } from '../store/statement.ts';
+
+const TASK = `
+  SELECT t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
+         t.attempt, t.failures, t.worker, t.lease_until, t.not_before, t.dispatched_at, t.dispatches, t.engine,
+         t.engine_reference, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.created_at,
+         t.started_at, t.completed_at, t.deadline_at, t.parameters IS NOT NULL AS has_parameters,
+         coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.amount, 0) AS held,
+         coalesce(g.charge, 0) AS charged, g.provider_cost, coalesce(g.attempts, '[]') AS runs
+    FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
+    LEFT JOIN holds h ON h.id = t.id LEFT JOIN generations g ON g.id = t.id`;
+
+/** $1 task. */
+export const operatorTask: Statement = { name: 'operator_task', text: `${TASK} WHERE t.id = $1::uuid` };
+
+/** $1 account or NULL, $2 state or NULL, $3 only ids below it or NULL, $4 limit. Newest first. */
+export const operatorTasksPage: Statement = {
+  name: 'operator_tasks_page',
+  text: `${TASK}
+     WHERE ($1::uuid IS NULL OR t.account_id = $1::uuid) AND ($2::text IS NULL OR t.state = $2::text)
+       AND ($3::uuid IS NULL OR t.id < $3::uuid)
+     ORDER BY t.id DESC LIMIT $4`,
+};
+
+/** $1 task, $2 limit. In the order they happened. */
+export const taskHistory: Statement = {
+  name: 'operator_task_history',
+  text: `SELECT at, state, attempt, detail FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
+};
+
+/** $1 task. What a second order of the same work needs; the price version is the one of the first. */
+export const retryableTask: Statement = {
+  name: 'operator_retryable_task',
+  text: `SELECT t.id, t.account_id, t.api_key_id, t.endpoint, t.model, t.kind, t.pool, t.state, t.parameters, t.seed,
+                t.charge, t.webhook_url, t.completed_at, g.price_version
+           FROM tasks t LEFT JOIN generations g ON g.id = t.id WHERE t.id = $1`,
+};
+
+/** $1 task, $2 detail. Written once, however often it is asked for. */
+export const noteTaskEvent: Statement = {
+  name: 'operator_note_task_event',
+  text: `INSERT INTO task_events (task_id, state, attempt, detail)
+    SELECT t.id, t.state, t.attempt, $2 FROM tasks t
+     WHERE t.id = $1 AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.task_id = t.id AND e.detail = $2)`,
+};

@@ -1,7 +1,0 @@
-import type { Statement } from '../../statement.ts';
-
-/** $1 account. */
-export const creditsOfAccount: Statement = {
-  name: 'credits_of_account',
-  text: 'SELECT posted, used, held, debt, last_at FROM balances WHERE account_id = $1',
-};

@@ -1,0 +1,111 @@
+import type { Statement } from '../store/statement.ts';
+
+const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
+  engine_submitted_at, engine_reference, raw_outputs, created_at, started_at, deadline_at`;
+
+/**
+ * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to. The one way to begin work: whoever changes the row has it, with
+ * the next number of the fence.
+ */
+export const claimTasks: Statement = {
+  name: 'task_claim',
+  text: `WITH free AS (
+      SELECT t.id, i.worker, i.lease_ms
+        FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[]) i (id, worker, lease_ms) ON t.id = i.id
+       WHERE t.state = $4 AND t.cancel_requested_at IS NULL
+         AND t.not_before <= clock_timestamp() AND t.deadline_at > clock_timestamp()
+       ORDER BY t.id FOR UPDATE OF t)
+    UPDATE tasks t
+       SET state = $5, attempt = attempt + 1, worker = f.worker,
+           lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
+           started_at = coalesce(started_at, clock_timestamp()),
+           base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)
+      FROM free f WHERE t.id = f.id
+    RETURNING ${CLAIMED}`,
+};
+
+/**
+ * $1 ids, $2 attempts, $3 progresses, $4 lease in ms. Rows that somebody has locked just now are left out instead of waited for:
+ * they are being ended, and waiting for several at once could deadlock with a batch that ends them in another order.
+ */
+export const renewLeases: Statement = {
+  name: 'task_renew_leases',
+  text: `WITH mine AS (
+      SELECT t.id, i.progress
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::real[]) i (id, attempt, progress)
+          ON t.id = i.id AND t.attempt = i.attempt
+       WHERE t.state IN ('generating', 'processing')
+       ORDER BY t.id FOR UPDATE OF t SKIP LOCKED)
+    UPDATE tasks t
+       SET lease_until = clock_timestamp() + $4 * interval '1 ms', progress = greatest(t.progress, m.progress)
+      FROM mine m WHERE t.id = m.id
+    RETURNING t.id, t.attempt, t.cancel_requested_at IS NOT NULL AS cancel_requested`,
+};
+
+/** $1 task, $2 attempt. A row comes back while the claim stands. */
+export const findLease: Statement = {
+  name: 'task_find_lease',
+  text: `SELECT cancel_requested_at IS NOT NULL AS cancel_requested FROM tasks
+     WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')`,
+};
+
+/** $1 task, $2 attempt, $3 engine. Written before a submit that costs money: from here on "was it sent?" may be unanswerable. */
+export const markSubmitting: Statement = {
+  name: 'task_mark_submitting',
+  text: `UPDATE tasks SET engine = $3, engine_submitted_at = clock_timestamp()
+     WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
+};
+
+/** $1 tasks, $2 attempts, $3 engines, $4 references. The ids of those whose claims stand. */
+export const storeReferences: Statement = {
+  name: 'task_store_references',
+  text: `WITH mine AS (
+      SELECT t.id, i.engine, i.reference
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::text[], $4::text[]) i (id, attempt, engine, reference)
+          ON t.id = i.id AND t.attempt = i.attempt
+       WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t)
+    UPDATE tasks t
+       SET engine = m.engine, engine_reference = m.reference,
+           engine_submitted_at = coalesce(engine_submitted_at, clock_timestamp())
+      FROM mine m WHERE t.id = m.id
+    RETURNING t.id, t.attempt`,
+};
+
+/**
+ * $1 tasks, $2 attempts, $3 raw outputs, $4 progress, $5 channel of the relays. Frees the engines' slots: what follows needs no engine.
+ */
+export const markGenerated: Statement = {
+  name: 'task_mark_generated',
+  text: `WITH mine AS (
+      SELECT t.id, i.raw_outputs
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::jsonb[]) i (id, attempt, raw_outputs)
+          ON t.id = i.id AND t.attempt = i.attempt
+       WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t),
+    marked AS (
+      UPDATE tasks t
+         SET state = 'generated', raw_outputs = m.raw_outputs, progress = greatest(progress, $4::real), worker = NULL,
+             lease_until = NULL, dispatched_at = NULL, not_before = clock_timestamp()
+        FROM mine m WHERE t.id = m.id
+      RETURNING t.id, t.attempt, cancel_requested_at IS NOT NULL AS cancel_requested)
+    SELECT id, attempt, cancel_requested, pg_notify($5, '') FROM marked`,
+};
+
+/**
+ * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason.
+ * Gives the task back one step, for this or another worker.
+ */
+export const returnTask: Statement = {
+  name: 'task_return',
+  text: `WITH returned AS (
+      UPDATE tasks
+         SET state = CASE state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
+             failures = failures + $3, not_before = clock_timestamp() + $4 * interval '1 ms',
+             worker = NULL, lease_until = NULL, dispatched_at = NULL,
+             engine_reference = CASE WHEN $5 THEN NULL ELSE engine_reference END,
+             engine_submitted_at = CASE WHEN $5 THEN NULL ELSE engine_submitted_at END
+       WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')
+      RETURNING id, state, attempt),
+    logged AS (
+      INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, $6 FROM returned)
+    SELECT id FROM returned`,
+};

@@ -1,0 +1,92 @@
+import type { Statement } from '../store/statement.ts';
+
+/**
+ * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the
+ * disk: a mark that a crash of Postgres takes back costs a job that is sent again, and the claim that comes next is durable.
+ */
+function takeStatement(
+  name: string,
+  waiting: 'queued' | 'generated',
+  running: string,
+  pool: string,
+): Statement {
+  return {
+    name,
+    text: `WITH RECURSIVE accounts (account_id) AS (
+      (SELECT account_id FROM tasks WHERE state = '${waiting}' ${pool} AND account_id > $1
+        ORDER BY account_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT t.account_id FROM tasks t WHERE t.state = '${waiting}' ${pool} AND t.account_id > a.account_id
+               ORDER BY t.account_id LIMIT 1)
+        FROM accounts a WHERE a.account_id IS NOT NULL),
+    considered AS (SELECT account_id FROM accounts WHERE account_id IS NOT NULL LIMIT $2),
+    running AS (
+      SELECT account_id, count(*) AS tasks FROM tasks WHERE state = '${running}' ${pool} GROUP BY 1),
+    turns AS (
+      SELECT w.id, w.turn
+        FROM considered c LEFT JOIN running r USING (account_id)
+        CROSS JOIN LATERAL (
+          SELECT id, turn
+            FROM (SELECT id, coalesce(r.tasks, 0) + row_number() OVER (ORDER BY id) AS turn,
+                         dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $5 * interval '1 ms' AS due
+                    FROM tasks
+                   WHERE state = '${waiting}' ${pool} AND account_id = c.account_id
+                     AND not_before <= clock_timestamp() AND cancel_requested_at IS NULL
+                   ORDER BY id LIMIT greatest($3 - coalesce(r.tasks, 0), 0)) oldest
+           WHERE due LIMIT $4) w),
+    picked AS (
+      SELECT t.id, p.turn
+        FROM tasks t JOIN (SELECT id, turn FROM turns ORDER BY turn, id LIMIT $4) p USING (id)
+       WHERE t.state = '${waiting}'
+         AND (t.dispatched_at IS NULL OR t.dispatched_at < clock_timestamp() - $5 * interval '1 ms')
+       FOR UPDATE OF t SKIP LOCKED),
+    marked AS (
+      UPDATE tasks t SET dispatched_at = clock_timestamp(), dispatches = t.dispatches + 1
+        FROM picked p WHERE t.id = p.id
+      RETURNING t.id, t.dispatches AS dispatch, p.turn)
+    SELECT m.id, m.dispatch, h.request_id, (SELECT count(*) FROM considered)::integer AS accounts,
+           (SELECT account_id FROM considered ORDER BY account_id DESC LIMIT 1) AS last_account
+      FROM (SELECT set_config('synchronous_commit', 'off', true)) unhurried LEFT JOIN marked m ON true
+      LEFT JOIN holds h ON h.id = m.id ORDER BY m.turn, m.id`,
+  };
+}
+
+/**
+ * $1 account to begin after, $2 accounts, $3 in-flight cap per account, $4 limit, $5 lost after ms, $6 pool.
+ * Walks from account to account by index, takes each one's oldest, and orders by turn: an account's first task stands before
+ * anybody's second, and what an account has running counts as turns taken. It asks for no more of an account's queue than it may take
+ * of it, so a plan that walks the index of a long queue stops there: what has been handed out already stands in front.
+ */
+export const takeQueued = takeStatement('task_take_queued', 'queued', 'generating', 'AND pool = $6');
+
+/** The same for finished engine work, over all pools. */
+export const takeGenerated = takeStatement('task_take_generated', 'generated', 'processing', '');
+
+/** $1 ids, $2 dispatches. */
+export const putBackTasks: Statement = {
+  name: 'task_put_back',
+  text: `UPDATE tasks t SET dispatched_at = NULL
+      FROM unnest($1::uuid[], $2::integer[]) i (id, dispatch)
+     WHERE t.id = i.id AND t.dispatches = i.dispatch AND t.state IN ('queued', 'generated')`,
+};
+
+/** $1 worker, $2 queues, $3 slots. */
+export const registerSlots: Statement = {
+  name: 'worker_register_slots',
+  text: `INSERT INTO worker_slots (worker, queue, slots, seen_at)
+      SELECT $1, u.queue, u.slots, clock_timestamp() FROM unnest($2::text[], $3::integer[]) u (queue, slots)
+    ON CONFLICT (worker, queue) DO UPDATE SET slots = excluded.slots, seen_at = excluded.seen_at`,
+};
+
+/** $1 worker. */
+export const forgetWorker: Statement = {
+  name: 'worker_forget',
+  text: 'DELETE FROM worker_slots WHERE worker = $1',
+};
+
+/** $1 ms after which a silent worker no longer counts. */
+export const liveSlots: Statement = {
+  name: 'worker_live_slots',
+  text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
+     WHERE seen_at > clock_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
+};

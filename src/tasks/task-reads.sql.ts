@@ -1,0 +1,58 @@
+import type { Statement } from '../store/statement.ts';
+
+const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
+  t.attempt, t.failures, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
+  t.started_at, t.completed_at, t.deadline_at, t.media_expires_at, t.media_deleted_at`;
+
+/** $1 task, $2 account or NULL for any, $3 key or NULL for any. */
+export const findTask: Statement = {
+  name: 'task_find',
+  text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
+     WHERE t.id = $1 AND ($2::uuid IS NULL OR t.account_id = $2) AND ($3::uuid IS NULL OR t.api_key_id = $3)`,
+};
+
+/** $1 account, $2 before id or NULL, $3 state, $4 model, $5 created after, $6 key or NULL, $7 limit. Newest first. */
+export const listTasks: Statement = {
+  name: 'task_list',
+  text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
+     WHERE t.account_id = $1 AND ($2::uuid IS NULL OR t.id < $2) AND ($3::text IS NULL OR t.state = $3)
+       AND ($4::text IS NULL OR t.model = $4) AND ($5::timestamptz IS NULL OR t.created_at >= $5)
+       AND ($6::uuid IS NULL OR t.api_key_id = $6)
+     ORDER BY t.id DESC LIMIT $7`,
+};
+
+/** $1 tasks. */
+export const listOutputs: Statement = {
+  name: 'task_list_outputs',
+  text: `SELECT task_id, index, variant, storage_key, media_type, bytes, width, height, duration_ms, sha256
+      FROM task_outputs WHERE task_id = ANY ($1::uuid[]) ORDER BY task_id, index, variant`,
+};
+
+/** $1 tasks. Which of them have ended (or are gone). */
+export const findEnded: Statement = {
+  name: 'task_find_ended',
+  text: `SELECT w.id FROM unnest($1::uuid[]) w (id) LEFT JOIN tasks t ON t.id = w.id
+     WHERE t.id IS NULL OR t.completed_at IS NOT NULL`,
+};
+
+/** $1 pool. Waiting tasks by account. */
+export const queueByAccount: Statement = {
+  name: 'task_queue_by_account',
+  text: `SELECT account_id, count(*)::integer AS tasks FROM tasks WHERE state = 'queued' AND pool = $1 GROUP BY 1`,
+};
+
+/** $1 pool, $2 account, $3 task. Its place among its own account's. */
+export const ownTurn: Statement = {
+  name: 'task_own_turn',
+  text: `SELECT count(*)::integer AS turn FROM tasks
+     WHERE state = 'queued' AND pool = $1 AND account_id = $2 AND id <= $3`,
+};
+
+/** $1 model. Median ms from start to end of what succeeded lately. */
+export const typicalDuration: Statement = {
+  name: 'task_typical_duration',
+  text: `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at) * 1000) AS ms
+      FROM (SELECT completed_at, started_at FROM tasks
+             WHERE model = $1 AND state = 'succeeded' AND completed_at > clock_timestamp() - interval '6 hours'
+             ORDER BY completed_at DESC LIMIT 50) recent`,
+};

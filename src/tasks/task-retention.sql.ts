@@ -1,0 +1,57 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1 limit. Tasks whose media has expired, with the keys of their files. */
+export const findExpiredMedia: Statement = {
+  name: 'task_find_expired_media',
+  text: `SELECT t.id, coalesce(array_agg(o.storage_key) FILTER (WHERE o.storage_key IS NOT NULL), '{}') AS keys
+      FROM (SELECT id FROM tasks
+             WHERE media_deleted_at IS NULL AND media_expires_at IS NOT NULL AND media_expires_at <= clock_timestamp()
+             ORDER BY media_expires_at LIMIT $1) t
+      LEFT JOIN task_outputs o ON o.task_id = t.id GROUP BY t.id`,
+};
+
+/** $1 tasks whose files are gone. The prompt goes with the media where it was kept at all. */
+export const markMediaDeleted: Statement = {
+  name: 'task_mark_media_deleted',
+  text: `WITH outputs AS (DELETE FROM task_outputs WHERE task_id = ANY ($1::uuid[]))
+    UPDATE tasks SET media_deleted_at = clock_timestamp(), parameters = NULL
+     WHERE id = ANY ($1::uuid[]) AND completed_at IS NOT NULL AND media_deleted_at IS NULL`,
+};
+
+/** $1 days, $2 limit. Rows that nobody can ask for any more. */
+export const deleteOldTasks: Statement = {
+  name: 'task_delete_old',
+  text: `WITH old AS (
+      SELECT id FROM tasks
+       WHERE completed_at < clock_timestamp() - $1 * interval '1 day'
+         AND (media_deleted_at IS NOT NULL OR media_expires_at IS NULL)
+       ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+    webhooks AS (DELETE FROM webhook_deliveries w USING old WHERE w.task_id = old.id)
+    DELETE FROM tasks t USING old WHERE t.id = old.id RETURNING t.id`,
+};
+
+/** $1 task, $2 account. Only what has ended. */
+export const deleteTask: Statement = {
+  name: 'task_delete',
+  text: `WITH gone AS (DELETE FROM tasks WHERE id = $1 AND account_id = $2 AND completed_at IS NOT NULL RETURNING id),
+    webhooks AS (DELETE FROM webhook_deliveries w USING gone WHERE w.task_id = gone.id)
+    SELECT id FROM gone`,
+};
+
+/** $1 days. */
+export const forgetSilentWorkers: Statement = {
+  name: 'worker_forget_silent',
+  text: `DELETE FROM worker_slots WHERE seen_at < clock_timestamp() - $1 * interval '1 day'`,
+};
+
+/**
+ * $1 tasks and $2 keys of stored files, side by side; $3 ms since the end of a task. Files that no task lists: of tasks that ended
+ * that long ago (`of_ended`), and of tasks there are no rows of.
+ */
+export const findUnlisted: Statement = {
+  name: 'task_find_unlisted',
+  text: `SELECT f.key, t.id IS NOT NULL AS of_ended
+      FROM unnest($1::uuid[], $2::text[]) f (task_id, key) LEFT JOIN tasks t ON t.id = f.task_id
+     WHERE (t.id IS NULL OR t.completed_at < clock_timestamp() - $3 * interval '1 ms')
+       AND NOT EXISTS (SELECT FROM task_outputs o WHERE o.task_id = f.task_id AND o.storage_key = f.key)`,
+};

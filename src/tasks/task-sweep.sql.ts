@@ -1,0 +1,47 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1 limit. Takes tasks away from workers that stopped renewing; the fence keeps what those still write out. */
+export const lapseLeases: Statement = {
+  name: 'task_lapse_leases',
+  text: `WITH lapsed AS (
+      SELECT id FROM tasks
+       WHERE state IN ('generating', 'processing') AND lease_until < clock_timestamp()
+       ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED),
+    returned AS (
+      UPDATE tasks t
+         SET state = CASE t.state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
+             failures = t.failures + 1, worker = NULL, lease_until = NULL, dispatched_at = NULL,
+             not_before = clock_timestamp()
+        FROM lapsed l WHERE t.id = l.id
+      RETURNING t.id, t.state, t.attempt),
+    logged AS (
+      INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, 'lease_lapsed' FROM returned)
+    SELECT id FROM returned`,
+};
+
+const ENDING =
+  'id, account_id, api_key_id, kind, state, created_at, cancel_requested_at IS NOT NULL AS cancel_requested';
+
+/** $1 limit. Tasks nobody finished in time. */
+export const findOverdue: Statement = {
+  name: 'task_find_overdue',
+  text: `SELECT ${ENDING} FROM tasks WHERE completed_at IS NULL AND deadline_at <= clock_timestamp()
+     ORDER BY deadline_at LIMIT $1`,
+};
+
+/** $1 limit. Canceled while nobody ran them, by a process that died before it could end them. */
+export const findCanceling: Statement = {
+  name: 'task_find_canceling',
+  text: `SELECT ${ENDING} FROM tasks
+     WHERE cancel_requested_at IS NOT NULL AND completed_at IS NULL AND state IN ('queued', 'generated')
+     ORDER BY cancel_requested_at LIMIT $1`,
+};
+
+/** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept. */
+export const requestCancel: Statement = {
+  name: 'task_request_cancel',
+  text: `UPDATE tasks SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
+     WHERE id = $1 AND account_id = $2 AND completed_at IS NULL
+       AND (state IN ('queued', 'generated') OR cancel_requested_at IS NOT NULL OR pool = ANY ($3::text[]))
+    RETURNING ${ENDING}`,
+};

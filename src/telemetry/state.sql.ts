@@ -1,0 +1,52 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1 task. The trace of the request that submitted it, while what was ordered is known. */
+export const taskTraceparent: Statement = {
+  name: 'telemetry_task_traceparent',
+  text: `SELECT parameters->>'traceparent' AS traceparent FROM tasks WHERE id = $1`,
+};
+
+/** Open holds: how many, how much, how old. */
+export const openHolds: Statement = {
+  name: 'telemetry_open_holds',
+  text: `SELECT CASE WHEN is_task THEN 'task' ELSE 'call' END AS kind, count(*)::integer AS holds, sum(amount) AS amount,
+                extract(epoch FROM ledger_now() - min(created_at))::double precision AS oldest_seconds
+           FROM holds GROUP BY 1`,
+};
+
+export const writeOffTotals: Statement = {
+  name: 'telemetry_write_offs',
+  text: 'SELECT reason, sum(amount) AS amount FROM write_offs GROUP BY 1',
+};
+
+/** Tasks that have not ended, and how long the oldest of them have waited: for a worker, and for the relay. */
+export const liveTasks: Statement = {
+  name: 'telemetry_live_tasks',
+  text: `SELECT pool, state, count(*)::integer AS tasks,
+                coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::double precision AS oldest_seconds,
+                coalesce(extract(epoch FROM clock_timestamp() - min(not_before) FILTER
+                  (WHERE dispatched_at IS NULL AND not_before <= clock_timestamp())), 0)::double precision AS relay_seconds
+           FROM tasks WHERE completed_at IS NULL GROUP BY 1, 2`,
+};
+
+export const pendingDeliveries: Statement = {
+  name: 'telemetry_pending_deliveries',
+  text: `SELECT count(*)::integer AS deliveries,
+                greatest(coalesce(extract(epoch FROM clock_timestamp() - min(next_try_at)), 0), 0)::double precision
+                  AS overdue_seconds
+           FROM webhook_deliveries WHERE state = 'pending'`,
+};
+
+export const pendingPaymentEvents: Statement = {
+  name: 'telemetry_pending_payment_events',
+  text: `SELECT count(*)::integer AS events,
+                coalesce(extract(epoch FROM clock_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
+           FROM webhook_inbox WHERE processed_at IS NULL`,
+};
+
+/** $1: workers not heard of for this many ms do not count. */
+export const workerSlots: Statement = {
+  name: 'telemetry_worker_slots',
+  text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
+          WHERE seen_at > clock_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
+};

@@ -1,0 +1,103 @@
+import { USAGE_SUMS } from '../ledger/usage-sums.ts';
+import type { Statement } from '../store/statement.ts';
+
+const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
+
+/**
+ * $1 account, $2 ≤ … ≤ $7: five-minute roll-ups from $2 to $3, hours to $4, days to $5, hours to $6, roll-ups to $7.
+ * Only hours and days that are filled may be asked for; a part whose ends are equal is not read.
+ */
+const PERIODS = `(
+      SELECT bucket AS at, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $2 AND bucket < $3
+      UNION ALL
+      SELECT hour, ${COLUMNS} FROM usage_hours WHERE account_id = $1 AND hour >= $3 AND hour < $4
+      UNION ALL
+      SELECT day, ${COLUMNS} FROM usage_days WHERE account_id = $1 AND day >= $4 AND day < $5
+      UNION ALL
+      SELECT hour, ${COLUMNS} FROM usage_hours WHERE account_id = $1 AND hour >= $5 AND hour < $6
+      UNION ALL
+      SELECT bucket, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $6 AND bucket < $7) p`;
+
+/** $1 account. → filled_until: days before it are filled; no row where none is */
+export const filledUntil: Statement = {
+  name: 'usage_filled_until',
+  text: 'SELECT filled_until FROM usage_day_marks WHERE account_id = $1',
+};
+
+/**
+ * $1–$7 as above, $8 bucket length as interval, $9 key or NULL, $10 model or NULL,
+ * $11–$13 position of the last row before this page (period, model, key) or NULL, $14 how many rows.
+ */
+export const usageRows: Statement = {
+  name: 'usage_rows',
+  text: `
+    WITH sums AS (
+      SELECT date_bin($8::interval, p.at, 'epoch'::timestamptz) AS period_start, model, api_key_id,
+             sum(requests) AS requests, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
+             sum(cache_read_tokens) AS cache_read_tokens, sum(cache_write_tokens) AS cache_write_tokens,
+             sum(reasoning_tokens) AS reasoning_tokens
+        FROM ${PERIODS}
+       WHERE ($9::uuid IS NULL OR api_key_id = $9::uuid) AND ($10::text IS NULL OR model = $10::text)
+       GROUP BY 1, 2, 3)
+    SELECT s.*, k.hash AS api_key_hash FROM sums s JOIN api_keys k ON k.id = s.api_key_id
+     WHERE $11::timestamptz IS NULL
+        OR (s.period_start, s.model, s.api_key_id) > ($11::timestamptz, $12::text, $13::uuid)
+     ORDER BY s.period_start, s.model, s.api_key_id LIMIT $14`,
+};
+
+/**
+ * By day, endpoint, model and key. $1–$7 as above, $8 key or NULL, $9–$12 position of the last row (period,
+ * endpoint, model, key) or NULL, $13 how many rows.
+ */
+export const activityRows: Statement = {
+  name: 'activity_rows',
+  text: `
+    WITH sums AS (
+      SELECT date_bin('1 day', p.at, 'epoch'::timestamptz) AS period_start, endpoint, model, api_key_id,
+             sum(requests) AS requests, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
+             sum(cache_read_tokens) AS cache_read_tokens, sum(cache_write_tokens) AS cache_write_tokens,
+             sum(reasoning_tokens) AS reasoning_tokens, sum(charge) AS charge
+        FROM ${PERIODS}
+       WHERE ($8::uuid IS NULL OR api_key_id = $8::uuid)
+       GROUP BY 1, 2, 3, 4)
+    SELECT s.*, k.hash AS api_key_hash FROM sums s JOIN api_keys k ON k.id = s.api_key_id
+     WHERE $9::timestamptz IS NULL
+        OR (s.period_start, s.endpoint, s.model, s.api_key_id) > ($9::timestamptz, $10::text, $11::text, $12::uuid)
+     ORDER BY s.period_start, s.endpoint, s.model, s.api_key_id LIMIT $13`,
+};
+
+/**
+ * One row per line item that cost anything. $1–$7 as above, $8 bucket length as interval, $9 key or NULL,
+ * $10 by model?, $11 by key?, $12 by endpoint?, $13–$17 position of the last row (period, model, key, endpoint, item) or
+ * NULL, $18 how many rows. What is not grouped by is NULL, and '' where it is compared.
+ */
+export const costRows: Statement = {
+  name: 'cost_rows',
+  text: `
+    WITH sums AS (
+      SELECT date_bin($8::interval, p.at, 'epoch'::timestamptz) AS period_start,
+             CASE WHEN $10::boolean THEN model END AS model,
+             CASE WHEN $11::boolean THEN api_key_id END AS api_key_id,
+             CASE WHEN $12::boolean THEN endpoint END AS endpoint,
+             sum(charge_input) AS input, sum(charge_output) AS output, sum(charge_cache_read) AS cache_read,
+             sum(charge_cache_write) AS cache_write, sum(charge_reasoning) AS reasoning, sum(charge_request) AS request,
+             sum(charge_image) AS image, sum(charge_video) AS video
+        FROM ${PERIODS}
+       WHERE ($9::uuid IS NULL OR api_key_id = $9::uuid)
+       GROUP BY 1, 2, 3, 4),
+    items AS (
+      SELECT s.period_start, s.model, s.api_key_id, s.endpoint, i.position, i.line_item, i.amount,
+             coalesce(s.model, '') AS model_key, coalesce(s.api_key_id::text, '') AS key_key,
+             coalesce(s.endpoint, '') AS endpoint_key
+        FROM sums s CROSS JOIN LATERAL (VALUES
+          (1, 'input', s.input), (2, 'output', s.output), (3, 'cache_read', s.cache_read),
+          (4, 'cache_write', s.cache_write), (5, 'reasoning', s.reasoning), (6, 'request', s.request),
+          (7, 'image', s.image), (8, 'video', s.video)) i (position, line_item, amount)
+       WHERE i.amount <> 0)
+    SELECT i.period_start, i.model, i.api_key_id, i.endpoint, i.position, i.line_item, i.amount, k.hash AS api_key_hash
+      FROM items i LEFT JOIN api_keys k ON k.id = i.api_key_id
+     WHERE $13::timestamptz IS NULL
+        OR (i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position)
+           > ($13::timestamptz, $14::text, $15::text, $16::text, $17::integer)
+     ORDER BY i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position LIMIT $18`,
+};

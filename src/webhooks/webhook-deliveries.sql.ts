@@ -1,0 +1,84 @@
+import type { Statement } from '../store/statement.ts';
+
+/**
+ * $1 limit, $2 lost after ms, $3 in-flight cap per account. One customer's slow endpoint must not hold up another's events: an
+ * account's tries under way count as turns taken.
+ */
+export const takeDeliveries: Statement = {
+  name: 'webhook_take',
+  text: `WITH busy AS (
+      SELECT account_id, count(*) AS tries FROM webhook_deliveries
+       WHERE state = 'pending' AND next_try_at <= clock_timestamp() + interval '1 minute'
+         AND dispatched_at >= clock_timestamp() - $2 * interval '1 ms'
+       GROUP BY 1),
+    due AS (
+      SELECT id, account_id FROM webhook_deliveries
+       WHERE state = 'pending' AND next_try_at <= clock_timestamp()
+         AND (dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $2 * interval '1 ms')
+       ORDER BY next_try_at LIMIT 2000),
+    turns AS (
+      SELECT d.id, coalesce(b.tries, 0) + row_number() OVER (PARTITION BY d.account_id ORDER BY d.id) AS turn
+        FROM due d LEFT JOIN busy b USING (account_id)),
+    picked AS (
+      SELECT w.id, p.turn
+        FROM webhook_deliveries w
+        JOIN (SELECT id, turn FROM turns WHERE turn <= $3 ORDER BY turn, id LIMIT $1) p USING (id)
+       WHERE w.state = 'pending'
+         AND (w.dispatched_at IS NULL OR w.dispatched_at < clock_timestamp() - $2 * interval '1 ms')
+       FOR UPDATE OF w SKIP LOCKED),
+    marked AS (
+      UPDATE webhook_deliveries w SET dispatched_at = clock_timestamp() FROM picked p WHERE w.id = p.id
+      RETURNING w.id, w.task_id, w.dispatched_at, p.turn)
+    SELECT m.id, (extract(epoch FROM m.dispatched_at) * 1000)::bigint AS dispatch, g.request_id
+      FROM marked m LEFT JOIN generations g ON g.id = m.task_id ORDER BY m.turn, m.id`,
+};
+
+/** $1 ids. */
+export const putBackDeliveries: Statement = {
+  name: 'webhook_put_back',
+  text: `UPDATE webhook_deliveries SET dispatched_at = NULL WHERE id = ANY ($1::uuid[]) AND state = 'pending'`,
+};
+
+/** $1 id, $2 lease in ms. The number of the try is its fence. */
+export const claimDelivery: Statement = {
+  name: 'webhook_claim',
+  text: `UPDATE webhook_deliveries
+       SET tries = tries + 1, next_try_at = clock_timestamp() + $2 * interval '1 ms'
+     WHERE id = $1 AND state = 'pending' AND next_try_at <= clock_timestamp()
+    RETURNING id, account_id, task_id, url, tries`,
+};
+
+/** $1 id, $2 try, $3 state, $4 status, $5 error, $6 ms to the next try, $7 duration in ms. */
+export const recordTry: Statement = {
+  name: 'webhook_record_try',
+  text: `WITH recorded AS (
+      UPDATE webhook_deliveries
+         SET state = $3, last_status = $4, last_error = $5, dispatched_at = NULL,
+             next_try_at = clock_timestamp() + $6 * interval '1 ms',
+             delivered_at = CASE WHEN $3 = 'delivered' THEN clock_timestamp() ELSE delivered_at END
+       WHERE id = $1 AND tries = $2 AND state = 'pending'
+      RETURNING id)
+    INSERT INTO webhook_tries (delivery_id, try, status, error, duration_ms)
+      SELECT id, $2, $4, $5, $7 FROM recorded`,
+};
+
+/** $1 id, $2 account. One more try, now. */
+export const redeliver: Statement = {
+  name: 'webhook_redeliver',
+  text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = clock_timestamp(), dispatched_at = NULL
+     WHERE id = $1 AND account_id = $2 RETURNING id`,
+};
+
+/** $1 account, $2 task. */
+export const listDeliveries: Statement = {
+  name: 'webhook_list',
+  text: `SELECT id, task_id, url, state, tries, next_try_at, last_status, last_error, created_at, delivered_at
+      FROM webhook_deliveries WHERE account_id = $1 AND task_id = $2 ORDER BY id`,
+};
+
+/** $1 deliveries. */
+export const listTries: Statement = {
+  name: 'webhook_list_tries',
+  text: `SELECT delivery_id, try, at, status, error, duration_ms FROM webhook_tries
+     WHERE delivery_id = ANY ($1::uuid[]) ORDER BY delivery_id, try`,
+};

@@ -1,0 +1,33 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1 account. */
+export const findSecret: Statement = {
+  name: 'webhook_find_secret',
+  text: 'SELECT secret, previous_secret, rotated_at FROM webhook_secrets WHERE account_id = $1',
+};
+
+/** $1 account to begin after, $2 limit. */
+export const listSecrets: Statement = {
+  name: 'webhook_list_secrets',
+  text: `SELECT account_id, secret, previous_secret FROM webhook_secrets WHERE account_id > $1 ORDER BY account_id LIMIT $2`,
+};
+
+/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret sealed anew. Nothing if it was rotated meanwhile. */
+export const resealSecret: Statement = {
+  name: 'webhook_reseal_secret',
+  text: 'UPDATE webhook_secrets SET secret = $3, previous_secret = $4 WHERE account_id = $1 AND secret = $2',
+};
+
+/** $1 account, $2 sealed secret. Of two that come at once, the first stays. */
+export const insertSecret: Statement = {
+  name: 'webhook_insert_secret',
+  text: `INSERT INTO webhook_secrets (account_id, secret) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING`,
+};
+
+/** $1 account, $2 sealed secret. */
+export const rotateSecret: Statement = {
+  name: 'webhook_rotate_secret',
+  text: `INSERT INTO webhook_secrets AS w (account_id, secret) VALUES ($1, $2)
+    ON CONFLICT (account_id) DO UPDATE
+      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = clock_timestamp()`,
+};

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** What a provider sent, byte for byte. */
+export interface Recording {
+  readonly status?: number;
+  /** Content type of the answer; for packets `text/event-stream` unless said. */
+  readonly type?: string;
+  /** The body, in the pieces it arrives in. */
+  readonly packets: readonly (string | Uint8Array)[];
+}
+
+/** Plays recorded answers: the model that a request names is the recording it gets. Counts what was asked for. */
+export class ReplayUpstream {
+  readonly calls = new Map<string, number>();
+  readonly #recordings = new Map<string, Recording>();
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) {
+        chunks.push(chunk as Buffer);
+      }
+      const { model } = JSON.parse(Buffer.concat(chunks).toString());
+      this.calls.set(model, (this.calls.get(model) ?? 0) + 1);
+      const { status = 200, type = 'text/event-stream', packets } = this.#recordings.get(model)!;
+      response.writeHead(status, { 'content-type': type });
+      for (const [index, packet] of packets.entries()) {
+        if (index > 0) {
+          await sleep(1);
+        }
+        response.write(packet);
+      }
+      response.end();
+    });
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** What calls that name the model get from now on. */
+  play(model: string, recording: Recording): void {
+    this.#recordings.set(model, recording);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** An event of Anthropic's protocol as it stands on the wire. */
+export function namedEvent(body: { readonly type: string; readonly [member: string]: unknown }): string {
+  return `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`;
+}

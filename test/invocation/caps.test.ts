@@ -1,0 +1,176 @@
+import { countTokens } from '../../src/providers/token-counter.ts';
+import { namedEvent, ReplayUpstream } from '../factories/upstream-replay.ts';
+import { Gateway, model } from './gateway.ts';
+
+/**
+ * A provider that stayed within the cap it was given is delivered whole and charged by its own figure, however our
+ * tokenizer counts; the same answer costs the same streamed or not.
+ */
+
+const CAP = 1_000;
+const INPUT = 20;
+
+let upstream: ReplayUpstream;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  upstream = await new ReplayUpstream().start();
+  gateway = await Gateway.start({
+    providers: [
+      { id: 'chat', protocol: 'openai', base_url: upstream.url },
+      { id: 'messages', protocol: 'anthropic', base_url: upstream.url },
+    ],
+    models: ['chat', 'messages'].map((id) => model(id, [{ provider: id, model: id }])),
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+interface Answer {
+  readonly words: readonly string[];
+  readonly reported: number;
+}
+
+const WRITERS = {
+  chat: {
+    json({ words, reported }: Answer): object {
+      const choice = { message: { role: 'assistant', content: words.join('') }, finish_reason: 'stop' };
+      return { choices: [choice], usage: chatUsage(reported) };
+    },
+    frames({ words, reported }: Answer): string[] {
+      const frame = (body: object) => `data: ${JSON.stringify(body)}\n\n`;
+      return [
+        ...words.map((content) => frame({ choices: [{ index: 0, delta: { content } }] })),
+        frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+        frame({ choices: [], usage: chatUsage(reported) }),
+        'data: [DONE]\n\n',
+      ];
+    },
+  },
+  messages: {
+    json({ words, reported }: Answer): object {
+      const usage = { input_tokens: INPUT, output_tokens: reported };
+      return { content: [{ type: 'text', text: words.join('') }], stop_reason: 'end_turn', usage };
+    },
+    frames({ words, reported }: Answer): string[] {
+      const usage = { input_tokens: INPUT, output_tokens: 1 };
+      return [
+        namedEvent({ type: 'message_start', message: { content: [], usage } }),
+        namedEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+        ...words.map((text) =>
+          namedEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+        ),
+        namedEvent({ type: 'content_block_stop', index: 0 }),
+        namedEvent({
+          type: 'message_delta',
+          delta: { stop_reason: 'end_turn' },
+          usage: { output_tokens: reported },
+        }),
+        namedEvent({ type: 'message_stop' }),
+      ];
+    },
+  },
+};
+
+function chatUsage(reported: number): object {
+  return { prompt_tokens: INPUT, completion_tokens: reported, total_tokens: INPUT + reported };
+}
+
+/** Few enough frames in a packet for many packets, and few enough packets to be quick. */
+function pieces(frames: readonly string[]): string[] {
+  return Array.from({ length: Math.ceil(frames.length / 20) }, (_, index) =>
+    frames.slice(index * 20, index * 20 + 20).join(''),
+  );
+}
+
+function wordsOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `word${index} `);
+}
+
+type Protocol = keyof typeof WRITERS;
+
+async function ask(protocol: Protocol, stream: boolean) {
+  const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: protocol,
+      max_tokens: CAP,
+      stream,
+      messages: [{ content: 'hello '.repeat(20) }],
+    }),
+  });
+  const body = await response.text();
+  const chunks = stream
+    ? [...body.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+    : [JSON.parse(body)];
+  const choices = chunks.flatMap((chunk) => chunk.choices);
+  const { charge, usage, usageSource, status } = gateway.ledger.last;
+  return {
+    text: choices.map((choice) => (choice.delta ?? choice.message).content ?? '').join(''),
+    finish: choices.findLast((choice) => choice.finish_reason).finish_reason,
+    shown: chunks.at(-1).usage.output_tokens,
+    charged: charge.amount,
+    output: usage.outputTokens,
+    usageSource,
+    status,
+  };
+}
+
+const ROWS: [Protocol, words: number, reported: number, packets: 'piece by piece' | 'at once'][] = [
+  ['chat', 700, 700, 'piece by piece'],
+  ['messages', 700, 700, 'piece by piece'],
+  ['chat', 700, 700, 'at once'],
+  ['messages', 700, 700, 'at once'],
+  ['chat', 520, 940, 'piece by piece'],
+  ['messages', 520, 940, 'piece by piece'],
+];
+
+test.each(ROWS)(
+  '%s: %i words reported as %i, %s: streamed as not',
+  async (protocol, count, reported, how) => {
+    const words = wordsOf(count);
+    expect(countTokens(words.join(''))).toBeGreaterThan(CAP);
+    const writer = WRITERS[protocol];
+    upstream.play(protocol, {
+      type: 'application/json',
+      packets: [JSON.stringify(writer.json({ words, reported }))],
+    });
+    const whole = await ask(protocol, false);
+    const frames = writer.frames({ words, reported });
+    upstream.play(protocol, { packets: how === 'at once' ? [frames.join('')] : pieces(frames) });
+    const streamed = await ask(protocol, true);
+    expect(whole).toEqual({
+      text: words.join(''),
+      finish: 'stop',
+      shown: reported,
+      charged: BigInt(INPUT * 1_000 + reported * 2_000),
+      output: reported,
+      usageSource: 'provider',
+      status: 'completed',
+    });
+    expect(streamed).toEqual(whole);
+  },
+);
+
+test.each<Protocol>(['chat', 'messages'])(
+  '%s: a cap is never passed in the charge, and usage shown is usage charged',
+  async (protocol) => {
+    const most = BigInt(INPUT * 1_000 + CAP * 2_000);
+    const answer = { words: wordsOf(1.5 * CAP), reported: 1.5 * CAP };
+    const writer = WRITERS[protocol];
+    upstream.play(protocol, { packets: [JSON.stringify(writer.json(answer))], type: 'application/json' });
+    expect(await ask(protocol, false)).toMatchObject({ output: CAP, shown: CAP, charged: most });
+    upstream.play(protocol, { packets: [writer.frames(answer).join('')] });
+    expect(await ask(protocol, true)).toMatchObject({ output: CAP, shown: CAP, charged: most });
+    const endless = { words: wordsOf(12 * CAP), reported: 12 * CAP };
+    upstream.play(protocol, { packets: pieces(writer.frames(endless).slice(0, -3)) });
+    const cut = await ask(protocol, true);
+    expect(cut).toMatchObject({ finish: 'length', output: CAP, shown: CAP, usageSource: 'counted' });
+    expect(countTokens(cut.text)).toBeGreaterThan(4 * CAP);
+    expect(countTokens(cut.text)).toBeLessThan(5 * CAP);
+  },
+);

@@ -1,0 +1,118 @@
+import { namedEvent, ReplayUpstream } from '../factories/upstream-replay.ts';
+import { Gateway, model } from './gateway.ts';
+
+/**
+ * A stream ends with the protocol's own event. Its name inside a customer's text or tool must end nothing: it made such
+ * calls free and, ten of them, took the provider away from everybody.
+ */
+
+let upstream: ReplayUpstream;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  upstream = await new ReplayUpstream().start();
+  gateway = await Gateway.start({
+    providers: [{ id: 'claude', protocol: 'anthropic', base_url: upstream.url }],
+    models: [model('claude', [{ provider: 'claude', model: 'claude' }])],
+  });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const START = namedEvent({
+  type: 'message_start',
+  message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 20, output_tokens: 1 } },
+});
+const STOP = namedEvent({ type: 'message_stop' });
+
+function ending(stopReason: string): string {
+  const delta = { stop_reason: stopReason, stop_sequence: null };
+  return namedEvent({ type: 'message_delta', delta, usage: { output_tokens: 8 } });
+}
+
+function start(contentBlock: object): string {
+  return namedEvent({ type: 'content_block_start', index: 0, content_block: contentBlock });
+}
+
+function delta(body: object): string {
+  return namedEvent({ type: 'content_block_delta', index: 0, delta: body });
+}
+
+const CLOSE = namedEvent({ type: 'content_block_stop', index: 0 });
+
+/** The word as a tool's name, as a whole delta of text and of arguments, and as a block's text. */
+const PACKETS: Record<string, string[]> = {
+  'a tool of that name': [
+    START,
+    start({ type: 'tool_use', id: 'toolu_1', name: 'message_stop', input: {} }),
+    delta({ type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }),
+    CLOSE,
+    ending('tool_use'),
+    STOP,
+  ],
+  'text of that word': [
+    START,
+    start({ type: 'text', text: '' }),
+    delta({ type: 'text_delta', text: 'the last event is ' }),
+    delta({ type: 'text_delta', text: 'message_stop' }),
+    delta({ type: 'text_delta', text: ' and that is all.' }),
+    CLOSE,
+    ending('end_turn'),
+    STOP,
+  ],
+  'arguments of that word': [
+    START,
+    start({ type: 'tool_use', id: 'toolu_1', name: 'lookup', input: {} }),
+    delta({ type: 'input_json_delta', partial_json: '{"q":' }),
+    delta({ type: 'input_json_delta', partial_json: '"message_stop"' }),
+    delta({ type: 'input_json_delta', partial_json: '}' }),
+    CLOSE,
+    ending('tool_use'),
+    STOP,
+  ],
+};
+
+async function ask(path: string): Promise<string> {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'claude',
+      max_tokens: 100,
+      stream: true,
+      messages: [{ role: 'user', content: 'hi' }],
+    }),
+  });
+  return `${response.status} ${await response.text()}`;
+}
+
+describe.each(Object.keys(PACKETS))('%s', (name) => {
+  test.each([
+    ['/v1/messages', 'event: message_stop'],
+    ['/api/v1/chat/completions', 'data: [DONE]'],
+  ])('is whole and charged on %s, ten times, and the provider stays open', async (path, end) => {
+    upstream.play('claude', { packets: PACKETS[name]! });
+    for (let call = 0; call < 10; call += 1) {
+      const text = await ask(path);
+      expect(text).toMatch(/^200 /);
+      expect(text).not.toContain('provider_error');
+      expect(text.trimEnd().split('\n\n').at(-1)).toContain(end);
+      expect(gateway.ledger.last).toMatchObject({
+        status: 'completed',
+        usageSource: 'provider',
+        usage: { inputTokens: 20, outputTokens: 8 },
+      });
+    }
+  });
+});
+
+test('the event that ends the stream may stand before others in one packet, and what follows is not read', async () => {
+  const garbage = 'data: {broken\n\n';
+  const text = start({ type: 'text', text: 'hello' });
+  upstream.play('claude', { packets: [START + text + CLOSE + ending('end_turn') + STOP + garbage] });
+  expect(await ask('/v1/messages')).toContain('event: message_stop');
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed' });
+});
