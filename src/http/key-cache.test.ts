@@ -1,3 +1,4 @@
+import { ZERO_USD } from '../lib/money.ts';
 import { KeyCache, type KeyFacts } from './key-cache.ts';
 
 const facts = (disabled: boolean): KeyFacts => ({
@@ -8,6 +9,7 @@ const facts = (disabled: boolean): KeyFacts => ({
     keyHash: 'h',
     role: 'owner',
     allowedModels: null,
+    spendable: ZERO_USD,
   },
   disabled,
   suspended: false,

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 
 /** Who is calling: an API key and the account it spends from. */
@@ -14,6 +15,8 @@ export interface Principal {
   readonly role: 'owner' | 'inference';
   /** Model ids the account or the key is confined to; null = every model of the catalog. */
   readonly allowedModels: readonly string[] | null;
+  /** What the account and the key could spend when they were looked up, less than a second ago. A hint, never a decision. */
+  readonly spendable: NanoUsd;
 }
 
 /**

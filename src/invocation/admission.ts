@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { NanoUsd } from '../lib/money.ts';
 import type { Dialect, Provider } from '../providers/provider.types.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
 import { boundInput } from './input-bound.ts';
@@ -55,7 +56,8 @@ export class Admission {
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.dialect);
     const providers = this.#providersOf(model);
-    const input = await boundInput(invocation, model, providers, turns);
+    const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
+    const input = await boundInput(invocation, model, providers, turns, requireFunds);
     const units = { ...ONE_CALL, images: input.images };
     const { maxTokens, maxCost, streamed, onUsage } = invocation;
     const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
@@ -92,6 +94,16 @@ export class Admission {
     const clamped = outputTokensMax < plan.outputTokens;
     const ignored = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
     return { invocation, call, model, input, outputTokensMax, clamped, ignored };
+  }
+
+  /**
+   * Counting a prompt is the dearest thing done for a call that is not paid for: callers without money are refused before. What their
+   * key's facts say may be a second old, so the ledger has the last word.
+   */
+  async #requireFunds({ caller }: Invocation, least: NanoUsd): Promise<void> {
+    if (caller.spendable < least) {
+      await this.#deps.ledger.requireFunds(caller.accountId, caller.apiKeyId, least);
+    }
   }
 
   #providersOf(model: InvocableModel): Provider[] {

@@ -1,4 +1,4 @@
-import { affordableOutputTokens, type BilledUnits, costCeiling } from '../catalog/pricing.ts';
+import { affordableOutputTokens, type BilledUnits, costCeiling, ONE_CALL } from '../catalog/pricing.ts';
 import { AppError } from '../lib/errors.ts';
 import { formatUsd, type NanoUsd } from '../lib/money.ts';
 import { contextExceeded, type InputEstimate } from './input-estimate.ts';
@@ -39,6 +39,14 @@ export function planHold(wish: HoldWish): HoldPlan {
     throw new AppError('max_cost_exceeded', `x-max-cost ${limit} is less than this call needs (${least})`);
   }
   return { amount, minimum: wish.maxTokens === undefined ? floor : amount, outputTokens };
+}
+
+/** UTF-16 units of o200k's longest token. */
+const TOKEN_UNITS_MAX = 128;
+
+/** Less than any hold for a text of so many UTF-16 units, in nano-USD; known without counting it. */
+export function leastCost(textLength: number, { pricing }: InvocableModel): NanoUsd {
+  return costCeiling(Math.ceil(textLength / TOKEN_UNITS_MAX), 1, ONE_CALL, pricing);
 }
 
 /** The output cap that a hold of `granted` nano-USD pays for, in tokens. */

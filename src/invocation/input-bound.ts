@@ -1,6 +1,8 @@
 import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { NanoUsd } from '../lib/money.ts';
 import type { Dialect, Provider } from '../providers/provider.types.ts';
+import { leastCost } from './hold-plan.ts';
 import { type InputContent, ITEM_KINDS, inputContent } from './input-content.ts';
 import { estimateInput, type InputEstimate, largerEstimate } from './input-estimate.ts';
 import type { InvocableModel, Invocation } from './invocation.types.ts';
@@ -13,7 +15,8 @@ import { outgoingRequest } from './outgoing-request.ts';
 const MARGINS: Readonly<Record<Dialect, number>> = { chat: 1.25, messages: 1.6 };
 
 /**
- * The most tokens a call's input can be at any of the providers that may serve it, counted over what each would be sent.
+ * The most tokens a call's input can be at any of the providers that may serve it, counted over what each would be sent. Before
+ * anything is counted, `requireFunds` hears of nano-USD that the call will cost at least, and may throw.
  * Throws AppError: unsupported_input for an input that the model does not take, context_length_exceeded, service_unavailable,
  * and invalid_parameter where no provider can be told what was asked.
  */
@@ -22,6 +25,7 @@ export async function boundInput(
   model: InvocableModel,
   providers: readonly Provider[],
   turns: LoopTurns,
+  requireFunds: (least: NanoUsd) => Promise<void>,
 ): Promise<InputEstimate> {
   const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
   let largest: InputEstimate | undefined;
@@ -42,6 +46,7 @@ export async function boundInput(
       continue;
     }
     requireModalities(content, model);
+    await requireFunds(leastCost(content.text.length + content.otherText.length, model));
     const limits = {
       contextLength: model.contextLength,
       itemTokens: model.itemTokens,

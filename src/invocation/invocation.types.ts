@@ -11,6 +11,8 @@ export interface Caller {
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly allowedModels: readonly string[] | null;
+  /** What account and key could spend a moment ago, in nano-USD: a hint. */
+  readonly spendable: NanoUsd;
 }
 
 /** A provider that serves a model, under the provider's own name of it. */

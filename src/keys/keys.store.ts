@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Sequelize } from 'sequelize';
 import { Op } from 'sequelize';
 import type { KeyFacts } from '../http/key-cache.ts';
+import { nanoUsd } from '../lib/money.ts';
 import type { ApiKeyModel, ApiKeyRow } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
@@ -29,6 +30,7 @@ interface FactsRow extends pg.QueryResultRow {
   readonly expires_at: Date | null;
   readonly account_models: string[] | null;
   readonly key_models: string[] | null;
+  readonly spendable: string;
 }
 
 /** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
@@ -114,6 +116,7 @@ function toFacts(row: FactsRow, hash: string): KeyFacts {
       keyHash: hash,
       role: row.role,
       allowedModels: intersection(row.account_models, row.key_models),
+      spendable: nanoUsd(row.spendable),
     },
     disabled: row.disabled,
     suspended: row.suspended,

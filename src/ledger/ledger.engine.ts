@@ -103,6 +103,16 @@ export class PostgresLedger implements Ledger {
     throw refusal(row.outcome, request);
   }
 
+  async requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void> {
+    const { account, key } = await this.#store.spendable(accountId, apiKeyId);
+    if (account < amount) {
+      throw insufficientCredits(amount);
+    }
+    if (key !== null && key < amount) {
+      throw refused('key_limit_exceeded');
+    }
+  }
+
   extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
     return this.#store.extend(hold, amount);
   }
@@ -162,11 +172,7 @@ export class PostgresLedger implements Ledger {
 
 function refusal(outcome: string, request: HoldRequest): AppError {
   if (outcome === 'insufficient_credits') {
-    const needed = formatUsd(request.minimum);
-    return new AppError(
-      'insufficient_credits',
-      `The account's credits do not cover this call, which may cost ${needed} USD.`,
-    );
+    return insufficientCredits(request.minimum);
   }
   if (outcome === 'closed') {
     const generation = publicId('generation', request.id);
@@ -175,6 +181,17 @@ function refusal(outcome: string, request: HoldRequest): AppError {
       `This request has already been carried out; see generation ${generation}.`,
     );
   }
+  return refused(outcome);
+}
+
+function insufficientCredits(needed: NanoUsd): AppError {
+  return new AppError(
+    'insufficient_credits',
+    `The account's credits do not cover this call, which may cost ${formatUsd(needed)} USD.`,
+  );
+}
+
+function refused(outcome: string): AppError {
   const known = REFUSALS[outcome];
   return known
     ? new AppError(known.code, known.message)

@@ -12,6 +12,15 @@ export const reserveFewHolds: Statement = {
   text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
 };
 
+/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit. A deleted key's account has none. */
+export const spendableFunds: Statement = {
+  name: 'ledger_spendable_funds',
+  text: `SELECT CASE WHEN b.debt > 0 THEN 0 ELSE b.posted - b.held END AS account,
+                k.limit_nano - k.spent - k.held AS key
+           FROM balances b JOIN api_keys k ON k.account_id = b.account_id
+          WHERE b.account_id = $1 AND k.id = $2`,
+};
+
 /** $1: array of hold_settlement as JSON. → id, outcome, charge */
 export const settleHolds: Statement = {
   name: 'ledger_settle',

@@ -10,6 +10,7 @@ import {
   reserveHolds,
   settleFewHolds,
   settleHolds,
+  spendableFunds,
 } from './ledger.sql.ts';
 import type { Hold, HoldRequest, MeteredSoFar, Settlement } from './ledger.types.ts';
 
@@ -66,6 +67,16 @@ export class LedgerStore {
       invariant(row, `no decision came back for hold ${request.id}`);
       return { outcome: row.outcome, granted: row.granted === null ? null : nanoUsd(row.granted) };
     });
+  }
+
+  /** Nano-USD that account and key (null: without limit) can spend now; an account in debt has none. */
+  async spendable(accountId: string, apiKeyId: string): Promise<{ account: NanoUsd; key: NanoUsd | null }> {
+    const rows = await run<{ account: string; key: string | null }>(this.#pool, spendableFunds, [
+      accountId,
+      apiKeyId,
+    ]);
+    const [row] = rows;
+    return { account: nanoUsd(row?.account ?? 0n), key: row?.key == null ? null : nanoUsd(row.key) };
   }
 
   /** Settles a batch of holds. */

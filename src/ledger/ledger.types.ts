@@ -145,6 +145,11 @@ export interface Ledger {
    * A request whose signal aborts before it was sent is dropped (throws the signal's reason).
    */
   reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold>;
+  /**
+   * Throws what `reserve` would (insufficient_credits, key_limit_exceeded) when account or key cannot spend `amount` nano-USD now;
+   * holds nothing. For a caller who seems to have no money, before work is done for it.
+   */
+  requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void>;
   /** Adds to an open hold. Returns the new total in nano-USD, or undefined when it is not affordable or the hold is closed. */
   extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined>;
   /** Ends a hold: charges, releases the rest, writes generation, ledger and roll-ups. Idempotent by hold id. Never dropped. */

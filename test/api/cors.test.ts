@@ -10,7 +10,7 @@ beforeAll(async () => {
   server = await startTestServer({ corsOrigins: [APP] });
   key = await createKey(server.database, (await createAccount(server.database)).id);
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 const ask = (method: string, origin: string, headers: Record<string, string> = {}) =>
   fetch(`${server.url}/api/v1/credits`, { method, headers: { origin, ...headers } });

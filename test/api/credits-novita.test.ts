@@ -7,7 +7,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 test('/v3/user tells the balance in 1/10000 USD, rounded down', async () => {
   const account = await createAccount(server.database, { credits: '12.34567' });

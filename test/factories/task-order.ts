@@ -1,5 +1,6 @@
 import type { Principal } from '../../src/http/route.ts';
 import { newUuid } from '../../src/lib/ids.ts';
+import { parseUsd } from '../../src/lib/money.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { TaskSubmit } from '../../src/tasks/submit-task.service.ts';
 import { fundedAccount, type TestAccount } from './ledger.ts';
@@ -22,6 +23,7 @@ export async function customer(database: Database, credits = '10.00'): Promise<T
     keyHash: rows[0]?.hash ?? '',
     role: 'owner',
     allowedModels: null,
+    spendable: parseUsd(credits)!,
   };
   return { ...account, principal };
 }

@@ -25,8 +25,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  await gateway?.close();
+  await upstream?.close();
 });
 
 interface Answer {

@@ -9,9 +9,11 @@ import { DEFAULT_INVOCATION_SETTINGS as settings } from '../../src/invocation/in
 import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
 import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement } from '../../src/ledger/ledger.types.ts';
+import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock as clock } from '../../src/lib/clock.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { LoopTurns } from '../../src/lib/loop-turns.ts';
-import type { NanoUsd } from '../../src/lib/money.ts';
+import { type NanoUsd, parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { providerSettingsSchema } from '../../src/providers/provider-settings.ts';
@@ -33,11 +35,23 @@ class LateLedger implements Ledger {
   target: Ledger | undefined;
   readonly #get = (): Ledger => this.target!;
   reserve = (request: HoldRequest, signal?: AbortSignal) => this.#get().reserve(request, signal);
+  requireFunds = (accountId: string, apiKeyId: string, amount: NanoUsd) =>
+    this.#get().requireFunds(accountId, apiKeyId, amount);
   extend = (hold: Hold, amount: NanoUsd) => this.#get().extend(hold, amount);
   settle = (settlement: Settlement) => this.#get().settle(settlement);
   keepAlive = (hold: Hold, metered: () => MeteredSoFar) => this.#get().keepAlive(hold, metered);
 }
 
+/** Counts how often a prompt was counted. */
+class CountedTurns extends LoopTurns {
+  runs = 0;
+  override run<T>(steps: Iterator<unknown, T>): Promise<T> {
+    this.runs += 1;
+    return super.run(steps);
+  }
+}
+
+const turns = new CountedTurns();
 let upstream: UpstreamServer;
 let server: TestServer;
 let key: TestKey;
@@ -72,7 +86,7 @@ beforeAll(async () => {
     providers,
     clock,
     log,
-    turns: new LoopTurns(),
+    turns,
     settings,
   });
   const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
@@ -254,4 +268,34 @@ test('what was asked and answered is stored and logged nowhere', async () => {
       logged: false,
     });
   }
+});
+
+test('nobody without credits has a prompt counted, and credits bought a moment ago are seen', async () => {
+  const account = await createAccount(server.database, { credits: '0.000001' });
+  const poor = await createKey(server.database, account.id);
+  const capped = await createKey(server.database, account.id, { limitNano: '1000' });
+  const body = {
+    ...ASK,
+    model: 'acme/builtin',
+    messages: [{ role: 'user', content: 'so many words '.repeat(7_000) }],
+  };
+  const ask = (secret: string, changes: object = {}) =>
+    server.call('POST', '/api/v1/chat/completions', { key: secret, body: { ...body, ...changes } });
+  const { runs } = turns;
+  for (const stream of [false, true]) {
+    expect(await ask(poor.secret, { stream })).toMatchObject({
+      status: 402,
+      json: { error: { code: 'insufficient_credits' } },
+    });
+  }
+  expect(turns.runs).toBe(runs);
+  const bought = { accountId: account.id, reference: newUuid(), description: 'Credits' };
+  await new Movements(server.database.money).adjust(bought, parseUsd('1.00')!);
+  expect((await ask(poor.secret)).status).toBe(200);
+  expect(turns.runs).toBe(runs + 1);
+  expect(await ask(capped.secret)).toMatchObject({
+    status: 402,
+    json: { error: { code: 'key_limit_exceeded' } },
+  });
+  expect(turns.runs).toBe(runs + 1);
 });

@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await gateway.close();
-  await upstream.close();
+  await gateway?.close();
+  await upstream?.close();
 });
 
 const START = namedEvent({

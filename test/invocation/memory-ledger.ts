@@ -49,6 +49,12 @@ export class MemoryLedger implements Ledger {
     return { id, accountId, apiKeyId, granted };
   }
 
+  async requireFunds(_accountId: string, _apiKeyId: string, amount: NanoUsd): Promise<void> {
+    if (this.balance - this.held < amount) {
+      throw new AppError('insufficient_credits', 'not enough credits');
+    }
+  }
+
   async extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
     const held = this.holds.get(hold.id);
     if (held === undefined || this.balance - this.held < amount) {
