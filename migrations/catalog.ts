@@ -10,6 +10,7 @@ import { usageDays } from './0009-usage-days.ts';
 import { paymentReinstatements } from './0010-payment-reinstatements.ts';
 import { ledgerPlans } from './0011-ledger-plans.ts';
 import { schemaFunctions } from './0012-schema-functions.ts';
+import { paymentStandings } from './0013-payment-standings.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   paymentReinstatements,
   ledgerPlans,
   schemaFunctions,
+  paymentStandings,
 ];

@@ -11,6 +11,7 @@ const LEDGER_TABLES = [
   'write_offs',
   'payment_reversals',
   'payment_reinstatements',
+  'payment_standings',
   'accounts',
 ];
 

@@ -91,6 +91,7 @@ TABLE checkout_sessions
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   expires_at timestamp with time zone NOT NULL
   credited_at timestamp with time zone
+  reversals_seen bigint NOT NULL DEFAULT 0
   checkout_sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   checkout_sessions_amount_check CHECK ((amount > 0))
   checkout_sessions_credited_is_paid CHECK (((credited_at IS NULL) OR (payment_status = 'paid'::text)))
@@ -264,6 +265,24 @@ TABLE payment_reversals
   CREATE INDEX payment_reversals_account ON payment_reversals USING btree (account_id)
   CREATE INDEX payment_reversals_purchase ON payment_reversals USING btree (purchase_reference)
   CREATE TRIGGER payment_reversals_append_only BEFORE DELETE OR UPDATE ON payment_reversals FOR EACH ROW EXECUTE FUNCTION refuse_change()
+
+TABLE payment_standings
+  purchase_reference uuid NOT NULL
+  reversal text NOT NULL
+  account_id uuid NOT NULL
+  kind text NOT NULL
+  amount bigint NOT NULL
+  booked bigint NOT NULL
+  unbooked bigint NOT NULL DEFAULT 0
+  steps integer NOT NULL DEFAULT 0
+  first_at timestamp with time zone NOT NULL
+  payment_standings_amount_check CHECK ((amount >= 0))
+  payment_standings_booked_check CHECK ((booked >= 0))
+  payment_standings_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'dispute'::text])))
+  payment_standings_pkey PRIMARY KEY (purchase_reference, reversal)
+  payment_standings_unbooked_check CHECK ((unbooked >= 0))
+  CREATE INDEX payment_standings_account ON payment_standings USING btree (account_id)
+  CREATE INDEX payment_standings_unbooked ON payment_standings USING btree (purchase_reference) WHERE (unbooked > 0)
 
 TABLE price_versions
   id text NOT NULL
@@ -827,6 +846,77 @@ BEGIN
   RETURN total;
 END $function$
 
+CREATE OR REPLACE FUNCTION ledger_follow_payment(account uuid, purchase uuid, seen bigint, reversals jsonb, provider text, object_id text)
+ RETURNS TABLE(outcome text, unbooked_nano bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  standing payment_standings;
+  room bigint;
+  step bigint;
+  result text;
+BEGIN
+  UPDATE checkout_sessions s SET reversals_seen = s.reversals_seen + 1
+    WHERE s.id = purchase AND s.account_id = account AND s.reversals_seen = seen;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'stale', 0::bigint;
+    RETURN;
+  END IF;
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  INSERT INTO payment_standings AS p (purchase_reference, reversal, account_id, kind, amount, booked, first_at)
+    SELECT purchase, r.id, account, r.kind, r.amount, greatest(0,
+             coalesce((SELECT t.amount FROM payment_reversals t WHERE t.reference = r.taken), 0)
+             - coalesce((SELECT i.amount FROM payment_reinstatements i WHERE i.reference = r.reinstated), 0)
+             - coalesce((SELECT e.amount FROM ledger_entries e WHERE e.reference = r.reinstated AND e.type = 'adjustment'
+                 AND NOT EXISTS (SELECT 1 FROM payment_reinstatements i WHERE i.reference = r.reinstated)), 0)),
+           ledger_now()
+      FROM jsonb_to_recordset(reversals) r (id text, kind text, amount bigint, taken uuid, reinstated uuid)
+    ON CONFLICT (purchase_reference, reversal) DO UPDATE SET amount = excluded.amount;
+
+  FOR standing IN SELECT * FROM payment_standings p
+    WHERE p.purchase_reference = purchase AND p.booked > p.amount ORDER BY p.first_at, p.reversal
+  LOOP
+    step := standing.booked - standing.amount;
+    result := ledger_reinstate_payment(account, payment_step_reference(provider, standing), purchase, step,
+      CASE standing.kind WHEN 'refund' THEN 'Refund of a payment failed' ELSE 'Dispute decided in your favour' END);
+    IF result <> 'posted' THEN
+      RAISE EXCEPTION 'giving back % of purchase % came back as %', step, purchase, result;
+    END IF;
+    INSERT INTO audit_log (actor, action, object, detail) VALUES (provider, 'payment.reinstate', object_id,
+      jsonb_build_object(standing.kind, standing.reversal, 'amount', usd_text(step)));
+    UPDATE payment_standings p SET booked = p.amount, steps = p.steps + 1
+      WHERE p.purchase_reference = purchase AND p.reversal = standing.reversal;
+  END LOOP;
+
+  SELECT e.amount - payment_reversed(purchase) INTO STRICT room FROM ledger_entries e
+    WHERE e.reference = purchase AND e.type = 'credit_purchase' AND e.account_id = account;
+  FOR standing IN SELECT * FROM payment_standings p
+    WHERE p.purchase_reference = purchase AND (p.booked < p.amount OR p.unbooked <> 0) ORDER BY p.first_at, p.reversal
+  LOOP
+    step := greatest(0, least(standing.amount - standing.booked, room));
+    IF step > 0 THEN
+      result := ledger_reverse_payment(account, payment_step_reference(provider, standing), purchase, step,
+        CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
+      IF result <> 'posted' THEN
+        RAISE EXCEPTION 'taking back % of purchase % came back as %', step, purchase, result;
+      END IF;
+      room := room - step;
+    END IF;
+    IF step > 0 OR standing.unbooked <> standing.amount - standing.booked - step THEN
+      INSERT INTO audit_log (actor, action, object, detail) VALUES (provider, 'payment.reverse', object_id,
+        jsonb_build_object(standing.kind, standing.reversal, 'amount', usd_text(step),
+          'unbooked', usd_text(standing.amount - standing.booked - step)));
+      UPDATE payment_standings p
+         SET booked = p.booked + step, unbooked = p.amount - p.booked - step, steps = p.steps + sign(step)::integer
+       WHERE p.purchase_reference = purchase AND p.reversal = standing.reversal;
+    END IF;
+  END LOOP;
+  RETURN QUERY SELECT 'followed', coalesce(sum(p.unbooked), 0)::bigint FROM payment_standings p
+    WHERE p.purchase_reference = purchase;
+END $function$
+
 CREATE OR REPLACE FUNCTION ledger_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -1295,6 +1385,15 @@ AS $function$
     - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
 $function$
 
+CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT md5(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps)::uuid
+$function$
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1302,3 +1401,12 @@ AS $function$
     BEGIN
       RAISE EXCEPTION '% on % refused: the table is append-only', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TG001';
     END $function$
+
+CREATE OR REPLACE FUNCTION usd_text(nano bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT to_char(nano / 1000000000::numeric, 'FM9999999990.009999999')
+$function$

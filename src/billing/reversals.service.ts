@@ -1,65 +1,82 @@
 import { createHash } from 'node:crypto';
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { formatUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
-import type { PaymentProvider, PaymentReversal } from './payment/payment.types.ts';
+import type { CheckoutStore } from './checkout.store.ts';
+import type { PaymentProvider } from './payment/payment.types.ts';
 
-/** Books what a provider took back of a payment: refunds and disputes, each once. */
+/** Several events of one payment come at once; each that is overtaken asks the provider again. */
+const TRIES_MAX = 5;
+
+/**
+ * Makes the ledger say what the provider says of a payment's refunds and disputes. Only their present state counts: pending, failed,
+ * cancelled, won, reopened, in any order and number, end with credits that equal the money.
+ */
 export class ReversalsService {
   readonly #movements: Movements;
+  readonly #sessions: Pick<CheckoutStore, 'find'>;
   readonly #provider: PaymentProvider;
   readonly #log: Logger;
 
-  constructor(movements: Movements, provider: PaymentProvider, log: Logger) {
+  constructor(
+    movements: Movements,
+    sessions: Pick<CheckoutStore, 'find'>,
+    provider: PaymentProvider,
+    log: Logger,
+  ) {
     this.#movements = movements;
+    this.#sessions = sessions;
     this.#provider = provider;
     this.#log = log;
   }
 
-  /** Compares a paid session with the provider's list. Throws AppError provider_error. */
+  /** Books what changed since the last time. Throws AppError provider_error, service_unavailable when others were always faster. */
   async follow(session: CheckoutSessionRow): Promise<void> {
-    if (session.payment_id === null || session.credited_at === null) {
-      return;
+    let row: CheckoutSessionRow | undefined = session;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      if (!row?.payment_id || row.credited_at === null) {
+        return;
+      }
+      if (await this.#book(row, row.payment_id)) {
+        return;
+      }
+      row = await this.#sessions.find(session.id, session.account_id);
     }
-    for (const reversal of await this.#provider.reversalsOf(session.payment_id)) {
-      await this.#book(session, reversal);
-    }
+    throw new AppError('service_unavailable', 'This payment is being followed by others.');
   }
 
-  async #book(session: CheckoutSessionRow, reversal: PaymentReversal): Promise<void> {
-    const reference = (purpose: string) => derivedUuid(`${this.#provider.name}/${reversal.id}/${purpose}`);
-    const accountId = session.account_id;
-    const description = reversal.kind === 'refund' ? 'Payment refunded' : 'Payment disputed';
-    try {
-      await this.#movements.reversePayment(
-        { accountId, reference: reference('taken'), description },
-        session.id,
-        reversal.amount,
-      );
-    } catch (error) {
-      // a dispute of a payment that was refunded already: there is nothing left to take
-      if (!(error instanceof AppError && error.code === 'invalid_parameter')) {
-        throw error;
-      }
+  /** False when somebody booked a list of this payment meanwhile: ours may be older than theirs. */
+  async #book(session: CheckoutSessionRow, paymentId: string): Promise<boolean> {
+    const provider = this.#provider.name;
+    const reversals = await this.#provider.reversalsOf(paymentId);
+    const { outcome, unbooked } = await this.#movements.followPayment({
+      accountId: session.account_id,
+      purchaseReference: session.id,
+      seen: session.reversals_seen,
+      provider,
+      object: publicId('checkoutSession', session.id),
+      reversals: reversals.map(({ id, kind, amount }) => ({
+        id,
+        kind,
+        amount,
+        taken: derivedUuid(`${provider}/${id}/taken`),
+        reinstated: derivedUuid(`${provider}/${id}/reinstated`),
+      })),
+    });
+    if (unbooked > 0n) {
       this.#log.error(
-        { session: session.id, reversal: reversal.id },
-        'reversal exceeds its purchase, not booked',
+        { session: session.id, payment: paymentId, unbooked: formatUsd(unbooked) },
+        'the provider took more of a payment than was paid: what exceeds it is not booked',
       );
-      return;
     }
-    if (reversal.isReinstated) {
-      const movement = {
-        accountId,
-        reference: reference('reinstated'),
-        description: 'Dispute decided in your favour',
-      };
-      await this.#movements.reinstatePayment(movement, session.id, reversal.amount);
-    }
+    return outcome === 'followed';
   }
 }
 
-/** The same id for the same name: what makes booking it twice a no-op. */
+/** The references under which earlier releases booked a reversal. */
 function derivedUuid(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;

@@ -110,7 +110,7 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
       inbox: new PaymentInboxStore(database.money, provider.name),
       sessions: store,
       checkout,
-      reversals: new ReversalsService(movements, provider, log),
+      reversals: new ReversalsService(movements, store, provider, log),
     },
     provider.name,
     clock,

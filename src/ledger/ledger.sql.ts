@@ -92,6 +92,15 @@ export const reinstatePayment: Statement = {
   text: 'SELECT ledger_reinstate_payment($1, $2, $3, $4, $5) AS outcome',
 };
 
+/**
+ * $1 account, $2 reference of the purchase, $3 reversals_seen of its session before the provider was asked, $4 reversals as JSON,
+ * $5 provider, $6 public id of the session. → outcome (followed, stale), unbooked_nano
+ */
+export const followPayment: Statement = {
+  name: 'ledger_follow_payment',
+  text: 'SELECT outcome, unbooked_nano FROM ledger_follow_payment($1, $2, $3, $4::jsonb, $5, $6)',
+};
+
 /** $1 id, $2 name. */
 export const openAccount: Statement = { name: 'open_account', text: 'SELECT open_account($1, $2)' };
 

@@ -8,6 +8,7 @@ import {
   changeAccount,
   changeApiKey,
   creditCheckoutSession,
+  followPayment,
   openAccount,
   refundCharge,
   reinstatePayment,
@@ -20,6 +21,29 @@ export interface Movement {
   /** UUID of what the entry stands for: a checkout session, a refund, an adjustment. */
   readonly reference: string;
   readonly description: string;
+}
+
+/** A refund or dispute as its provider tells it, and the references under which earlier releases booked it. */
+export interface StandingReversal {
+  /** The provider's id. */
+  readonly id: string;
+  readonly kind: 'refund' | 'dispute';
+  /** Nano-USD that it takes of the payment now. */
+  readonly amount: NanoUsd;
+  readonly taken: string;
+  readonly reinstated: string;
+}
+
+/** All refunds and disputes of one payment. */
+export interface PaymentStanding {
+  readonly accountId: string;
+  readonly purchaseReference: string;
+  /** `reversals_seen` of the checkout session as it was before the provider was asked. */
+  readonly seen: string;
+  readonly provider: string;
+  /** Public id of the checkout session, for the audit log. */
+  readonly object: string;
+  readonly reversals: readonly StandingReversal[];
 }
 
 export interface KeyChanges {
@@ -106,6 +130,27 @@ export class Movements {
     amount: NanoUsd,
   ): Promise<'posted' | 'exists'> {
     return this.#movePayment(reinstatePayment, movement, purchaseReference, amount);
+  }
+
+  /**
+   * Books the difference between what the provider has taken of a payment and what is booked of it, both or neither with its rows in
+   * the audit log. `stale`: another list was booked since `seen`, nothing is written. `unbooked` (nano-USD): what exceeds the purchase.
+   */
+  async followPayment(
+    standing: PaymentStanding,
+  ): Promise<{ readonly outcome: 'followed' | 'stale'; readonly unbooked: NanoUsd }> {
+    const { accountId, purchaseReference, seen, provider, object, reversals } = standing;
+    const list = JSON.stringify(
+      reversals.map((reversal) => ({ ...reversal, amount: reversal.amount.toString() })),
+    );
+    const values = [accountId, purchaseReference, seen, list, provider, object];
+    const [row] = await run<{ outcome: 'followed' | 'stale'; unbooked_nano: string }>(
+      this.#pool,
+      followPayment,
+      values,
+    );
+    invariant(row, 'following a payment has an outcome');
+    return { outcome: row.outcome, unbooked: nanoUsd(row.unbooked_nano) };
   }
 
   /** Changes an account; the row after the change, undefined when there is none. */

@@ -66,6 +66,12 @@ function addMoneyGauges(add: AddGauge): void {
       own.set({ reason: row.reason }, Number(row.amount) / NANO);
     }
   });
+  add(
+    'tollgate_payment_reversals_unbooked_usd',
+    'Taken by payment providers beyond what was paid, and so from no account',
+    [],
+    (own, { unbookedReversals }) => own.set(Number(unbookedReversals.amount) / NANO),
+  );
 }
 
 function addTaskGauges(add: AddGauge): void {

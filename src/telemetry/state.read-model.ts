@@ -7,6 +7,7 @@ import {
   pendingDeliveries,
   pendingPaymentEvents,
   taskTraceparent,
+  unbookedReversals,
   workerSlots,
   writeOffTotals,
 } from './state.sql.ts';
@@ -29,6 +30,7 @@ export interface InstallationState {
   }[];
   readonly deliveries: { readonly deliveries: number; readonly overdue_seconds: number };
   readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
+  readonly unbookedReversals: { readonly amount: string };
   readonly slots: readonly { readonly queue: string; readonly slots: number }[];
 }
 
@@ -44,13 +46,14 @@ export class StateReadModel {
   async read(): Promise<InstallationState> {
     const rows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
       readRows<Row>(this.#sequelize, statement, values);
-    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents]] = await Promise.all([
+    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked]] = await Promise.all([
       rows<InstallationState['holds'][number]>(openHolds),
       rows<InstallationState['writeOffs'][number]>(writeOffTotals),
       rows<InstallationState['tasks'][number]>(liveTasks),
       rows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
       rows<InstallationState['deliveries']>(pendingDeliveries),
       rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
+      rows<InstallationState['unbookedReversals']>(unbookedReversals),
     ]);
     return {
       holds,
@@ -58,6 +61,7 @@ export class StateReadModel {
       tasks,
       slots,
       deliveries: deliveries ?? { deliveries: 0, overdue_seconds: 0 },
+      unbookedReversals: unbooked ?? { amount: '0' },
       paymentEvents: paymentEvents ?? { events: 0, oldest_seconds: 0 },
     };
   }

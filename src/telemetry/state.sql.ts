@@ -44,6 +44,12 @@ export const pendingPaymentEvents: Statement = {
            FROM webhook_inbox WHERE processed_at IS NULL`,
 };
 
+/** What payment providers took of payments beyond what was paid. */
+export const unbookedReversals: Statement = {
+  name: 'telemetry_unbooked_reversals',
+  text: 'SELECT coalesce(sum(unbooked), 0)::text AS amount FROM payment_standings WHERE unbooked > 0',
+};
+
 /** $1: workers not heard of for this many ms do not count. */
 export const workerSlots: Statement = {
   name: 'telemetry_worker_slots',

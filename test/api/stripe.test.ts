@@ -274,6 +274,78 @@ describe('money that goes back', () => {
     expect(json.data[0].related_checkout_session_id).toBe(buyer.sessionId);
   });
 
+  test('a refund that is pending first and then fails gives the credits back, and the next refund is booked whole', async () => {
+    const buyer = await paid();
+    const refund = { id: `re_1_${buyer.id}`, amount: 700, status: 'pending', payment_intent: buyer.payment };
+    stripe.refunds.push(refund);
+    await post(stripe.event('refund.created', refund));
+    await retry();
+    expect(await credits(buyer)).toBe('13.00');
+    refund.status = 'failed';
+    for (const type of ['refund.failed', 'charge.refund.updated', 'refund.created']) {
+      await post(stripe.event(type, refund));
+    }
+    await retry();
+    expect(await credits(buyer)).toBe('20.00');
+    stripe.refunds.push({ ...refund, id: `re_2_${buyer.id}`, amount: 2000, status: 'succeeded' });
+    await post(stripe.event('charge.refunded', { id: 'ch_1', payment_intent: buyer.payment }));
+    await retry();
+    expect(await credits(buyer)).toBe('0.00');
+    const { rows } = await server.database.money.query(
+      'SELECT actor, action, detail FROM audit_log WHERE object = $1 ORDER BY id',
+      [buyer.sessionId],
+    );
+    expect(rows).toEqual(
+      [
+        ['payment.reverse', { refund: refund.id, amount: '7.00', unbooked: '0.00' }],
+        ['payment.reinstate', { refund: refund.id, amount: '7.00' }],
+        ['payment.reverse', { refund: `re_2_${buyer.id}`, amount: '20.00', unbooked: '0.00' }],
+      ].map(([action, detail]) => ({ actor: 'stripe', action, detail })),
+    );
+  });
+
+  test('more refunds than fit on a page of Stripe are all booked', async () => {
+    const buyer = await paid();
+    for (let index = 0; index < 130; index += 1) {
+      const id = `re_${index}_${buyer.id}`;
+      stripe.refunds.push({ id, amount: 10, status: 'succeeded', payment_intent: buyer.payment });
+    }
+    await post(stripe.event('charge.refunded', { id: 'ch_1', payment_intent: buyer.payment }));
+    await retry();
+    expect(await credits(buyer)).toBe('7.00');
+  });
+
+  test('a list of refunds that was read before another one was booked is not booked', async () => {
+    const buyer = await paid();
+    const refund = { id: `re_1_${buyer.id}`, amount: 700, status: 'pending', payment_intent: buyer.payment };
+    stripe.refunds.push(refund);
+    let answer: (() => void) | undefined;
+    const slow = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const asked = new Promise<void>((resolve) => {
+      stripe.gate = async (step) => {
+        if (step === 'done') {
+          stripe.gate = async () => undefined;
+          resolve();
+          await slow;
+        }
+      };
+    });
+    await post(stripe.event('refund.created', refund, { id: `evt_pending_${buyer.id}` }));
+    await asked;
+    refund.status = 'failed';
+    await post(stripe.event('refund.failed', refund, { id: `evt_failed_${buyer.id}` }));
+    const waiting = async () => {
+      const text = 'SELECT event_id FROM webhook_inbox WHERE processed_at IS NULL';
+      return (await server.database.money.query(text)).rows.map((row) => row.event_id);
+    };
+    await eventually(async () => expect(await waiting()).toEqual([`evt_pending_${buyer.id}`]));
+    answer?.();
+    await eventually(async () => expect(await waiting()).toEqual([]));
+    expect(await credits(buyer)).toBe('20.00');
+  });
+
   test('a dispute takes the money, winning it gives it back', async () => {
     const buyer = await paid();
     const dispute = {

@@ -74,7 +74,7 @@ test('a database of an earlier release gets the functions it lacks, and only tho
   await migrateUp({ ownerUrl: url });
   const full = await schema();
   // as 0011 left it: no record of files, and an old body
-  await migrateDown({ ownerUrl: url });
+  await migrateDown({ ownerUrl: url }, '0012-schema-functions');
   await query(
     `CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'`,
   );

@@ -27,6 +27,7 @@ import { ledgerStory } from '../ledger/model/ledger-commands.ts';
 import { StoryTeller } from '../ledger/model/story-teller.ts';
 import { holdsInTurn, locksInOrder } from './lock-scenarios.ts';
 import type { Parts } from './parts.types.ts';
+import { paymentFollowed } from './payment-scenarios.ts';
 
 /** Every promise the ledger makes, in scenarios that fail when it is broken. Quick ones first. */
 export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: Parts) => Promise<void> }[] = [
@@ -39,6 +40,7 @@ export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: P
   { name: 'a debt blocks until it is repaid', run: debtBlocks },
   { name: 'a charge is given back once', run: refundedOnce },
   { name: 'a dispute won repays the debt first', run: reinstatementRepaysDebt },
+  { name: 'refunds and disputes end with credits that equal the money', run: paymentFollowed },
   { name: 'accounts are locked in the order of their ids', run: locksInOrder },
   { name: 'a hold waits for the one before it', run: holdsInTurn },
   { name: 'never more than the balance', run: (parts) => race(parts, undefined) },

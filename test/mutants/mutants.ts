@@ -198,6 +198,24 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a list of refunds that is out of date is booked',
+    edits: [{ of: 'ledger_follow_payment', replace: 'AND s.reversals_seen = seen', by: '' }],
+  },
+  {
+    name: 'a refund that fails is not given back',
+    edits: [{ of: 'ledger_follow_payment', replace: 'p.booked > p.amount', by: 'false' }],
+  },
+  {
+    name: 'a refund beyond the payment is not booked at all',
+    edits: [
+      {
+        of: 'ledger_follow_payment',
+        replace: 'least(standing.amount - standing.booked, room)',
+        by: 'CASE WHEN standing.amount - standing.booked > room THEN 0 ELSE standing.amount - standing.booked END',
+      },
+    ],
+  },
+  {
     name: 'a day is finished while it is running',
     edits: [
       {

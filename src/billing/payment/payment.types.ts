@@ -27,14 +27,13 @@ export interface HostedSession {
   readonly paymentId: string | null;
 }
 
-/** Money that went back, or is being kept back while a dispute runs. */
+/** A refund or a dispute as it stands at the provider. */
 export interface PaymentReversal {
   /** The provider's id of the refund or dispute. */
   readonly id: string;
   readonly kind: 'refund' | 'dispute';
+  /** What it takes of the payment now, in nano-USD; zero once it failed, was cancelled or was won. */
   readonly amount: NanoUsd;
-  /** A dispute that was decided for us: what was taken is ours again. */
-  readonly isReinstated: boolean;
 }
 
 /** Someone who takes money on a page of their own. Every call has a time limit and throws AppError provider_error. */
@@ -44,7 +43,7 @@ export interface PaymentProvider {
     request: HostedSessionRequest,
   ): Promise<{ readonly providerSessionId: string; readonly url: string }>;
   fetchSession(providerSessionId: string): Promise<HostedSession>;
-  /** What was taken back of a payment so far. */
+  /** Every refund and dispute of a payment, also those that came to nothing. */
   reversalsOf(paymentId: string): Promise<PaymentReversal[]>;
 }
 

@@ -23,7 +23,9 @@ export interface StripeOptions {
 const TIMEOUT_MS = 10_000;
 const SIGNATURE_TOLERANCE_SECONDS = 300;
 const NANO_PER_CENT = 10_000_000n;
-const LISTED_MAX = 100;
+const PAGE_SIZE = 100;
+/** Stripe's SDK reads pages of its own accord up to this many of a payment. */
+const REVERSALS_MAX = 10_000;
 const STATUSES: readonly CheckoutStatus[] = ['open', 'complete', 'expired'];
 const PAYMENT_STATUSES: readonly PaymentStatus[] = ['unpaid', 'paid', 'no_payment_required'];
 
@@ -86,18 +88,15 @@ export class StripePayment implements PaymentProvider {
   }
 
   async reversalsOf(paymentId: string): Promise<PaymentReversal[]> {
-    const query = { payment_intent: paymentId, limit: LISTED_MAX };
-    const refunds = await this.#call(() => this.#stripe.refunds.list(query));
-    const disputes = await this.#call(() => this.#stripe.disputes.list(query));
-    return [
-      ...refunds.data
-        .filter((refund) => refund.status === 'succeeded' || refund.status === 'pending')
-        .map(({ id, amount }) => reversal(id, 'refund', amount, false)),
-      // warnings are inquiries: no money moves until they become disputes
-      ...disputes.data
-        .filter((dispute) => !dispute.status.startsWith('warning_'))
-        .map(({ id, amount, status }) => reversal(id, 'dispute', amount, status === 'won')),
-    ];
+    const query = { payment_intent: paymentId, limit: PAGE_SIZE };
+    return this.#call(async () => {
+      const refunds = await this.#stripe.refunds.list(query).autoPagingToArray({ limit: REVERSALS_MAX });
+      const disputes = await this.#stripe.disputes.list(query).autoPagingToArray({ limit: REVERSALS_MAX });
+      return [
+        ...refunds.map((refund) => reversal('refund', refund, isRefundTaken(refund))),
+        ...disputes.map((dispute) => reversal('dispute', dispute, isDisputeTaken(dispute))),
+      ];
+    });
   }
 
   /** Checks an event's signature on its raw bytes. Throws AppError signature_invalid. */
@@ -140,12 +139,27 @@ function toEvent(event: Stripe.Event): PaymentEvent {
 }
 
 function reversal(
-  id: string,
   kind: PaymentReversal['kind'],
-  cents: number,
-  isReinstated: boolean,
+  { id, amount }: { readonly id: string; readonly amount: number },
+  isTaken: boolean,
 ): PaymentReversal {
-  return { id, kind, amount: fromCents(cents), isReinstated };
+  return { id, kind, amount: fromCents(isTaken ? amount : 0) };
+}
+
+/** A refund's money has left with its creation, and comes back when it fails (docs.stripe.com/refunds#failed-refunds). */
+function isRefundTaken({ status }: Stripe.Refund): boolean {
+  return status !== 'failed' && status !== 'canceled';
+}
+
+/**
+ * A dispute's money is withdrawn while it is open and given back when it is won. Warnings are inquiries: no money moves until they
+ * become disputes. What was prevented may have been withdrawn or not: its balance transactions tell.
+ */
+function isDisputeTaken({ status, balance_transactions: moves = [] }: Stripe.Dispute): boolean {
+  if (status === 'prevented') {
+    return moves.some(({ amount }) => amount < 0) && !moves.some(({ amount }) => amount > 0);
+  }
+  return status !== 'won' && !status.startsWith('warning_');
 }
 
 function idOf(reference: string | { id: string } | null): string | null {

@@ -18,6 +18,8 @@ export interface CheckoutSessionRow {
   created_at: Date;
   expires_at: Date;
   credited_at: Date | null;
+  /** How often the provider's list of refunds and disputes was booked, as decimal text. */
+  reversals_seen: string;
 }
 
 export type CheckoutSessionModel = ModelStatic<Model<CheckoutSessionRow, Partial<CheckoutSessionRow>>>;
@@ -42,6 +44,7 @@ export function checkoutSessionModel(sequelize: Sequelize): CheckoutSessionModel
       created_at: DataTypes.DATE(6),
       expires_at: DataTypes.DATE(6),
       credited_at: DataTypes.DATE(6),
+      reversals_seen: DataTypes.BIGINT,
     },
     { tableName: 'checkout_sessions', timestamps: false, underscored: false },
   );

@@ -14,11 +14,21 @@ export interface FakeSession {
   url: string;
 }
 
+export interface FakeReversal {
+  id: string;
+  /** Cents. */
+  amount: number;
+  status: string;
+  payment_intent: string;
+  /** What a dispute moved on the seller's balance, in cents. */
+  balance_transactions?: { amount: number }[];
+}
+
 /** The part of Stripe's API that Tollgate uses, as documented: form-encoded requests, JSON objects, idempotency keys. */
 export class StripeContractServer {
   readonly sessions = new Map<string, FakeSession>();
-  readonly refunds: { id: string; amount: number; status: string; payment_intent: string }[] = [];
-  readonly disputes: { id: string; amount: number; status: string; payment_intent: string }[] = [];
+  readonly refunds: FakeReversal[] = [];
+  readonly disputes: FakeReversal[] = [];
   readonly idempotencyKeys: string[] = [];
   readonly secret = `whsec_${randomBytes(16).toString('hex')}`;
   /** Answers 500 while it is true. */
@@ -94,14 +104,7 @@ export class StripeContractServer {
       return this.sessions.get(id);
     }
     const list = { '/v1/refunds': this.refunds, '/v1/disputes': this.disputes }[url.pathname];
-    const payment = url.searchParams.get('payment_intent');
-    return (
-      list && {
-        object: 'list',
-        data: list.filter((item) => item.payment_intent === payment),
-        has_more: false,
-      }
-    );
+    return list && page(list, url.searchParams);
   }
 
   /** The same request under the same key is answered alike, another one is refused. */
@@ -128,4 +131,12 @@ export class StripeContractServer {
     this.#answered.set(idempotencyKey, { form: form.toString(), session });
     return session;
   }
+}
+
+/** Newest first, as many as asked for, the rest behind `starting_after`. */
+function page(list: readonly FakeReversal[], query: URLSearchParams): object {
+  const own = list.filter((item) => item.payment_intent === query.get('payment_intent')).reverse();
+  const start = own.findIndex((item) => item.id === query.get('starting_after')) + 1;
+  const end = start + Number(query.get('limit') ?? 10);
+  return { object: 'list', data: structuredClone(own.slice(start, end)), has_more: end < own.length };
 }
