@@ -6,7 +6,7 @@ import { paymentEventRoutes } from '../src/billing/payment-event.routes.ts';
 import { paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
 import { transactionRoutes } from '../src/billing/transactions.routes.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
-import type { JsonSchema } from '../src/http/openapi-schemas.ts';
+import type { JsonSchema } from '../src/http/openapi-portable.ts';
 import type { Route } from '../src/http/route.ts';
 import { chatRoutes } from '../src/invocation/chat.routes.ts';
 import { messagesRoutes } from '../src/invocation/messages.routes.ts';

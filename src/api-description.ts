@@ -19,5 +19,6 @@ export const API_DESCRIPTION: ApiDescription = {
     Operators: 'For whoever runs the service; needs the operator token',
     Service: 'Health, metrics and this description',
   },
+  serverUrl: 'http://127.0.0.1:8080',
   examples: API_EXAMPLES,
 };

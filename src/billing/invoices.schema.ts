@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLOSED } from '../http/openapi-portable.ts';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
 import { CURRENCY, usdString } from '../http/wire-shapes.ts';
@@ -23,7 +24,7 @@ export const invoiceParams = z.object({
 export const invoiceJson = z
   .strictObject({
     id: z.string(),
-    status,
+    status: status.meta({ [CLOSED]: true }),
     period_start: z.iso.datetime(),
     period_end: z.iso.datetime(),
     currency: z.literal(CURRENCY),
@@ -34,17 +35,19 @@ export const invoiceJson = z
     adjustment_total: usdString,
     closing_balance: usdString,
   })
-  .meta({ id: 'Invoice' });
+  .meta({ id: 'Invoice', [CLOSED]: true });
 
 export const invoiceListResponse = z.strictObject({ data: z.array(invoiceJson), request_id: z.string() });
-export const invoiceResponse = z.strictObject({
-  data: invoiceJson,
-  balance_transactions: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Absent when there are more than 10,000; the list endpoint has them all' }),
-  request_id: z.string(),
-});
+export const invoiceResponse = z
+  .strictObject({
+    data: invoiceJson,
+    balance_transactions: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Absent when there are more than 10,000; the list endpoint has them all' }),
+    request_id: z.string(),
+  })
+  .meta({ [CLOSED]: true });
 
 export type ListInvoicesQuery = z.output<typeof listInvoicesQuery>;
 export type InvoiceJson = z.output<typeof invoiceJson>;

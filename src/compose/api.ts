@@ -113,7 +113,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       readiness: readiness.check,
       registry: foundation.registry,
       authenticator: kernel.authenticator,
-      about: API_DESCRIPTION,
+      about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
     },
     surroundings: {
       aliases: aliasSource(foundation),

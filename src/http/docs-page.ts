@@ -1,7 +1,7 @@
 import { renderSchema } from './docs-schema.ts';
 import { DOCS_STYLE } from './docs-style.ts';
 import { escapeHtml } from './html.ts';
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
 
 type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 

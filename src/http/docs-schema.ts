@@ -1,5 +1,5 @@
 import { escapeHtml } from './html.ts';
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
 
 const REFERENCE = '#/components/schemas/';
 

@@ -5,7 +5,7 @@ import { isPrivateAddress } from '../lib/ip-address.ts';
 import type { Authenticator } from './authenticator.ts';
 import { docsPage } from './docs-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
 import type { Route } from './route.ts';
 import { defineRoute } from './route.ts';
 

@@ -1,8 +1,9 @@
 import { errorCodes } from '../lib/errors.ts';
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
 
 /** The two error bodies. */
 export function errorSchemas(): Record<string, JsonSchema> {
+  const codes = errorCodes().map((entry) => entry.code);
   const types = [...new Set(errorCodes().map((entry) => entry.type))];
   const error: JsonSchema = {
     type: 'object',
@@ -11,11 +12,12 @@ export function errorSchemas(): Record<string, JsonSchema> {
     properties: {
       code: {
         type: 'string',
-        description: 'Stable, for programs',
-        enum: errorCodes().map((entry) => entry.code),
+        description: 'Stable, for programs; more may come',
+        examples: codes,
+        'x-extensible-enum': codes,
       },
       message: { type: 'string', description: 'For people; begins with the path of a wrong member' },
-      type: { type: 'string', enum: types },
+      type: { type: 'string', examples: types, 'x-extensible-enum': types },
     },
   };
   const requestId: JsonSchema = { type: 'string' };

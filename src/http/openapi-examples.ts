@@ -1,4 +1,4 @@
-import type { JsonSchema } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
 
 /** Examples that stand for whole values; what is put together from them needs none of its own. */
 export interface ApiExamples {

@@ -1,17 +1,15 @@
 import type { ZodType } from 'zod';
 import { z } from 'zod';
-
-export type JsonSchema = Record<string, unknown>;
+import { type Direction, type JsonSchema, portable } from './openapi-portable.ts';
 
 /** Collects named schemas, so that each stands in the document once and is referred to everywhere else. */
 export class SchemaRegistry {
   readonly #named = new Map<string, JsonSchema>();
 
   /** A zod schema as JSON schema; parts with an `id` become references. `io`: as it is sent or as it is answered. */
-  convert(schema: ZodType, io: 'input' | 'output'): JsonSchema {
-    const converted: JsonSchema = {
-      ...z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }),
-    };
+  convert(schema: ZodType, io: Direction): JsonSchema {
+    const whole = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' });
+    const converted = portable({ ...whole }, io);
     const definitions = (converted.$defs ?? {}) as Record<string, JsonSchema>;
     for (const [name, definition] of Object.entries(definitions)) {
       this.#add(name, definition);
@@ -24,6 +22,15 @@ export class SchemaRegistry {
       return { $ref: `#/components/schemas/${id}` };
     }
     return relocate(converted) as JsonSchema;
+  }
+
+  /** Gives an inline object a name, so that generated clients have one for it. References and other types stay as they are. */
+  name(name: string, schema: JsonSchema): JsonSchema {
+    if (schema.type !== 'object' || schema.properties === undefined) {
+      return schema;
+    }
+    this.#add(name, schema);
+    return { $ref: `#/components/schemas/${name}` };
   }
 
   addAll(schemas: Readonly<Record<string, JsonSchema>>): void {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type ErrorCode, errorCodes } from '../lib/errors.ts';
 import { errorSchemas } from './openapi-errors.ts';
 import { type ApiExamples, exampleOf } from './openapi-examples.ts';
-import { type JsonSchema, SchemaRegistry } from './openapi-schemas.ts';
+import type { JsonSchema } from './openapi-portable.ts';
+import { SchemaRegistry } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
 
 export interface ApiDescription {
@@ -10,6 +11,8 @@ export interface ApiDescription {
   readonly title: string;
   readonly description: string;
   readonly contactUrl?: string;
+  /** Where this installation is reached; generated clients take it for their default. */
+  readonly serverUrl: string;
   /** By tag of the routes. */
   readonly tags?: Readonly<Record<string, string>>;
   readonly examples: ApiExamples;
@@ -21,25 +24,17 @@ interface Making {
   readonly examples: ApiExamples;
 }
 
+const KEY_ERRORS = ['missing_api_key', 'invalid_api_key', 'key_disabled', 'key_expired'] as const;
+
 /** Refusals that every route of an access class can give. */
 const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
   public: ['invalid_request', 'rate_limit_exceeded', 'internal_error'],
-  inference: [
-    'invalid_request',
-    'invalid_api_key',
-    'account_suspended',
-    'rate_limit_exceeded',
-    'internal_error',
-  ],
-  owner: [
-    'invalid_request',
-    'invalid_api_key',
-    'insufficient_scope',
-    'rate_limit_exceeded',
-    'internal_error',
-  ],
+  inference: ['invalid_request', ...KEY_ERRORS, 'account_suspended', 'rate_limit_exceeded', 'internal_error'],
+  owner: ['invalid_request', ...KEY_ERRORS, 'insufficient_scope', 'rate_limit_exceeded', 'internal_error'],
   operator: ['invalid_request', 'invalid_api_key', 'rate_limit_exceeded', 'internal_error'],
 };
+
+const REPEAT_ERRORS = ['idempotency_in_progress', 'idempotency_completed', 'idempotency_key_reused'] as const;
 
 /** Refusals that have nothing to do with the operation. */
 const TRANSPORT_ERRORS =
@@ -71,7 +66,7 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
       license: { name: 'MIT', identifier: 'MIT' },
       ...(about.contactUrl !== undefined && { contact: { url: about.contactUrl } }),
     },
-    servers: [{ url: '/', description: 'This installation' }],
+    servers: [{ url: about.serverUrl, description: 'This installation' }],
     tags: tagsOf(routes, about.tags ?? {}),
     paths,
     components: {
@@ -95,12 +90,27 @@ function operation(route: Route, making: Making): JsonSchema {
     operationId: route.operationId,
     summary: route.summary,
     tags: [route.tag],
-    ...(route.access === 'owner' && { description: 'Needs an owner key.' }),
+    description: descriptionOf(route),
     security: SECURITY[route.access],
     parameters: parameters(route, making),
     ...(route.body && { requestBody: requestBody(route, making) }),
     responses: responses(route, making),
+    ...eventStream(route, making),
   };
+}
+
+function descriptionOf(route: Route): string {
+  const { summary, access, response, idempotency } = route;
+  return [
+    `${summary}.`,
+    route.description,
+    access === 'owner' && 'Needs an owner key.',
+    access === 'operator' && "Needs the operator's token.",
+    response.stream && 'With `stream: true` the answer is text/event-stream, see `x-event-stream`.',
+    idempotency && 'With an Idempotency-Key it happens once, however often it is sent.',
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function parameters(route: Route, making: Making): JsonSchema[] {
@@ -112,6 +122,9 @@ function parameters(route: Route, making: Making): JsonSchema[] {
     description: 'An id of your own for this request; 1 to 128 visible ASCII characters',
     schema: { type: 'string' },
   });
+  for (const [name, description] of Object.entries(route.requestHeaders ?? {})) {
+    found.push({ name, in: 'header', required: false, description, schema: { type: 'string' } });
+  }
   if (route.idempotency) {
     found.push({
       name: 'Idempotency-Key',
@@ -153,7 +166,10 @@ function requestBody(route: Route, making: Making): JsonSchema {
     const type = route.bodyMediaType ?? 'application/octet-stream';
     return { required: true, content: { [type]: media({ type: 'string' }, written) } };
   }
-  const schema = making.schemas.convert(route.body, 'input');
+  const schema = making.schemas.name(
+    `${typeName(route)}Request`,
+    making.schemas.convert(route.body, 'input'),
+  );
   return {
     required: true,
     content: { 'application/json': media(schema, written ?? made(schema, making)) },
@@ -162,8 +178,8 @@ function requestBody(route: Route, making: Making): JsonSchema {
 
 function responses(route: Route, making: Making): JsonSchema {
   const { status, mediaTypes, also = {} } = route.response;
-  const headers = { 'x-request-id': { schema: { type: 'string' } } };
-  const body = answerSchema(route, making.schemas);
+  const headers = answerHeaders(route);
+  const body = making.schemas.name(`${typeName(route)}Response`, answerSchema(route, making.schemas));
   const content = Object.fromEntries(
     (mediaTypes ?? ['application/json']).map((type) => {
       const written = making.examples.answers[route.operationId]?.[type];
@@ -180,6 +196,47 @@ function responses(route: Route, making: Making): JsonSchema {
     [status]: { description: 'Success', headers, content },
     ...Object.fromEntries(others),
     ...errorResponses(route),
+  };
+}
+
+/** The events of a streamed answer. Not a media type of the answer: generators would make every answer "an object or a text". */
+function eventStream(route: Route, making: Making): JsonSchema {
+  const { stream } = route.response;
+  const example = making.examples.answers[route.operationId]?.['text/event-stream'];
+  return stream
+    ? {
+        'x-event-stream': {
+          schema: making.schemas.convert(stream, 'output'),
+          ...(example !== undefined && { example }),
+        },
+      }
+    : {};
+}
+
+/** `listModels` → `ListModels`. */
+function typeName({ operationId }: Route): string {
+  return operationId.slice(0, 1).toUpperCase() + operationId.slice(1);
+}
+
+/** The headers of a success that clients may want to read. */
+function answerHeaders(route: Route): JsonSchema {
+  const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
+  const isLimited = route.access === 'inference' || route.access === 'owner';
+  return {
+    'x-request-id': text('The id of this request: the one sent, else a new one'),
+    ...(route.access === 'inference' &&
+      route.idempotency && { 'X-Generation-Id': text('Id of the generation that this call makes') }),
+    ...(route.idempotency && { 'Idempotent-Replayed': text('true: an answer given before') }),
+    ...(isLimited && {
+      'x-ratelimit-limit-requests': text('Requests per minute'),
+      'x-ratelimit-remaining-requests': text('Requests left now'),
+      'x-ratelimit-reset-requests': text('Time until all are there again, e.g. 1m30s'),
+    }),
+    ...(route.query instanceof z.ZodObject &&
+      'cursor' in route.query.shape && { Link: text('Where the next page is: <…>; rel="next"') }),
+    ...Object.fromEntries(
+      Object.entries(route.response.headers ?? {}).map(([name, description]) => [name, text(description)]),
+    ),
   };
 }
 
@@ -208,7 +265,8 @@ function made(schema: JsonSchema, { schemas, examples }: Making): unknown {
 function errorResponses(route: Route): JsonSchema {
   const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of new Set([...COMMON_ERRORS[route.access], ...route.errors])) {
+  const repeated = route.idempotency ? REPEAT_ERRORS : [];
+  for (const code of new Set([...COMMON_ERRORS[route.access], ...repeated, ...route.errors])) {
     const status = table.get(code) ?? 500;
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

@@ -63,6 +63,10 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
+  /** What else a caller should know; for the description. */
+  readonly description?: string;
+  /** Headers it heeds beside those of every route, and what they do; for the description. */
+  readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly tag: string;
   readonly access: A;
   /**
@@ -84,6 +88,10 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
     readonly status: number;
     readonly schema: ZodType;
     readonly mediaTypes?: readonly string[];
+    /** One event of the stream that a caller may ask for instead. */
+    readonly stream?: ZodType;
+    /** Headers of a success beside those of every route; for the description. */
+    readonly headers?: Readonly<Record<string, string>>;
     /** Other statuses that a good request is answered with, and when; their bodies are of the first media type. */
     readonly also?: Readonly<Record<number, string>>;
   };

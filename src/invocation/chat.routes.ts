@@ -1,8 +1,9 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { chatPresenter } from './chat.presenter.ts';
-import { chatCompletion, chatRequest } from './chat.schema.ts';
+import { chatChunk, chatCompletion, chatRequest } from './chat.schema.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { INVOCATION_ERRORS } from './invocation-errors.ts';
+import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
 import { invoke } from './invoke.ts';
 
 const PATH = '/api/v1/chat/completions';
@@ -27,10 +28,12 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
       envelope: 'bare',
       body: chatRequest,
       bodyBytesMax,
+      requestHeaders: INVOCATION_HEADERS,
       response: {
         status: 200,
         schema: chatCompletion,
-        mediaTypes: ['application/json', 'text/event-stream'],
+        stream: chatChunk,
+        headers: INVOCATION_ANSWER_HEADERS,
       },
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',

@@ -70,6 +70,67 @@ const chatUsage = usageJson
   .extend({ prompt_tokens: z.int(), completion_tokens: z.int() })
   .meta({ id: 'ChatUsage' });
 
+const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']);
+
+const answeredCall = z
+  .looseObject({
+    id: z.string(),
+    type: z.literal('function'),
+    function: z.looseObject({
+      name: z.string(),
+      arguments: z.string().meta({ description: 'JSON, as text' }),
+    }),
+  })
+  .meta({ id: 'ChatToolCall' });
+
+const answeredMessage = z
+  .looseObject({
+    role: z.string(),
+    content: z.string().nullable(),
+    tool_calls: z.array(answeredCall).optional(),
+    reasoning_content: z.string().nullish(),
+  })
+  .meta({ id: 'ChatMessage' });
+
+const choice = z
+  .looseObject({ index: z.int(), message: answeredMessage, finish_reason: finishReason })
+  .meta({ id: 'ChatChoice' });
+
+const delta = z
+  .looseObject({
+    role: z.string().optional(),
+    content: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    tool_calls: z
+      .array(
+        z.looseObject({
+          index: z.int(),
+          id: z.string().optional(),
+          function: z
+            .looseObject({ name: z.string().optional(), arguments: z.string().optional() })
+            .optional(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ id: 'ChatDelta' });
+
+/** One event of a streamed chat completion; the last one is the text `[DONE]`. */
+export const chatChunk = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z
+        .looseObject({ index: z.int(), delta, finish_reason: finishReason.nullable() })
+        .meta({ id: 'ChatChunkChoice' }),
+    ),
+    usage: chatUsage.nullish(),
+  })
+  .meta({ id: 'ChatCompletionChunk' });
+
 /** A chat completion, and what a stream's chunks add up to. */
 export const chatCompletion = z
   .looseObject({
@@ -77,13 +138,7 @@ export const chatCompletion = z
     object: z.string(),
     created: z.int().meta({ description: 'Unix seconds' }),
     model: z.string(),
-    choices: z.array(
-      z.looseObject({
-        index: z.int(),
-        message: z.looseObject({ role: z.string(), content: z.string().nullable() }),
-        finish_reason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']),
-      }),
-    ),
+    choices: z.array(choice),
     usage: chatUsage,
   })
   .meta({ id: 'ChatCompletion' });

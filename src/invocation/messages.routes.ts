@@ -2,9 +2,10 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { INVOCATION_ERRORS } from './invocation-errors.ts';
+import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
 import { invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
-import { messageAnswer, messagesRequest } from './messages.schema.ts';
+import { messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
 
 const PATH = '/vendorx/v1/messages';
 const VERSION_HEADER = 'vendorx-version';
@@ -30,7 +31,16 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       envelope: 'bare',
       body: messagesRequest,
       bodyBytesMax,
-      response: { status: 200, schema: messageAnswer, mediaTypes: ['application/json', 'text/event-stream'] },
+      requestHeaders: {
+        ...INVOCATION_HEADERS,
+        [VERSION_HEADER]: 'A date such as 2023-06-01; also known as anthropic-version',
+      },
+      response: {
+        status: 200,
+        schema: messageAnswer,
+        stream: messageEvent,
+        headers: { ...INVOCATION_ANSWER_HEADERS, 'request-id': 'The same as x-request-id' },
+      },
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',
       async handle(context) {

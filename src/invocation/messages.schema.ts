@@ -79,13 +79,45 @@ const messagesUsage = usageJson
   .extend({ cache_read_input_tokens: z.int(), cache_creation_input_tokens: z.int() })
   .meta({ id: 'MessagesUsage', description: 'input_tokens includes cache reads and writes' });
 
+const answeredBlock = z
+  .looseObject({
+    type: z.string().meta({ examples: ['text', 'tool_use', 'thinking'] }),
+    text: z.string().optional(),
+    id: z.string().optional().meta({ description: 'Of a tool_use' }),
+    name: z.string().optional().meta({ description: 'Of a tool_use' }),
+    input: z.record(z.string(), z.unknown()).optional().meta({ description: 'Of a tool_use' }),
+    thinking: z.string().optional(),
+    signature: z.string().optional(),
+  })
+  .meta({ id: 'MessageBlock' });
+
+/** One event of a streamed message. */
+export const messageEvent = z
+  .looseObject({
+    type: z.enum([
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+      'ping',
+      'error',
+    ]),
+    index: z.int().optional(),
+    content_block: answeredBlock.optional(),
+    delta: z.looseObject({}).optional(),
+    usage: messagesUsage.partial().optional(),
+  })
+  .meta({ id: 'MessageStreamEvent' });
+
 /** A message, and what a stream's events add up to. */
 export const messageAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
     type: z.literal('message'),
     role: z.literal('assistant'),
-    content: z.array(z.looseObject({ type: z.string() })),
+    content: z.array(answeredBlock),
     model: z.string(),
     stop_reason: z.string(),
     stop_sequence: z.string().nullable(),

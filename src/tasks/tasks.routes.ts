@@ -121,6 +121,7 @@ function resultRoute(results: TaskResultsService): Route {
     access: 'inference',
     envelope: 'task',
     query: TASK_RESULT_QUERY,
+    requestHeaders: { Prefer: 'wait=N waits up to N (at most 30) seconds for the end of the task' },
     response: { status: 200, schema: TASK_RESULT },
     errors: ['task_not_found'],
     async handle({ principal, query, headers, signal }) {

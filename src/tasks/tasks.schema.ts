@@ -106,7 +106,7 @@ export const TASK_RESULT_QUERY = z.strictObject({
   task_id: z.string({ message: 'is required' }).trim().min(1, 'must not be blank').max(200),
 });
 
-export const SUBMIT_RESPONSE = z.object({ task_id: z.string() });
+export const SUBMIT_RESPONSE = z.object({ task_id: z.string() }).meta({ id: 'TaskHandle' });
 
 function codePoints(text: string): number {
   let count = 0;

@@ -24,6 +24,8 @@ export interface DescribedOperation {
   readonly body:
     | Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
     | undefined;
+  /** Whether a success may be a stream of events instead. */
+  readonly streams: boolean;
   /** By status. */
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
@@ -37,6 +39,7 @@ interface RawOperation {
   readonly operationId: string;
   readonly parameters: DescribedOperation['parameters'];
   readonly security: DescribedOperation['security'];
+  readonly 'x-event-stream'?: object;
   readonly requestBody?: { readonly content: NonNullable<DescribedOperation['body']> };
   readonly responses: DescribedOperation['responses'];
 }
@@ -55,6 +58,7 @@ export function describedApi(): DescribedApi {
       method: method.toUpperCase(),
       path,
       body: requestBody?.content,
+      streams: operation['x-event-stream'] !== undefined,
     })),
   );
   return { operations, components: components.schemas };

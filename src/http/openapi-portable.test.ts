@@ -1,0 +1,57 @@
+import { CLOSED, portable } from './openapi-portable.ts';
+
+test.each<[string, object, object]>([
+  ['a nullable text', { anyOf: [{ type: 'string' }, { type: 'null' }] }, { type: ['string', 'null'] }],
+  [
+    'a nullable choice of words',
+    { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }], description: 'd' },
+    { type: ['string', 'null'], enum: ['a', null], description: 'd' },
+  ],
+  [
+    'a union in a union',
+    { anyOf: [{ anyOf: [{ type: 'string' }, { type: 'array', items: {} }] }, { type: 'null' }] },
+    { oneOf: [{ type: 'string' }, { type: 'array', items: {} }, { type: 'null' }] },
+  ],
+  [
+    'a nullable named schema',
+    { anyOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] },
+    { oneOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] },
+  ],
+  [
+    'two objects, which no type tells apart',
+    { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
+    { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
+  ],
+  [
+    'an integer of JSON',
+    { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'integer', format: 'int64' },
+  ],
+  [
+    'a bounded integer',
+    { type: 'integer', minimum: 1, maximum: 9 },
+    { type: 'integer', minimum: 1, maximum: 9, format: 'int32' },
+  ],
+  [
+    'an instant',
+    { type: 'string', format: 'date-time', pattern: '^x$' },
+    { type: 'string', format: 'date-time' },
+  ],
+])('%s that is sent', (_, schema, expected) => {
+  expect(portable(schema as Record<string, unknown>, 'input')).toEqual(expected);
+});
+
+test('what is answered is open, in its members and its words', () => {
+  const state = { type: 'string', enum: ['a', 'b'] };
+  const object = { type: 'object', properties: { state }, additionalProperties: false };
+  expect(portable(object, 'output')).toEqual({
+    type: 'object',
+    properties: { state: { type: 'string', examples: ['a', 'b'], 'x-extensible-enum': ['a', 'b'] } },
+  });
+  expect(portable(object, 'input')).toEqual(object);
+});
+
+test('what the interface closes stays closed', () => {
+  const object = { type: 'object', properties: {}, additionalProperties: false };
+  expect(portable({ ...object, [CLOSED]: true }, 'output')).toEqual(object);
+});
