@@ -11,6 +11,7 @@ import { paymentReinstatements } from './0010-payment-reinstatements.ts';
 import { ledgerPlans } from './0011-ledger-plans.ts';
 import { schemaFunctions } from './0012-schema-functions.ts';
 import { paymentStandings } from './0013-payment-standings.ts';
+import { statementVersions } from './0014-statement-versions.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerPlans,
   schemaFunctions,
   paymentStandings,
+  statementVersions,
 ];

@@ -191,12 +191,19 @@ TABLE invoices
   opening_seq bigint NOT NULL
   closing_seq bigint NOT NULL
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  version integer NOT NULL DEFAULT 1
+  reissue_reason text
+  reissued_by text
   invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   invoices_identity CHECK ((closing = ((((opening + purchases) - usage) + refunds) + adjustments)))
-  invoices_period_unique UNIQUE (account_id, period_start)
   invoices_pkey PRIMARY KEY (id)
   invoices_status_check CHECK ((status = ANY (ARRAY['open'::text, 'paid'::text, 'void'::text, 'uncollectible'::text])))
-  CREATE UNIQUE INDEX invoices_period_unique ON invoices USING btree (account_id, period_start)
+  invoices_version_check CHECK ((version > 0))
+  invoices_version_unique UNIQUE (account_id, period_start, version)
+  CREATE UNIQUE INDEX invoices_in_force ON invoices USING btree (account_id, period_start) WHERE (status <> 'void'::text)
+  CREATE INDEX invoices_open ON invoices USING btree (account_id) WHERE (status = 'open'::text)
+  CREATE INDEX invoices_reissued ON invoices USING btree (account_id, period_start) WHERE (version > 1)
+  CREATE UNIQUE INDEX invoices_version_unique ON invoices USING btree (account_id, period_start, version)
 
 TABLE ledger_checks
   id bigint NOT NULL
@@ -585,7 +592,6 @@ AS $function$
 DECLARE
   previous invoices;
   month_start timestamptz;
-  month_end timestamptz;
   closed integer := 0;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
@@ -593,22 +599,12 @@ BEGIN
     RETURN 0;
   END IF;
   LOOP
-    SELECT * INTO previous FROM invoices i WHERE i.account_id = account ORDER BY i.period_start DESC LIMIT 1;
+    SELECT * INTO previous FROM invoices i WHERE i.account_id = account AND i.status <> 'void'
+      ORDER BY i.period_start DESC LIMIT 1;
     SELECT coalesce(previous.period_end, date_trunc('month', a.created_at, 'UTC')) INTO month_start
       FROM accounts a WHERE a.id = account;
-    month_end := (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
-    EXIT WHEN month_end > ledger_now();
-    INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
-                          adjustments, closing, opening_seq, closing_seq, created_at)
-      SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
-             coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
-             coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
-             coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now()
-        FROM ledger_entries e
-       WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end;
+    EXIT WHEN statement_end(month_start) > ledger_now();
+    PERFORM state_month(account, month_start, previous, 1, NULL, NULL);
     closed := closed + 1;
   END LOOP;
   RETURN closed;
@@ -1394,6 +1390,16 @@ AS $function$
   SELECT md5(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps)::uuid
 $function$
 
+CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO audit_log (actor, action, object, request_id, detail)
+    SELECT act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts
+     WHERE act ? 'action'
+$function$
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1401,6 +1407,71 @@ AS $function$
     BEGIN
       RAISE EXCEPTION '% on % refused: the table is append-only', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TG001';
     END $function$
+
+CREATE OR REPLACE FUNCTION reissue_statements(account uuid, first_month timestamp with time zone, why text, act jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  previous invoices;
+  stale invoices;
+  stated invoices;
+  made integer := 0;
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO previous FROM invoices i WHERE i.account_id = account AND i.status <> 'void' AND i.period_end = first_month;
+  FOR stale IN SELECT * FROM invoices i WHERE i.account_id = account AND i.status <> 'void'
+    AND i.period_start >= first_month ORDER BY i.period_start
+  LOOP
+    EXIT WHEN made = 0 AND stale.period_start <> first_month;
+    EXIT WHEN made > 0 AND (stale.opening, stale.opening_seq) = (previous.closing, previous.closing_seq);
+    UPDATE invoices i SET status = 'void' WHERE i.id = stale.id;
+    previous := state_month(account, stale.period_start, previous, stale.version + 1, why, act->>'actor');
+    made := made + 1;
+  END LOOP;
+  IF made > 0 THEN
+    PERFORM record_act(act, jsonb_build_object('statements', made));
+  END IF;
+  RETURN made;
+END $function$
+
+CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamp with time zone, previous invoices, next_version integer, why text, by_whom text)
+ RETURNS invoices
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  month_end timestamptz := statement_end(month_start);
+  stated invoices;
+BEGIN
+  INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
+                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by)
+    SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
+           coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
+           coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
+           coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
+           next_version, why, by_whom
+      FROM ledger_entries e
+     WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
+    RETURNING * INTO stated;
+  -- no entry can be dated into the month any more, even if the clock is set back
+  UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
+  RETURN stated;
+END $function$
+
+CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
+$function$
 
 CREATE OR REPLACE FUNCTION usd_text(nano bigint)
  RETURNS text

@@ -28,6 +28,7 @@ export const API_EXAMPLES: ApiExamples = {
     key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB',
   },
   parameters: {
+    month: '2026-10',
     hash: HASH,
     session_id: SESSION,
     invoice_id: INVOICE,

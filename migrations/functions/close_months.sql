@@ -4,7 +4,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   previous invoices;
   month_start timestamptz;
-  month_end timestamptz;
   closed integer := 0;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
@@ -12,23 +11,72 @@ BEGIN
     RETURN 0;
   END IF;
   LOOP
-    SELECT * INTO previous FROM invoices i WHERE i.account_id = account ORDER BY i.period_start DESC LIMIT 1;
+    SELECT * INTO previous FROM invoices i WHERE i.account_id = account AND i.status <> 'void'
+      ORDER BY i.period_start DESC LIMIT 1;
     SELECT coalesce(previous.period_end, date_trunc('month', a.created_at, 'UTC')) INTO month_start
       FROM accounts a WHERE a.id = account;
-    month_end := (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
-    EXIT WHEN month_end > ledger_now();
-    INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
-                          adjustments, closing, opening_seq, closing_seq, created_at)
-      SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
-             coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
-             coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
-             coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
-             coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now()
-        FROM ledger_entries e
-       WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end;
+    EXIT WHEN statement_end(month_start) > ledger_now();
+    PERFORM state_month(account, month_start, previous, 1, NULL, NULL);
     closed := closed + 1;
   END LOOP;
   RETURN closed;
+END $$;
+
+-- First instant after the month that begins then.
+CREATE OR REPLACE FUNCTION statement_end(month_start timestamptz) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+  SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
+$$;
+
+-- Writes the statement of a month out of its entries. The caller holds the lock of the account's balance.
+CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamptz, previous invoices, next_version integer,
+  why text, by_whom text) RETURNS invoices
+LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  month_end timestamptz := statement_end(month_start);
+  stated invoices;
+BEGIN
+  INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
+                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by)
+    SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
+           coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
+           coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
+           coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
+           next_version, why, by_whom
+      FROM ledger_entries e
+     WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
+    RETURNING * INTO stated;
+  -- no entry can be dated into the month any more, even if the clock is set back
+  UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
+  RETURN stated;
+END $$;
+
+-- States a closed month again: its statement becomes void, and so does each later one that no longer follows. Returns how many
+-- statements were made; 0 when the month is not closed. act: see record_act.
+CREATE OR REPLACE FUNCTION reissue_statements(account uuid, first_month timestamptz, why text, act jsonb) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  previous invoices;
+  stale invoices;
+  stated invoices;
+  made integer := 0;
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO previous FROM invoices i WHERE i.account_id = account AND i.status <> 'void' AND i.period_end = first_month;
+  FOR stale IN SELECT * FROM invoices i WHERE i.account_id = account AND i.status <> 'void'
+    AND i.period_start >= first_month ORDER BY i.period_start
+  LOOP
+    EXIT WHEN made = 0 AND stale.period_start <> first_month;
+    EXIT WHEN made > 0 AND (stale.opening, stale.opening_seq) = (previous.closing, previous.closing_seq);
+    UPDATE invoices i SET status = 'void' WHERE i.id = stale.id;
+    previous := state_month(account, stale.period_start, previous, stale.version + 1, why, act->>'actor');
+    made := made + 1;
+  END LOOP;
+  IF made > 0 THEN
+    PERFORM record_act(act, jsonb_build_object('statements', made));
+  END IF;
+  RETURN made;
 END $$;

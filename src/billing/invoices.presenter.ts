@@ -7,7 +7,7 @@ import type { InvoiceJson } from './invoices.schema.ts';
 export function presentInvoice(row: InvoiceRow, accountId: string): InvoiceJson {
   const usd = (amount: string): string => formatUsd(nanoUsd(amount));
   return {
-    id: invoiceId(accountId, row.period_start),
+    id: invoiceId(accountId, row.period_start, row.version),
     status: row.status,
     period_start: row.period_start.toISOString(),
     period_end: row.period_end.toISOString(),

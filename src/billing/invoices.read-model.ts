@@ -2,11 +2,13 @@ import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
 import { readRows } from '../store/report.ts';
 import {
+  allStatements,
   closedInvoice,
   closedInvoices,
   draftInvoice,
   statementLines,
   statementMonths,
+  statementVersions,
 } from './invoices.sql.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 
@@ -25,18 +27,39 @@ interface InvoiceTotals {
 export interface InvoiceRow extends InvoiceTotals {
   readonly period_start: Date;
   readonly period_end: Date;
+  /** 1, or higher when the month was stated again. */
+  readonly version: number;
   readonly status: InvoiceStatus;
+  /** Seq before its first entry and of its last one; null on a draft. */
+  readonly opening_seq: string | null;
+  readonly closing_seq: string | null;
+  /** The period has ended; a draft may still be one until the hourly close. */
+  readonly is_over: boolean;
+}
+
+/** A closed statement with why and by whom it was stated again. */
+export interface StatementRow extends InvoiceRow {
+  readonly reissue_reason: string | null;
+  readonly reissued_by: string | null;
+  readonly created_at: Date;
 }
 
 export interface StatementMonths {
-  readonly first_month: Date;
   readonly first_unclosed: Date;
+  /** The latest instant that an entry can have. */
+  readonly now: Date;
+}
+
+/** What names a statement within its account. */
+export interface StatementVersion {
+  readonly period_start: Date;
+  readonly version: number;
 }
 
 export interface InvoiceFilter {
   readonly accountId: string;
-  /** Only months that begin before it. */
-  readonly before: Date | null;
+  /** Month and version of the last row of the page before. */
+  readonly after: readonly string[] | undefined;
   readonly status: InvoiceStatus | null;
   readonly overlapStart: Date | null;
   readonly overlapEnd: Date | null;
@@ -61,27 +84,66 @@ export class InvoicesReadModel {
     return row;
   }
 
-  /** Closed months, newest first. */
+  /** Every statement that was made, void ones included. */
+  versions(accountId: string): Promise<StatementVersion[]> {
+    return readRows<StatementVersion>(this.#sequelize, statementVersions, [accountId]);
+  }
+
+  /** Every closed statement, void ones included: newest month first, its newest version first. */
+  all(accountId: string): Promise<StatementRow[]> {
+    return readRows<StatementRow>(this.#sequelize, allStatements, [accountId]);
+  }
+
+  /** Closed months, newest first; without a status those in force. */
   closed(filter: InvoiceFilter): Promise<InvoiceRow[]> {
-    const { accountId, before, status, overlapStart, overlapEnd, limit } = filter;
-    const values = [accountId, before, status, overlapStart, overlapEnd, limit];
+    const { accountId, after, status, overlapStart, overlapEnd, limit } = filter;
+    const values = [
+      accountId,
+      after?.[0] ?? null,
+      after?.[1] ?? null,
+      status,
+      overlapStart,
+      overlapEnd,
+      limit,
+    ];
     return readRows<InvoiceRow>(this.#sequelize, closedInvoices, values);
   }
 
-  async closedMonth(accountId: string, start: Date): Promise<InvoiceRow | undefined> {
-    return (await readRows<InvoiceRow>(this.#sequelize, closedInvoice, [accountId, start]))[0];
+  async closedMonth(accountId: string, month: StatementVersion): Promise<InvoiceRow | undefined> {
+    const values = [accountId, month.period_start, month.version];
+    return (await readRows<InvoiceRow>(this.#sequelize, closedInvoice, values))[0];
   }
 
   /** The statement of a month that is not closed, as of now. */
   async draft(accountId: string, { start, end }: Period): Promise<InvoiceRow> {
-    const [totals] = await readRows<InvoiceTotals>(this.#sequelize, draftInvoice, [accountId, start, end]);
+    const values = [accountId, start, end];
+    const [totals] = await readRows<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(
+      this.#sequelize,
+      draftInvoice,
+      values,
+    );
     invariant(totals, 'a draft has totals');
-    return { ...totals, period_start: start, period_end: end, status: 'draft' };
+    return {
+      ...totals,
+      period_start: start,
+      period_end: end,
+      version: 1,
+      status: 'draft',
+      opening_seq: null,
+      closing_seq: null,
+    };
   }
 
-  /** Movements of a period, oldest first. */
-  lines(accountId: string, period: Period, after: EntryRow | undefined, limit: number): Promise<EntryRow[]> {
-    const values = [accountId, period.start, period.end, after?.at_text ?? null, after?.seq ?? null, limit];
+  /** Movements of a statement, oldest first. */
+  lines(
+    accountId: string,
+    invoice: InvoiceRow,
+    after: EntryRow | undefined,
+    limit: number,
+  ): Promise<EntryRow[]> {
+    const { period_start, period_end, opening_seq, closing_seq } = invoice;
+    const position = [after?.at_text ?? null, after?.seq ?? null];
+    const values = [accountId, period_start, period_end, ...position, limit, opening_seq, closing_seq];
     return readRows<EntryRow>(this.#sequelize, statementLines, values);
   }
 }

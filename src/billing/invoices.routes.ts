@@ -63,7 +63,14 @@ export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Ro
           return undefined;
         }
         if (form === 'pdf') {
-          const pdf = await statementPdf({ accountId, accountName, publicUrl, invoice, lines });
+          const pdf = await statementPdf({
+            accountId,
+            accountName,
+            publicUrl,
+            invoice,
+            isOver: row.is_over,
+            lines,
+          });
           nameFile(response, form, row);
           response.end(pdf);
           return undefined;

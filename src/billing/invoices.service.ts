@@ -1,7 +1,6 @@
-import { decodeCursor } from '../http/cursor.ts';
+import { decodeCursor, INTEGER_PART } from '../http/cursor.ts';
 import { FieldError } from '../http/field-error.ts';
 import { cutPage, type Page } from '../http/page.ts';
-import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { invoiceId, nextMonthStart } from './invoice-id.ts';
 import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
@@ -14,11 +13,9 @@ const LINES_PER_READ = 1_000;
 /** The statements of an account: one per UTC month, closed ones from the table, running ones computed. */
 export class InvoicesService {
   readonly #readModel: InvoicesReadModel;
-  readonly #clock: Clock;
 
-  constructor(readModel: InvoicesReadModel, clock: Clock) {
+  constructor(readModel: InvoicesReadModel) {
     this.#readModel = readModel;
-    this.#clock = clock;
   }
 
   /** Newest first, the running month's draft included. */
@@ -27,9 +24,10 @@ export class InvoicesService {
     if (overlapStart && overlapEnd && overlapStart > overlapEnd) {
       throw new FieldError('period_start', 'must not be after period_end');
     }
-    const [cursor] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [TIME_PART]);
-    const before = cursor === undefined ? null : new Date(cursor);
-    const filter = { accountId, before, status, overlapStart, overlapEnd, limit: query.limit + 1 };
+    const after =
+      query.cursor === undefined ? undefined : decodeCursor(query.cursor, [TIME_PART, INTEGER_PART]);
+    const before = after?.[0] === undefined ? null : new Date(after[0]);
+    const filter = { accountId, after, status, overlapStart, overlapEnd, limit: query.limit + 1 };
     const drafts = status === null || status === 'draft' ? await this.#drafts(accountId) : [];
     const wanted = drafts.filter(
       (row) =>
@@ -38,29 +36,37 @@ export class InvoicesService {
         (overlapEnd === null || row.period_start < overlapEnd),
     );
     const closed = status === 'draft' ? [] : await this.#readModel.closed(filter);
-    return cutPage([...wanted, ...closed], query.limit, (row) => [row.period_start.toISOString()]);
+    return cutPage([...wanted, ...closed], query.limit, (row) => [
+      row.period_start.toISOString(),
+      String(row.version),
+    ]);
   }
 
   /** Throws AppError invoice_not_found. */
   async get(accountId: string, id: string): Promise<InvoiceRow> {
-    const { first_month: first, first_unclosed: unclosed } = await this.#readModel.months(accountId);
-    const month = this.#monthsFrom(first).find((start) => invoiceId(accountId, start) === id);
-    const row =
-      month && month >= unclosed
-        ? await this.#readModel.draft(accountId, { start: month, end: nextMonthStart(month) })
-        : month && (await this.#readModel.closedMonth(accountId, month));
+    const row = (await this.#closed(accountId, id)) ?? (await this.#draft(accountId, id));
     if (!row) {
       throw new AppError('invoice_not_found', 'There is no such invoice.');
     }
     return row;
   }
 
+  async #closed(accountId: string, id: string): Promise<InvoiceRow | undefined> {
+    const versions = await this.#readModel.versions(accountId);
+    const month = versions.find((row) => invoiceId(accountId, row.period_start, row.version) === id);
+    return month && (await this.#readModel.closedMonth(accountId, month));
+  }
+
+  async #draft(accountId: string, id: string): Promise<InvoiceRow | undefined> {
+    const start = (await this.#openMonths(accountId)).find((month) => invoiceId(accountId, month) === id);
+    return start && (await this.#readModel.draft(accountId, { start, end: nextMonthStart(start) }));
+  }
+
   /** The movements of a statement, oldest first, read in portions as they are consumed. */
   async *lines(accountId: string, invoice: InvoiceRow): AsyncGenerator<EntryRow> {
-    const period = { start: invoice.period_start, end: invoice.period_end };
     let last: EntryRow | undefined;
     for (;;) {
-      const rows = await this.#readModel.lines(accountId, period, last, LINES_PER_READ);
+      const rows = await this.#readModel.lines(accountId, invoice, last, LINES_PER_READ);
       yield* rows;
       last = rows.at(-1);
       if (rows.length < LINES_PER_READ) {
@@ -70,17 +76,17 @@ export class InvoicesService {
   }
 
   async #drafts(accountId: string): Promise<InvoiceRow[]> {
-    const { first_unclosed: unclosed } = await this.#readModel.months(accountId);
-    const months = this.#monthsFrom(unclosed).reverse();
+    const months = (await this.#openMonths(accountId)).reverse();
     return Promise.all(
       months.map((start) => this.#readModel.draft(accountId, { start, end: nextMonthStart(start) })),
     );
   }
 
-  /** First instants of the months up to the running one. */
-  #monthsFrom(first: Date): Date[] {
+  /** First instants of the months that are not closed, the running one last. The ledger's clock decides which that is. */
+  async #openMonths(accountId: string): Promise<Date[]> {
+    const { first_unclosed: first, now } = await this.#readModel.months(accountId);
     const months: Date[] = [];
-    for (let month = first; month.getTime() <= this.#clock.now(); month = nextMonthStart(month)) {
+    for (let month = first; month <= now; month = nextMonthStart(month)) {
       months.push(month);
     }
     return months;

@@ -1,33 +1,52 @@
 import type { Statement } from '../store/statement.ts';
 
-/** $1 account, $2 only before this start or NULL, $3 status or NULL, $4–$5 overlapping period or NULL, $6 how many. */
+const COLUMNS = `period_start, period_end, version, status, opening, purchases, usage, refunds, adjustments, closing,
+           opening_seq, closing_seq, true AS is_over`;
+
+/**
+ * $1 account, $2–$3 month and version of the last row or NULL, $4 status or NULL (then those in force), $5–$6 overlapping period
+ * or NULL, $7 how many.
+ */
 export const closedInvoices: Statement = {
   name: 'closed_invoices',
   text: `
-    SELECT period_start, period_end, status, opening, purchases, usage, refunds, adjustments, closing
-      FROM invoices
-     WHERE account_id = $1 AND period_start < coalesce($2::timestamptz, 'infinity')
-       AND ($3::text IS NULL OR status = $3)
-       AND period_end > coalesce($4::timestamptz, '-infinity') AND period_start < coalesce($5::timestamptz, 'infinity')
-     ORDER BY period_start DESC LIMIT $6`,
+    SELECT ${COLUMNS} FROM invoices
+     WHERE account_id = $1 AND (period_start, version) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::integer, 0))
+       AND CASE WHEN $4::text IS NULL THEN status <> 'void' ELSE status = $4 END
+       AND period_end > coalesce($5::timestamptz, '-infinity') AND period_start < coalesce($6::timestamptz, 'infinity')
+     ORDER BY period_start DESC, version DESC LIMIT $7`,
 };
 
-/** $1 account, $2 start of the month. */
+/** $1 account, $2 start of the month, $3 version. */
 export const closedInvoice: Statement = {
   name: 'closed_invoice',
-  text: `
-    SELECT period_start, period_end, status, opening, purchases, usage, refunds, adjustments, closing
-      FROM invoices WHERE account_id = $1 AND period_start = $2`,
+  text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND period_start = $2 AND version = $3`,
 };
 
-/** $1 account. The month it was opened in and the first month that is not closed. */
+/** $1 account. Every statement with why it was stated again, newest first. */
+export const allStatements: Statement = {
+  name: 'all_statements',
+  text: `SELECT ${COLUMNS}, reissue_reason, reissued_by, created_at FROM invoices
+     WHERE account_id = $1 ORDER BY period_start DESC, version DESC`,
+};
+
+/** $1 account. The names of every statement that was ever made of it, void ones included. */
+export const statementVersions: Statement = {
+  name: 'statement_versions',
+  text: 'SELECT period_start, version FROM invoices WHERE account_id = $1 ORDER BY period_start, version',
+};
+
+/**
+ * $1 account. The first month that is not closed, and until when entries can be: the ledger's time, or that of the last entry where
+ * the clock was set back behind it.
+ */
 export const statementMonths: Statement = {
   name: 'statement_months',
   text: `
-    SELECT date_trunc('month', a.created_at, 'UTC') AS first_month,
-           coalesce((SELECT max(i.period_end) FROM invoices i WHERE i.account_id = a.id),
-                    date_trunc('month', a.created_at, 'UTC')) AS first_unclosed
-      FROM accounts a WHERE a.id = $1`,
+    SELECT coalesce((SELECT max(i.period_end) FROM invoices i WHERE i.account_id = a.id),
+                    date_trunc('month', a.created_at, 'UTC')) AS first_unclosed,
+           greatest(ledger_now(), b.last_at) AS now
+      FROM accounts a JOIN balances b ON b.account_id = a.id WHERE a.id = $1`,
 };
 
 /**
@@ -51,18 +70,23 @@ export const draftInvoice: Statement = {
         FROM ledger_entries e
        WHERE e.account_id = $1 AND e.type <> 'usage_charge' AND e.at >= $2 AND e.at < $3)
     SELECT o.amount AS opening, x.purchases, x.refunds, x.adjustments, c.amount AS closing,
-           o.amount + x.purchases + x.refunds + x.adjustments - c.amount AS usage
+           o.amount + x.purchases + x.refunds + x.adjustments - c.amount AS usage, ledger_now() >= $3 AS is_over
       FROM opening o, closing c, other x`,
 };
 
-/** Lines of a statement, oldest first. $1 account, $2 start, $3 end, $4–$5 position of the last line or NULL, $6 how many. */
+/**
+ * Lines of a statement, oldest first. $1 account, $2 start, $3 end, $4–$5 position of the last line or NULL, $6 how many,
+ * $7–$8 seq before the first line and of the last one, NULL for a draft: a void statement keeps the lines it had.
+ */
 export const statementLines: Statement = {
   name: 'statement_lines',
   text: `
     SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
-           e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text
+           e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
+           NULL::integer AS statement_version
       FROM ledger_entries e
      WHERE e.account_id = $1 AND e.at >= $2 AND e.at < $3
        AND (e.at, e.seq) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::bigint, 0))
+       AND ($7::bigint IS NULL OR e.seq > $7) AND ($8::bigint IS NULL OR e.seq <= $8)
      ORDER BY e.at, e.seq LIMIT $6`,
 };

@@ -13,6 +13,8 @@ export interface StatementDocument {
   /** Base of links to generations, without a trailing slash. */
   readonly publicUrl: string;
   readonly invoice: InvoiceJson;
+  /** The period has ended; a draft may still be one until the hourly close. */
+  readonly isOver: boolean;
   readonly lines: AsyncIterable<EntryRow>;
 }
 
@@ -46,15 +48,23 @@ export async function statementPdf(statement: StatementDocument): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-function drawHeading(pdf: Pdf, { invoice, accountId, accountName }: StatementDocument): void {
+/** What people read; `paid` would be taken for an invoice that was paid. */
+const STATES: Readonly<Record<InvoiceJson['status'], string>> = {
+  draft: 'draft of a running period, not final',
+  open: 'closed, being reconciled',
+  paid: 'final',
+  void: 'VOID: replaced by a later version',
+  uncollectible: 'written off',
+};
+
+function drawHeading(pdf: Pdf, { invoice, isOver, accountId, accountName }: StatementDocument): void {
   pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text('Statement', MARGIN, MARGIN);
-  const state = invoice.status === 'draft' ? 'draft of a running period, not final' : invoice.status;
   const facts: [string, string][] = [
     ['Account', accountName],
     ['Account id', publicId('account', accountId)],
     ['Statement', invoice.id],
     ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)}, both included`],
-    ['Status', state],
+    ['Status', invoice.status === 'draft' && isOver ? 'period over, not yet closed' : STATES[invoice.status]],
     ['Currency', invoice.currency],
   ];
   let y = MARGIN + 40;

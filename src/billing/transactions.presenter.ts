@@ -26,7 +26,7 @@ export function presentTransaction(row: EntryRow, accountId: string): Transactio
     description: row.description ?? DESCRIPTIONS[row.type],
     related_generation_id: relatedGeneration(row),
     related_checkout_session_id: relatedCheckout(row),
-    invoice_id: invoiceId(accountId, row.at),
+    invoice_id: invoiceId(accountId, row.at, row.statement_version ?? 1),
   };
 }
 

@@ -21,6 +21,8 @@ export interface EntryRow {
   readonly at: Date;
   /** `at` with microseconds: what a position is made of. */
   readonly at_text: string;
+  /** Of the statement in force; null: the first, or none yet. */
+  readonly statement_version: number | null;
 }
 
 export interface EntryFilter {

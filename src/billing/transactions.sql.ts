@@ -1,9 +1,13 @@
 import type { Statement } from '../store/statement.ts';
 
+/** statement_version: of the statement in force that has the entry; NULL where that is the first or there is none yet. */
 const ENTRY = `
   SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
-         e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text
-    FROM ledger_entries e`;
+         e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
+         i.version AS statement_version
+    FROM ledger_entries e
+    LEFT JOIN invoices i ON i.account_id = $1 AND i.version > 1 AND i.status <> 'void'
+         AND i.period_start = date_trunc('month', e.at, 'UTC')`;
 
 /**
  * $1 account, $2 from or NULL, $3 before or NULL, $4–$5 position of the last row (time with µs, seq) or NULL, $6 how many.

@@ -67,7 +67,7 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
     ...usageRoutes(new UsageService(new UsageReadModel(database.sequelize), keysStore, clock)),
     ...transactionRoutes(new TransactionsService(new TransactionsReadModel(database.sequelize), keysStore)),
     ...invoiceRoutes({
-      invoices: new InvoicesService(new InvoicesReadModel(database.sequelize), clock),
+      invoices: new InvoicesService(new InvoicesReadModel(database.sequelize)),
       publicUrl,
     }),
     ...checkoutRoutes(payment.checkout),

@@ -2,11 +2,13 @@ import { createProducerConnection } from '../../queues/connection.ts';
 import { Producer } from '../../queues/producer.ts';
 import { QueueInspector } from '../../queues/queue-inspector.ts';
 import { queueName } from '../../queues/queue-name.ts';
+import { InvoicesReadModel } from '../billing/invoices.read-model.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { KeyCache } from '../http/key-cache.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
 import type { Ledger } from '../ledger/ledger.types.ts';
+import { MonthClose } from '../ledger/month-close.ts';
 import { AccountKeysService } from '../operators/account-keys.service.ts';
 import { AccountsReadModel } from '../operators/accounts.read-model.ts';
 import { AccountsService } from '../operators/accounts.service.ts';
@@ -21,6 +23,7 @@ import { OperatorTasksReadModel } from '../operators/operator-tasks.read-model.t
 import { OperatorTasksService } from '../operators/operator-tasks.service.ts';
 import type { OperatorServices } from '../operators/operators.routes.ts';
 import { QueuesService } from '../operators/queues.service.ts';
+import { StatementsService } from '../operators/statements.service.ts';
 import { TaskRetryService } from '../operators/task-retry.service.ts';
 import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
@@ -88,7 +91,7 @@ function queuesOf(pools: readonly string[]): string[] {
 
 /** What the routes of the operator API call. */
 export function composeOperatorServices(
-  { database, movements, verifier }: Pick<Foundation, 'database' | 'movements' | 'verifier'>,
+  { database, movements, verifier, log }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'log'>,
   { keys, keysStore, keyCache, ledger }: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
@@ -107,6 +110,7 @@ export function composeOperatorServices(
       audit,
     }),
     corrections: new CorrectionsService(movements, readModel, audit),
+    statements: new StatementsService(new InvoicesReadModel(sequelize), new MonthClose(money, verifier, log)),
     verifier,
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
     retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, { deadlineMs: TASK_DEADLINE_MS }),

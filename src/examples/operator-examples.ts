@@ -1,4 +1,4 @@
-import { ACCOUNT, CREATED, DELIVERY, GENERATION, HASH, REQUEST, TASK } from './example-ids.ts';
+import { ACCOUNT, CREATED, DELIVERY, GENERATION, HASH, INVOICE, REQUEST, TASK } from './example-ids.ts';
 
 const OPERATOR_TASK = {
   id: TASK,
@@ -54,6 +54,24 @@ export const OPERATOR_EXAMPLES = {
     held: '0.002',
     debt: '0.00',
     currency: 'USD',
+  },
+  ReissueStatement: { reason: 'An entry was dated into the closed month' },
+  Statement: {
+    id: INVOICE,
+    status: 'paid',
+    period_start: '2026-10-01T00:00:00.000Z',
+    period_end: '2026-11-01T00:00:00.000Z',
+    currency: 'USD',
+    opening_balance: '0.00',
+    credit_purchase_total: '25.00',
+    usage_charge_total: '18.402375',
+    refund_total: '0.00',
+    adjustment_total: '100.00',
+    closing_balance: '106.597625',
+    version: 2,
+    reissue_reason: 'An entry was dated into the closed month',
+    reissued_by: 'alice',
+    created_at: CREATED,
   },
   OperatorTask: OPERATOR_TASK,
   OperatorTaskDetails: {

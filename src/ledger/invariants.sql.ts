@@ -136,18 +136,27 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_statements_reconcile',
-    claim: 'I11: statements follow each other without gap, each closes on the balance of its last entry',
+    claim:
+      'I11: statements follow each other without gap, each has the sums of its entries and closes on the balance of the last',
     text: `SELECT v.id::text AS object, 'period ' || v.period_start AS detail FROM (
         SELECT i.*, lag(closing) OVER w AS closing_before, lag(closing_seq) OVER w AS seq_before,
                lag(period_end) OVER w AS end_before
           FROM invoices i WHERE status <> 'void' AND ($1::uuid IS NULL OR account_id = $1)
         WINDOW w AS (PARTITION BY account_id ORDER BY period_start)) v
+      LEFT JOIN LATERAL (
+        SELECT coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0) AS purchases,
+               coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0) AS usage,
+               coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0) AS refunds,
+               coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0) AS adjustments,
+               count(*) AS entries, min(e.seq) AS first_seq, max(e.seq) AS last_seq,
+               max(e.balance_after) FILTER (WHERE e.seq = v.closing_seq) AS balance
+          FROM ledger_entries e
+         WHERE e.account_id = v.account_id AND e.at >= v.period_start AND e.at < v.period_end) s ON true
      WHERE v.opening <> coalesce(v.closing_before, 0) OR v.opening_seq <> coalesce(v.seq_before, 0)
         OR v.period_start <> coalesce(v.end_before, v.period_start)
-        OR v.closing <> coalesce((SELECT e.balance_after FROM ledger_entries e
-             WHERE e.account_id = v.account_id AND e.seq = v.closing_seq), 0)
-        OR EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = v.account_id AND e.at >= v.period_start
-             AND e.at < v.period_end AND (e.seq <= v.opening_seq OR e.seq > v.closing_seq))`,
+        OR (v.purchases, v.usage, v.refunds, v.adjustments) <> (s.purchases, s.usage, s.refunds, s.adjustments)
+        OR v.closing <> coalesce(s.balance, v.opening) OR s.entries <> v.closing_seq - v.opening_seq
+        OR s.first_seq <> v.opening_seq + 1 OR s.last_seq <> v.closing_seq`,
   },
   {
     name: 'invariant_rollups_equal_ledger',

@@ -116,17 +116,24 @@ export const changeApiKey: Statement = {
   text: 'SELECT * FROM change_api_key($1, $2, $3::jsonb)',
 };
 
-/** $1: how many at most. Accounts with a month that is over and not closed. */
+/** $1: how many at most. Accounts with a month that is over and not closed, and those whose statements are not final yet. */
 export const accountsToClose: Statement = {
   name: 'ledger_accounts_to_close',
-  text: `SELECT a.id FROM accounts a LEFT JOIN LATERAL
+  text: `(SELECT a.id FROM accounts a LEFT JOIN LATERAL
            (SELECT i.period_end FROM invoices i WHERE i.account_id = a.id ORDER BY i.period_start DESC LIMIT 1) i ON true
           WHERE coalesce(i.period_end, date_trunc('month', a.created_at, 'UTC'))
-                < date_trunc('month', ledger_now(), 'UTC') LIMIT $1`,
+                < date_trunc('month', ledger_now(), 'UTC') LIMIT $1)
+         UNION SELECT i.account_id FROM invoices i WHERE i.status = 'open'`,
 };
 
 /** $1 account. → closed: how many months */
 export const closeMonths: Statement = { name: 'close_months', text: 'SELECT close_months($1) AS closed' };
+
+/** $1 account, $2 start of the month, $3 why, $4 act as JSON. → made: how many statements, 0 when the month is not closed */
+export const reissueStatements: Statement = {
+  name: 'reissue_statements',
+  text: 'SELECT reissue_statements($1, $2, $3, $4::jsonb) AS made',
+};
 
 /** $1 account. Statements whose account reconciles become final. */
 export const finalizeInvoices: Statement = {

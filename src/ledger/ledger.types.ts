@@ -160,3 +160,15 @@ export interface Ledger {
    */
   keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void;
 }
+
+/** Who does something and what the audit log will say of it; written in the transaction that does it. Names as in `record_act`. */
+export interface AuditedAct {
+  /** Name of the operator, or of what acts by itself. */
+  readonly actor: string;
+  readonly request_id: string | null;
+  /** Verb with its object's kind, e.g. `account.adjust`; absent: nothing is written into the audit log. */
+  readonly action?: string;
+  /** Public id of what is acted on. */
+  readonly object?: string;
+  readonly detail?: object;
+}

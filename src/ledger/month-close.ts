@@ -1,7 +1,14 @@
 import type pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { run } from '../store/statement.ts';
-import { accountsToClose, closeMonths, createPartitions, finalizeInvoices } from './ledger.sql.ts';
+import {
+  accountsToClose,
+  closeMonths,
+  createPartitions,
+  finalizeInvoices,
+  reissueStatements,
+} from './ledger.sql.ts';
+import type { AuditedAct } from './ledger.types.ts';
 import type { LedgerVerifier } from './ledger-verifier.ts';
 
 const ACCOUNTS_PER_RUN = 500;
@@ -29,14 +36,32 @@ export class MonthClose {
     for (const { id } of accounts) {
       const [row] = await run<{ closed: number }>(this.#pool, closeMonths, [id]);
       made += row?.closed ?? 0;
-      const { ok, violations } = await this.#verifier.verify(id);
-      if (ok) {
-        await run(this.#pool, finalizeInvoices, [id]);
-      } else {
-        this.#log.error({ accountId: id, violations }, 'statement left open: the account does not reconcile');
-      }
+      await this.#finalize(id);
     }
     return made;
+  }
+
+  /**
+   * States a closed month again, and each later one that no longer follows; the statements before become void. Returns how many were
+   * made: 0 when the month is not closed.
+   */
+  async reissue(accountId: string, month: Date, reason: string, act: AuditedAct): Promise<number> {
+    const values = [accountId, month, reason, JSON.stringify(act)];
+    const [row] = await run<{ made: number }>(this.#pool, reissueStatements, values);
+    const made = row?.made ?? 0;
+    if (made > 0) {
+      await this.#finalize(accountId);
+    }
+    return made;
+  }
+
+  async #finalize(accountId: string): Promise<void> {
+    const { ok, violations } = await this.#verifier.verify(accountId);
+    if (ok) {
+      await run(this.#pool, finalizeInvoices, [accountId]);
+    } else {
+      this.#log.error({ accountId, violations }, 'statement left open: the account does not reconcile');
+    }
   }
 
   /** Creates the partitions of this month and the next three. Returns how many were new. */

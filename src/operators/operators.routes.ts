@@ -14,6 +14,8 @@ import { operatorTaskRoutes } from './operator-tasks.routes.ts';
 import type { OperatorTasksService } from './operator-tasks.service.ts';
 import { queueRoutes } from './queues.routes.ts';
 import type { QueuesService } from './queues.service.ts';
+import { statementRoutes } from './statements.routes.ts';
+import type { StatementsService } from './statements.service.ts';
 import type { TaskRetryService } from './task-retry.service.ts';
 import { verifyRoute } from './verify.routes.ts';
 
@@ -21,6 +23,7 @@ export interface OperatorServices {
   readonly accounts: AccountsService;
   readonly accountKeys: AccountKeysService;
   readonly corrections: CorrectionsService;
+  readonly statements: StatementsService;
   readonly verifier: LedgerVerifier;
   readonly tasks: OperatorTasksService;
   readonly retries: TaskRetryService;
@@ -35,6 +38,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...accountRoutes(services.accounts),
     ...accountKeyRoutes(services.accountKeys),
     ...correctionRoutes(services.corrections),
+    ...statementRoutes(services.statements, services.accounts),
     verifyRoute(services.verifier),
     ...operatorTaskRoutes(services.tasks, services.retries),
     ...queueRoutes(services.queues),

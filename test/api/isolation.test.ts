@@ -35,6 +35,7 @@ const PLAIN = [
   'action',
   'period_start',
   'period_end',
+  'month',
   'index',
   'variant',
   'exp',

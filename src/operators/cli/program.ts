@@ -7,6 +7,7 @@ import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
 import { addMoneyCommands } from './commands/money.command.ts';
 import { addQueueCommands } from './commands/queues.command.ts';
+import { addStatementCommands } from './commands/statements.command.ts';
 import { addTaskCommands } from './commands/tasks.command.ts';
 import { addWebhookCommands } from './commands/webhooks.command.ts';
 
@@ -64,6 +65,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     .exitOverride();
   addAccountCommands(program, surroundings);
   addMoneyCommands(program, surroundings);
+  addStatementCommands(program, surroundings);
   addKeyCommands(program, surroundings);
   addTaskCommands(program, surroundings);
   addQueueCommands(program, surroundings);

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { invoiceJson } from '../billing/invoices.schema.ts';
+import { storableText } from '../http/storable-text.ts';
+
+export const statementParams = z.object({
+  id: z.string().min(1).max(64),
+  month: z
+    .string()
+    .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month, e.g. 2028-05')
+    .transform((month) => new Date(`${month}-01T00:00:00Z`))
+    .meta({ examples: ['2028-05'] }),
+});
+
+export const reissueBody = z
+  .object({ reason: storableText.trim().min(1).max(500).meta({ description: 'Kept on the new statement' }) })
+  .meta({ id: 'ReissueStatement' });
+
+export const statementJson = invoiceJson
+  .extend({
+    version: z.int().min(1).meta({ description: 'Above 1: stated again' }),
+    reissue_reason: z.string().nullable(),
+    reissued_by: z.string().nullable(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Statement' });
+
+export const statementListResponse = z.strictObject({ data: z.array(statementJson), request_id: z.string() });
+
+export type StatementJson = z.output<typeof statementJson>;

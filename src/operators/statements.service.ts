@@ -1,0 +1,43 @@
+import type { InvoicesReadModel, StatementRow } from '../billing/invoices.read-model.ts';
+import type { MonthClose } from '../ledger/month-close.ts';
+import { AppError } from '../lib/errors.ts';
+import { accountUuid } from './accounts.service.ts';
+import type { OperatorAct } from './operator-access.ts';
+
+/** The closed statements of any account, void ones included. */
+export class StatementsService {
+  readonly #invoices: Pick<InvoicesReadModel, 'all'>;
+  readonly #months: Pick<MonthClose, 'reissue'>;
+
+  constructor(invoices: Pick<InvoicesReadModel, 'all'>, months: Pick<MonthClose, 'reissue'>) {
+    this.#invoices = invoices;
+    this.#months = months;
+  }
+
+  /** Newest month first, its newest version first. `accountId` is the stored id. */
+  list(accountId: string): Promise<StatementRow[]> {
+    return this.#invoices.all(accountId);
+  }
+
+  /**
+   * States a closed month again, and each later one that no longer follows. Returns all statements of the account then.
+   * Throws AppError account_not_found, invoice_not_found.
+   */
+  async reissue(account: string, month: Date, reason: string, act: OperatorAct): Promise<StatementRow[]> {
+    const accountId = accountUuid(account);
+    const made = await this.#months.reissue(accountId, month, reason, {
+      actor: act.operator,
+      request_id: act.requestId,
+      action: 'statement.reissue',
+      object: account,
+      detail: { month: month.toISOString().slice(0, 7), reason },
+    });
+    if (made === 0) {
+      throw new AppError(
+        'invoice_not_found',
+        'There is no closed statement of that month: a running month has a draft, which follows by itself.',
+      );
+    }
+    return this.list(accountId);
+  }
+}
