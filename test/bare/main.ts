@@ -19,6 +19,9 @@ const TEST_TIMEOUT_MS = 3 * 3_600_000;
 const STOP_TIMEOUT_MS = 60_000;
 const UNENDING = 'did not exit';
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(130));
+}
 const releases = process.argv.slice(2).filter((argument) => argument in RELEASES);
 const tests = process.argv.slice(2).filter((argument) => !(argument in RELEASES));
 const problem = await whyNoRoot();
@@ -62,7 +65,7 @@ async function cloneInto(root: DebianRoot): Promise<void> {
 async function tryStart(root: DebianRoot, log: string): Promise<string> {
   const port = await choosePort();
   const startedAtMs = Date.now();
-  const command = inside(root, `PORT=${port} npm start`, log);
+  const command = inside(root, `env PORT=${port} npm start`, log);
   try {
     await command.printed(/Tollgate is ready at/, START_TIMEOUT_MS);
     const seconds = secondsSince(startedAtMs);
@@ -83,7 +86,11 @@ async function tryStart(root: DebianRoot, log: string): Promise<string> {
       steps: 4,
     });
     await untilMade(url, key, (video as { task_id: string }).task_id);
-    return `ready in ${seconds} s, a chat answered, a video made`;
+    const code = await command.stop();
+    if (code !== 0) {
+      throw new Error(`Ctrl-C ended it with code ${code}; see ${log}`);
+    }
+    return `ready in ${seconds} s, a chat answered, a video made, ended by Ctrl-C`;
   } finally {
     await command.stop();
   }
@@ -141,12 +148,21 @@ interface InsideCommand {
   printed(text: RegExp, timeoutMs: number): Promise<void>;
   /** Its exit code; after the time it is killed. */
   ended(timeoutMs: number): Promise<number>;
-  stop(): Promise<void>;
+  /** Ctrl-C; its exit code. */
+  stop(): Promise<number>;
 }
 
 function inside(root: DebianRoot, line: string, log: string): InsideCommand {
   const [program, parameters] = insideCommand(root, `cd ${root.home}/${CLONE} && exec ${line}`);
-  const child = spawn(program, parameters, { env: root.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, parameters, {
+    env: root.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const signal = (name: NodeJS.Signals) =>
+    child.exitCode === null && child.pid && process.kill(-child.pid, name);
+  const killAtExit = () => signal('SIGKILL');
+  process.once('exit', killAtExit);
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -155,8 +171,9 @@ function inside(root: DebianRoot, line: string, log: string): InsideCommand {
     });
   }
   const exit = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  void exit.then(() => process.off('exit', killAtExit));
   const ended = async (timeoutMs: number) => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const timer = setTimeout(() => signal('SIGKILL'), timeoutMs);
     const code = await exit;
     clearTimeout(timer);
     return code;
@@ -165,9 +182,10 @@ function inside(root: DebianRoot, line: string, log: string): InsideCommand {
     output: () => text,
     printed: (wanted, timeoutMs) => printed(child, () => wanted.test(text), timeoutMs, log),
     ended,
+    // the whole group, as a terminal does it
     stop: async () => {
-      child.kill('SIGTERM');
-      await ended(STOP_TIMEOUT_MS);
+      signal('SIGINT');
+      return await ended(STOP_TIMEOUT_MS);
     },
   };
 }
