@@ -10,7 +10,7 @@ export function processEnvironment(
     services: Services;
     secret: string;
     ffmpeg: FfmpegPaths;
-    adminToken: string | undefined;
+    adminToken: string;
   },
 ): NodeJS.ProcessEnv {
   const { settings, services } = resolved;
@@ -24,14 +24,12 @@ export function processEnvironment(
     TOLLGATE_CONFIG: settings.configFile,
     PUBLIC_URL: settings.publicUrl,
     TOLLGATE_SECRET: resolved.secret,
+    ADMIN_TOKEN: resolved.adminToken,
     FFMPEG_PATH: resolved.ffmpeg.ffmpeg,
     FFPROBE_PATH: resolved.ffmpeg.ffprobe,
   };
   // Serving requests and running jobs needs no right to change the schema.
   delete environment.DATABASE_OWNER_URL;
-  if (resolved.adminToken !== undefined) {
-    environment.ADMIN_TOKEN = resolved.adminToken;
-  }
   return environment;
 }
 

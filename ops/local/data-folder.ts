@@ -42,11 +42,25 @@ export function checkFreeSpace(dataDir: string, bytesMin = FIRST_START_BYTES_MIN
   }
 }
 
-/** The secret that signs media URLs and encrypts stored answers; made once. Throws StartFailure. */
+/** The secret that signs media URLs and encrypts stored answers. */
+const SECRET_FILE = 'secret.key';
+/** The operator's bearer token. */
+export const ADMIN_TOKEN_FILE = 'admin.token';
+
+/** What signs media URLs and encrypts stored answers; made once. Throws StartFailure. */
 export function readOrCreateSecret(dataDir: string): string {
-  const path = join(dataDir, 'secret.key');
+  return readOrCreate(join(dataDir, SECRET_FILE), 32);
+}
+
+/** The operator's bearer token; made once. Throws StartFailure. */
+export function readOrCreateAdminToken(dataDir: string): string {
+  return readOrCreate(join(dataDir, ADMIN_TOKEN_FILE), 24);
+}
+
+/** The content of a file that is made at first start: 64 random characters. Throws StartFailure. */
+function readOrCreate(path: string, charactersMin: number): string {
   const existing = readOptional(path);
-  if (existing !== undefined && existing.length >= 32) {
+  if (existing !== undefined && existing.length >= charactersMin) {
     return existing;
   }
   if (existing !== undefined && existing !== '') {

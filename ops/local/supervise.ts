@@ -7,7 +7,12 @@ import { StartFailure } from '../embedded/start-failure.ts';
 import { startApplication } from './application.ts';
 import { type CatalogModel, readCatalog } from './catalog-file.ts';
 import { ownerEnvironment, processEnvironment } from './child-environment.ts';
-import { prepareDataFolder, readOptional, readOrCreateSecret } from './data-folder.ts';
+import {
+  prepareDataFolder,
+  readOptional,
+  readOrCreateAdminToken,
+  readOrCreateSecret,
+} from './data-folder.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
 import type { Programs } from './programs.ts';
 import { runTask } from './run-task.ts';
@@ -94,24 +99,20 @@ async function start(
   }
   await checkPort(settings);
   const secret = settings.secret ?? readOrCreateSecret(settings.dataDir);
+  const adminToken = settings.adminToken ?? readOrCreateAdminToken(settings.dataDir);
   const ffmpeg = findFfmpeg(environment);
   stop.check();
   const context = { settings, environment, root, terminal };
   await startServices(running, context);
   running.serviceWatch = watchServices(watchedServices(running, context), { warn: terminal.warn });
   stop.check();
-  const resolved = { settings, services: running, secret, ffmpeg };
-  await prepareDatabase(
-    running,
-    options,
-    processEnvironment(environment, { ...resolved, adminToken: undefined }),
-    settings,
-  );
+  const resolved = { settings, services: running, secret, adminToken, ffmpeg };
+  const resolvedEnvironment = processEnvironment(environment, resolved);
+  await prepareDatabase(running, options, resolvedEnvironment, settings);
   stop.check();
-  const adminToken = settings.adminToken ?? readOptional(join(settings.dataDir, 'admin.token'));
   running.application = startApplication({
     programs: options.programs,
-    environment: processEnvironment(environment, { ...resolved, adminToken }),
+    environment: resolvedEnvironment,
     root,
     dataDir: settings.dataDir,
     terminal,
@@ -120,7 +121,7 @@ async function start(
   });
   await Promise.race([running.application.ready, stop.requested, failing(running.serviceWatch.failed)]);
   stop.check();
-  greet(options, settings, models);
+  greet(options, settings, models, running);
   if (options.mode === 'dev') {
     watchAndRestart(running, options);
   }
@@ -196,7 +197,12 @@ async function checkPort(settings: SupervisorSettings): Promise<void> {
   }
 }
 
-function greet(options: SupervisorOptions, settings: SupervisorSettings, models: CatalogModel[]): void {
+function greet(
+  options: SupervisorOptions,
+  settings: SupervisorSettings,
+  models: CatalogModel[],
+  running: Running,
+): void {
   const { terminal, root, environment, startedAtMs } = options;
   const { dataDir } = settings;
   terminal.print(
@@ -206,7 +212,9 @@ function greet(options: SupervisorOptions, settings: SupervisorSettings, models:
         folder: environment.INIT_CWD ?? root,
         dataDir,
         models,
-        hasOwnerKey: readOptional(join(dataDir, 'owner.key')) !== undefined,
+        // a file of an earlier embedded database opens no account of another one
+        hasOwnerKey: running.postgres !== undefined && readOptional(join(dataDir, 'owner.key')) !== undefined,
+        hasTokenFile: settings.adminToken === undefined,
         startedInMs: Date.now() - startedAtMs,
       },
       terminal,

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type { CatalogModel } from './catalog-file.ts';
+import { ADMIN_TOKEN_FILE } from './data-folder.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Welcome = {
@@ -11,6 +12,8 @@ export type Welcome = {
   models: readonly CatalogModel[];
   /** True when the first start made an account with a key. */
   hasOwnerKey: boolean;
+  /** True when the admin token is the one in the data folder, false when it was given. */
+  hasTokenFile: boolean;
   startedInMs: number;
 };
 
@@ -30,14 +33,28 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
     '',
     row('Reference', `${url}/docs`),
     ...(welcome.hasOwnerKey
-      ? [
-          row('Owner key', path('owner.key'), 'calls models, manages the account `default`'),
-          row('Admin token', path('admin.token'), 'for the operator API and /admin/queues'),
-        ]
-      : [row('Accounts', 'npx tollgate --help', 'creates accounts, keys and credits')]),
+      ? [row('Owner key', path('owner.key'), 'calls models, manages the account `default`')]
+      : []),
+    row(
+      'Admin token',
+      welcome.hasTokenFile ? path(ADMIN_TOKEN_FILE) : '$ADMIN_TOKEN',
+      'for the operator API and /admin/queues',
+    ),
     row('Logs', path('logs')),
+    ...(welcome.hasOwnerKey ? [] : openAccount(welcome, terminal)),
     ...exampleCalls(welcome, terminal),
     '',
+  ];
+}
+
+/** An own database gets no account by itself: what is in it is nobody's business but its owner's. */
+function openAccount(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string[] {
+  const token = welcome.hasTokenFile ? `$(cat ${shortPath(welcome, ADMIN_TOKEN_FILE)})` : '$ADMIN_TOKEN';
+  const body = JSON.stringify({ name: 'default', credits: '10.00' });
+  return [
+    '',
+    `  ${terminal.dim('# an account with its owner key, which is shown this once')}`,
+    `  curl -s ${welcome.url}/admin/v1/accounts -H "Authorization: Bearer ${token}" ${JSON_HEADER} -d '${body}'; echo`,
   ];
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { KeysStore } from '../keys/keys.store.ts';
 import { secretHash } from '../keys/secret.ts';
 import { NANO_USD_PER_USD, nanoUsd } from '../lib/money.ts';
@@ -9,7 +8,6 @@ import { readSecretFile, writeSecretFile } from './owner-files.ts';
 const ACCOUNT_NAME = 'default';
 const OPENING_CREDITS = nanoUsd(10n * NANO_USD_PER_USD);
 export const OWNER_KEY_FILE = 'owner.key';
-export const ADMIN_TOKEN_FILE = 'admin.token';
 const ACT = { operator: 'first start', requestId: 'first-start' };
 
 export interface FirstAccountOptions {
@@ -21,14 +19,10 @@ export interface FirstAccountOptions {
 }
 
 /**
- * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key and the operator's token in files.
- * Done again it changes nothing; a lost key file gets a new owner key. Returns one line saying what was done.
+ * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key in a file. Done again it changes nothing; a lost key file gets a new owner key. Returns one line saying what was done.
  */
 export async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
   const { dataFolder } = options;
-  if ((await readSecretFile(dataFolder, ADMIN_TOKEN_FILE)) === undefined) {
-    await writeSecretFile(dataFolder, ADMIN_TOKEN_FILE, randomBytes(32).toString('hex'));
-  }
   if (await options.readModel.isEmpty()) {
     const { secret } = await options.accounts.open({ name: ACCOUNT_NAME, credits: OPENING_CREDITS }, ACT);
     await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);

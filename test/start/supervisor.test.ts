@@ -61,7 +61,7 @@ test('it starts everything, says where it is, and stops in order on Ctrl-C', asy
     DATA_DIR: dataDir,
     TOLLGATE_CONFIG: join(folder, 'tollgate.yaml'),
     PUBLIC_URL: `http://127.0.0.1:${port}`,
-    ADMIN_TOKEN: 'admin-test',
+    ADMIN_TOKEN: readFileSync(join(dataDir, 'admin.token'), 'utf8').trim(),
     OPENAI_API_KEY: 'passed-on',
   });
   expect(environment.DATABASE_URL).toMatch(/^postgresql:\/\/tollgate:/);

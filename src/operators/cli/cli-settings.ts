@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { ADMIN_TOKEN_FILE } from '../first-account.ts';
 import { readSecretFile } from '../owner-files.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
@@ -10,6 +9,8 @@ export interface CliSettings {
 }
 
 const DEFAULT_URL = 'http://localhost:8080';
+/** What `npm start` makes where no ADMIN_TOKEN is given. */
+const ADMIN_TOKEN_FILE = 'admin.token';
 const DEFAULT_FOLDER = './.data';
 
 /**
