@@ -83,6 +83,7 @@ async function tryStart(root: DebianRoot, log: string): Promise<string> {
       prompt: 'slow waves at night',
       width: 1280,
       height: 720,
+      seed: 7,
       steps: 4,
     });
     await untilMade(url, key, (video as { task_id: string }).task_id);

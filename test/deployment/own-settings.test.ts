@@ -154,7 +154,7 @@ test('an own Postgres, its owner alone: the admin token is made, no account is',
 
 test('an own Redis', async () => {
   const port = await choosePort();
-  const started = await start({ PORT: String(port), REDIS_URL: ownRedis(9) });
+  const started = await start({ PORT: String(port), REDIS_URL: ownRedis(1) });
   const data = join(started.folder, '.data');
   expect([await exists(join(data, 'redis')), await exists(join(data, 'owner.key'))]).toEqual([false, true]);
   await sells(`http://127.0.0.1:${port}`, await tokenIn(data));
@@ -168,7 +168,7 @@ test('both of them, with a role that does not own the schema', async () => {
     PORT: String(port),
     DATABASE_URL: application,
     DATABASE_OWNER_URL: owner,
-    REDIS_URL: ownRedis(10),
+    REDIS_URL: ownRedis(2),
   });
   await sells(`http://127.0.0.1:${port}`, await tokenIn(join(started.folder, '.data')));
   expect(await started.stop()).toBe(0);
@@ -212,7 +212,7 @@ test('every setting of the table at once', async () => {
     PUBLIC_URL: `http://127.0.0.2:${port}`,
     DATABASE_URL: application,
     DATABASE_OWNER_URL: owner,
-    REDIS_URL: ownRedis(11),
+    REDIS_URL: ownRedis(5),
     DATA_DIR: join(elsewhere, 'data'),
     TOLLGATE_CONFIG: join(elsewhere, 'catalog.yaml'),
     TOLLGATE_SECRET: SECRET,
