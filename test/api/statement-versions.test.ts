@@ -12,7 +12,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 /** Runs work while the ledger's clock stands at that time. */
 function at<T>(time: string, work: (database: TestServer['database']) => Promise<T>): Promise<T> {
