@@ -3,7 +3,7 @@ import { allRoutes } from '../src/app.ts';
 import { checkoutRoutes } from '../src/billing/checkout.routes.ts';
 import { invoiceRoutes } from '../src/billing/invoices.routes.ts';
 import { paymentEventRoutes } from '../src/billing/payment-event.routes.ts';
-import { paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
+import { checkoutResultRoutes, paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
 import { transactionRoutes } from '../src/billing/transactions.routes.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi-portable.ts';
@@ -35,6 +35,7 @@ export function describedRoutes(): Route[] {
       ...transactionRoutes(nothing),
       ...invoiceRoutes(nothing),
       ...checkoutRoutes(nothing),
+      ...checkoutResultRoutes(nothing),
       ...paymentPageRoutes(nothing),
       ...paymentEventRoutes(nothing),
     ],

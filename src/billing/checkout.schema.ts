@@ -38,7 +38,10 @@ const returnUrl = storableText
   .max(2_048)
   .refine(isReturnUrl, 'must be an https URL (http for localhost only)')
   .optional()
-  .meta({ description: 'Default: the console. {CHECKOUT_SESSION_ID} is replaced by the id of the session.' });
+  .meta({
+    description:
+      'Default: a page of this installation that says how the payment went. {CHECKOUT_SESSION_ID} is replaced by the id of the session.',
+  });
 
 export const createCheckoutBody = z
   .object({ amount, currency, success_url: returnUrl, cancel_url: returnUrl })

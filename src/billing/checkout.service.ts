@@ -57,14 +57,15 @@ export class CheckoutService {
       );
     }
     const sessionId = publicId('checkoutSession', id);
+    const resultUrl = `${publicUrl}/checkout/${sessionId}/result`;
     const row = await this.#store.insert({
       id,
       accountId,
       amount: body.amount,
       currency: body.currency,
       provider: provider.name,
-      successUrl: withSessionId(body.success_url ?? `${publicUrl}/console`, sessionId),
-      cancelUrl: withSessionId(body.cancel_url ?? `${publicUrl}/console`, sessionId),
+      successUrl: withSessionId(body.success_url ?? resultUrl, sessionId),
+      cancelUrl: withSessionId(body.cancel_url ?? `${resultUrl}?canceled=1`, sessionId),
       expiresAt: new Date(this.#clock.now() + LIFETIME_MS),
     });
     if (row.provider_session_id !== null) {

@@ -1,10 +1,12 @@
 import type { Response } from 'express';
 import { z } from 'zod';
+import { type HtmlPage, sendPage } from '../http/html-page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
-import { missingPage, type PageNotice, paymentPage } from './payment-page.ts';
+import type { CheckoutService } from './checkout.service.ts';
+import { missingPage, paymentPage, resultPage } from './payment-page.ts';
 import type { TestCheckoutService } from './test-checkout.service.ts';
 
 const page = {
@@ -15,8 +17,31 @@ const page = {
   params: z.object({ session_id: z.string().min(1).max(64) }),
   errors: [],
 } as const;
-const UNPAYABLE = { 404: 'There is no such session', 410: 'The session has expired' } as const;
+const MISSING = { 404: 'There is no such session' } as const;
+const UNPAYABLE = { ...MISSING, 410: 'The session has expired' } as const;
 const html = { schema: z.string(), mediaTypes: ['text/html'] } as const;
+const LOOK_AGAIN_SECONDS = 5;
+
+/** The page that a buyer comes back to, whoever the payment provider is. */
+export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
+  return [
+    defineRoute({
+      ...page,
+      method: 'get',
+      path: '/checkout/{session_id}/result',
+      operationId: 'getCheckoutResult',
+      summary: 'Page that buyers come back to by default: how the payment stands',
+      query: z.object({ canceled: z.enum(['1']).optional() }),
+      response: { ...html, status: 200, also: MISSING },
+      handle: ({ params, query, response }) =>
+        answer(
+          response,
+          () => checkout.open(params.session_id),
+          (row) => resultPage(row, query.canceled !== undefined, LOOK_AGAIN_SECONDS),
+        ),
+    }),
+  ];
+}
 
 /** The test provider's payment page; mounted only where that provider is in use. */
 export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
@@ -27,7 +52,12 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       operationId: 'getPaymentPage',
       summary: 'Page of the test payment provider',
       response: { ...html, status: 200, also: UNPAYABLE },
-      handle: ({ params, response }) => answer(response, () => checkout.find(params.session_id)),
+      handle: ({ params, response }) =>
+        answer(
+          response,
+          () => checkout.find(params.session_id),
+          (row) => paymentPage(row, undefined),
+        ),
     }),
     defineRoute({
       ...page,
@@ -41,46 +71,39 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       response: { ...html, status: 303, also: { ...UNPAYABLE, 402: 'The card was declined' } },
       handle({ params, body, response }) {
         const isDeclined = new URLSearchParams(body.toString('utf8')).get('card') === 'declined';
-        return isDeclined
-          ? answer(response, () => checkout.find(params.session_id), 'declined')
-          : answer(response, () => checkout.pay(params.session_id), undefined, true);
+        return answer(
+          response,
+          () => (isDeclined ? checkout.find(params.session_id) : checkout.pay(params.session_id)),
+          (row) => afterPaying(response, row, isDeclined),
+        );
       },
     }),
   ];
 }
 
+/** On to where the buyer came from once the session is paid, by this form or before it. */
+function afterPaying(response: Response, row: CheckoutSessionRow, isDeclined: boolean): HtmlPage {
+  const shown = paymentPage(row, isDeclined ? 'declined' : undefined);
+  if (row.status !== 'complete') {
+    return shown;
+  }
+  response.setHeader('Location', row.success_url);
+  return { ...shown, status: 303 };
+}
+
 async function answer(
   response: Response,
-  work: () => Promise<CheckoutSessionRow>,
-  notice?: PageNotice,
-  isPayment = false,
+  find: () => Promise<CheckoutSessionRow>,
+  show: (row: CheckoutSessionRow) => HtmlPage,
 ): Promise<undefined> {
   let row: CheckoutSessionRow;
   try {
-    row = await work();
+    row = await find();
   } catch (error) {
     if (error instanceof AppError && error.code === 'checkout_session_not_found') {
-      return send(response, 404, missingPage(), []);
+      return sendPage(response, missingPage());
     }
     throw error;
   }
-  if (isPayment && row.status === 'complete') {
-    response.setHeader('Location', row.success_url);
-    return send(response, 303, '', [row.success_url]);
-  }
-  const status = row.status === 'expired' ? 410 : notice === 'declined' ? 402 : 200;
-  return send(response, status, paymentPage(row, notice), [row.success_url, row.cancel_url]);
-}
-
-/** Browsers check a form's redirect against form-action too, so the pages that it may lead to are named. */
-function send(response: Response, status: number, body: string, targets: readonly string[]): undefined {
-  const origins = targets.map((target) => new URL(target).origin).join(' ');
-  const policy = `default-src 'none'; style-src 'unsafe-inline'; form-action 'self' ${origins}; base-uri 'none'; frame-ancestors 'none'`;
-  response.statusCode = status;
-  response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  response.setHeader('Content-Security-Policy', policy);
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('Referrer-Policy', 'no-referrer');
-  response.end(body);
-  return undefined;
+  return sendPage(response, show(row));
 }

@@ -1,4 +1,5 @@
-import { escapeHtml } from '../http/html.ts';
+import { type Html, type HtmlValue, html } from '../http/html.ts';
+import type { HtmlPage } from '../http/html-page.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
@@ -7,49 +8,84 @@ import { PAYMENT_STYLE } from './payment-style.ts';
 export type PageNotice = 'declined' | undefined;
 
 /** The test provider's payment page: plain HTML, no script, usable by keyboard and screen reader. */
-export function paymentPage(row: CheckoutSessionRow, notice: PageNotice): string {
-  const amount = `$${formatUsd(nanoUsd(row.amount))}`;
+export function paymentPage(row: CheckoutSessionRow, notice: PageNotice): HtmlPage {
   if (row.status === 'complete') {
-    return frame(
-      'Payment received',
-      `<p class="amount">${amount}</p><p>The credits are in your account.</p>${link(row.success_url, 'Continue')}`,
-    );
+    return testPage('Payment received', [paid(row), link(row.success_url, 'Continue')]);
   }
   if (row.status === 'expired') {
-    return frame(
-      'This checkout has expired',
-      `<p>Nothing was paid. Start again where you came from.</p>${link(row.cancel_url, 'Go back')}`,
-    );
+    const content = html`<p>Nothing was paid. Start again where you came from.</p>${link(row.cancel_url, 'Go back')}`;
+    return { ...testPage('This checkout has expired', content), status: 410 };
   }
-  const base = `/checkout/${escapeHtml(publicId('checkoutSession', row.id))}`;
-  const alert =
-    notice === 'declined'
-      ? '<p class="alert" role="alert">The card was declined. Nothing was paid; you can try again.</p>'
-      : '';
-  return frame(
-    'Buy prepaid credits',
-    `${alert}<p class="amount">${amount} <span>USD</span></p>
+  const amount = amountOf(row);
+  const alert = html`<p class="alert" role="alert">The card was declined. Nothing was paid; you can try again.</p>`;
+  const form = html`<p class="amount">${amount} <span>USD</span></p>
 <dl><div><dt>Prepaid credits</dt><dd>${amount}</dd></div><div class="total"><dt>Total</dt><dd>${amount}</dd></div></dl>
-<form method="post" action="${base}"><fieldset><legend>Pay with</legend>
+<form method="post" action="/checkout/${publicId('checkoutSession', row.id)}"><fieldset><legend>Pay with</legend>
 <label><input type="radio" name="card" value="accepted" checked> <span>Test card ending in 4242 <small>is accepted</small></span></label>
 <label><input type="radio" name="card" value="declined"> <span>Test card ending in 0002 <small>is declined</small></span></label>
-</fieldset><button type="submit">Pay ${amount}</button></form>${link(row.cancel_url, 'Cancel and go back', 'quiet')}`,
-  );
+</fieldset><button type="submit">Pay ${amount}</button></form>${link(row.cancel_url, 'Cancel and go back', 'quiet')}`;
+  return {
+    ...testPage('Buy prepaid credits', [notice === 'declined' && alert, form]),
+    status: notice === 'declined' ? 402 : 200,
+    formTargets: [row.success_url, row.cancel_url].map((url) => new URL(url).origin),
+  };
 }
 
-/** What somebody sees who follows a wrong link. */
-export function missingPage(): string {
-  return frame('There is no such checkout', '<p>The link may be cut off. Nothing was paid.</p>');
+/**
+ * Where a buyer comes back to unless the session names other pages: says how the payment stands. `isCanceled`: the buyer
+ * came back without paying.
+ */
+export function resultPage(row: CheckoutSessionRow, isCanceled: boolean, refreshSeconds: number): HtmlPage {
+  if (row.credited_at !== null) {
+    return page('Payment received', paid(row));
+  }
+  if (row.status === 'expired') {
+    return page(
+      'This checkout has expired',
+      html`<p>Nothing was paid. Start a new checkout to buy credits.</p>`,
+    );
+  }
+  if (isCanceled && row.status === 'open') {
+    return page(
+      'Payment canceled',
+      html`<p>Nothing was paid.</p>${row.url !== '' && link(row.url, 'Pay after all')}`,
+    );
+  }
+  return {
+    ...page(
+      'Confirming your payment',
+      html`<p class="amount">${amountOf(row)}</p><p>The payment provider has not confirmed the payment yet. The credits are
+added as soon as it does; this page looks again every ${refreshSeconds} seconds.</p>`,
+    ),
+    refreshSeconds,
+  };
 }
 
-function link(url: string, text: string, kind = 'button'): string {
-  return `<p><a class="${kind}" href="${escapeHtml(url)}">${escapeHtml(text)}</a></p>`;
+/** Shown to somebody who follows a wrong link. */
+export function missingPage(): HtmlPage {
+  const content = html`<p>The link may be cut off. Nothing was paid.</p>`;
+  return { ...page('There is no such checkout', content), status: 404 };
 }
 
-function frame(title: string, content: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
-<style>${PAYMENT_STYLE}</style></head><body><p class="banner" role="note"><strong>Test payment.</strong>
-No money moves; the credits are real inside this installation.</p>
-<main><h1>${escapeHtml(title)}</h1>${content}</main></body></html>`;
+function amountOf(row: CheckoutSessionRow): string {
+  return `$${formatUsd(nanoUsd(row.amount))}`;
+}
+
+function paid(row: CheckoutSessionRow): Html {
+  return html`<p class="amount">${amountOf(row)}</p><p>The credits are in your account.</p>`;
+}
+
+function link(url: string, text: string, kind = 'button'): Html {
+  return html`<p><a class="${kind}" href="${url}">${text}</a></p>`;
+}
+
+function testPage(title: string, content: HtmlValue): HtmlPage {
+  const banner = html`<p class="banner" role="note"><strong>Test payment.</strong>
+No money moves; the credits are real inside this installation.</p>`;
+  const { body, ...rest } = page(title, content);
+  return { ...rest, body: [banner, body] };
+}
+
+function page(title: string, content: HtmlValue): HtmlPage {
+  return { title, style: PAYMENT_STYLE, body: html`<main><h1>${title}</h1>${content}</main>` };
 }

@@ -1,12 +1,5 @@
 export const PAYMENT_STYLE = `
-:root { color-scheme: light dark; --ink: #16201c; --soft: #56635d; --line: #d5ddd8; --page: #eef2ef; --card: #ffffff;
-  --accent: #0b6b53; --on-accent: #ffffff; --warn: #fff3d6; --warn-ink: #5c4300; --bad: #fde8e8; --bad-ink: #8b1a1a; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ece9; --soft: #a3b0a9; --line: #33403a; --page: #0f1412;
-  --card: #18201d; --accent: #5cd3b0; --on-accent: #06231a; --warn: #3a2f10; --warn-ink: #ffe3a0; --bad: #401a1c;
-  --bad-ink: #ffc9c9; } }
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; color: var(--ink); background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
-.banner { margin: 0; padding: .6rem 1rem; text-align: center; background: var(--warn); color: var(--warn-ink);
+.banner { margin: 0; padding: .6rem 1rem; text-align: center; background: var(--wait); color: var(--wait-ink);
   font-size: .9rem; }
 main { width: min(26rem, calc(100% - 2rem)); margin: clamp(1.5rem, 8vh, 5rem) auto; padding: 2rem; background: var(--card);
   border: 1px solid var(--line); border-radius: 16px; box-shadow: 0 12px 40px rgb(0 0 0 / .06); }

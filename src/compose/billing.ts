@@ -9,7 +9,7 @@ import { TestPayment } from '../billing/payment/test.payment.ts';
 import { paymentEventRoutes } from '../billing/payment-event.routes.ts';
 import { PaymentInboxService } from '../billing/payment-inbox.service.ts';
 import { PaymentInboxStore } from '../billing/payment-inbox.store.ts';
-import { paymentPageRoutes } from '../billing/payment-page.routes.ts';
+import { checkoutResultRoutes, paymentPageRoutes } from '../billing/payment-page.routes.ts';
 import { ReversalsService } from '../billing/reversals.service.ts';
 import { TestCheckoutService } from '../billing/test-checkout.service.ts';
 import { TransactionsReadModel } from '../billing/transactions.read-model.ts';
@@ -71,6 +71,7 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
       publicUrl,
     }),
     ...checkoutRoutes(payment.checkout),
+    ...checkoutResultRoutes(payment.checkout),
     ...payment.routes,
   ];
   return {

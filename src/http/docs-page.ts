@@ -1,6 +1,7 @@
 import { renderSchema } from './docs-schema.ts';
 import { DOCS_STYLE } from './docs-style.ts';
-import { escapeHtml } from './html.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
+import type { HtmlPage } from './html-page.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 
 type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
@@ -38,30 +39,24 @@ interface Entry {
 const ACCESS: Readonly<Record<string, string>> = { bearer: 'API key', operatorToken: 'operator token' };
 
 /** The API description as one page of HTML that loads nothing from anywhere and runs no script. */
-export function docsPage(document: JsonSchema): string {
+export function docsPage(document: JsonSchema): HtmlPage {
   const info = document.info as { title: string; version: string; description: string };
   const schemas = (document.components as { schemas: Record<string, JsonSchema> }).schemas;
   const byTag = entriesByTag(document.paths as Record<string, Record<string, Operation>>);
-  const navigation = [...byTag].map(([tag, entries]) => navigationOf(tag, entries)).join('');
-  const sections = [...byTag]
-    .map(
-      ([tag, entries]) =>
-        `<section><h2>${escapeHtml(tag)}</h2>${entries.map(operationHtml).join('')}</section>`,
-    )
-    .join('');
-  const schemaSections = Object.entries(schemas)
-    .map(
-      ([name, schema]) =>
-        `<details id="schema-${escapeHtml(name)}"><summary>${escapeHtml(name)}</summary>${renderSchema(schema)}</details>`,
-    )
-    .join('');
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>${DOCS_STYLE}</style></head><body>
-<nav aria-label="Operations"><a class="brand" href="#top">${escapeHtml(info.title)}</a>${navigation}
+  const navigation = [...byTag].map(([tag, entries]) => navigationOf(tag, entries));
+  const sections = [...byTag].map(
+    ([tag, entries]) => html`<section><h2>${tag}</h2>${entries.map(operationHtml)}</section>`,
+  );
+  const schemaSections = Object.entries(schemas).map(
+    ([name, schema]) =>
+      html`<details id="schema-${name}"><summary>${name}</summary>${renderSchema(schema)}</details>`,
+  );
+  const body = html`<nav aria-label="Operations"><a class="brand" href="#top">${info.title}</a>${navigation}
 <h3><a href="#schemas">Schemas</a></h3></nav>
-<main id="top"><h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
-<p>${escapeHtml(info.description)}</p><p><a href="openapi.json">openapi.json</a></p>${sections}
-<section id="schemas"><h2>Schemas</h2>${schemaSections}</section></main></body></html>`;
+<main id="top"><h1>${info.title} <small>${info.version}</small></h1>
+<p>${info.description}</p><p><a href="openapi.json">openapi.json</a></p>${sections}
+<section id="schemas"><h2>Schemas</h2>${schemaSections}</section></main>`;
+  return { title: info.title, style: DOCS_STYLE, body };
 }
 
 function entriesByTag(
@@ -77,49 +72,49 @@ function entriesByTag(
   return found;
 }
 
-function navigationOf(tag: string, entries: readonly Entry[]): string {
+function navigationOf(tag: string, entries: readonly Entry[]): Html {
   const links = entries.map(
     ({ method, path, operation }) =>
-      `<li><a href="#${escapeHtml(operation.operationId)}"><b class="${method}">${method}</b> ${escapeHtml(path)}</a></li>`,
+      html`<li><a href="#${operation.operationId}"><b class="${method}">${method}</b> ${path}</a></li>`,
   );
-  return `<h3>${escapeHtml(tag)}</h3><ul>${links.join('')}</ul>`;
+  return html`<h3>${tag}</h3><ul>${links}</ul>`;
 }
 
-function operationHtml({ method, path, operation }: Entry): string {
+function operationHtml({ method, path, operation }: Entry): Html {
   const access =
     operation.security.map((scheme) => ACCESS[Object.keys(scheme)[0] ?? '']).find(Boolean) ?? 'public';
-  const rows = operation.parameters.map(parameterRow).join('');
-  const table = rows && `<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
+  const rows = operation.parameters.map(parameterRow);
+  const table = rows.length > 0 && html`<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
   const bodies = Object.entries(operation.requestBody?.content ?? {}).map(
     ([type, { schema, example }]) =>
-      `<h4>Body <small>${escapeHtml(type)}</small></h4>${renderSchema(schema)}${exampleHtml(example)}`,
+      html`<h4>Body <small>${type}</small></h4>${renderSchema(schema)}${exampleHtml(example)}`,
   );
   const responses = Object.entries(operation.responses).map(([status, response]) =>
     responseHtml(status, response),
   );
-  return `<article id="${escapeHtml(operation.operationId)}"><h3><b class="${method}">${method}</b>
-<code>${escapeHtml(path)}</code></h3><p>${escapeHtml(operation.summary)}. <em>${escapeHtml(access)}</em>
-${escapeHtml(operation.description ?? '')}</p>${table}${bodies.join('')}<h4>Responses</h4>${responses.join('')}</article>`;
+  return html`<article id="${operation.operationId}"><h3><b class="${method}">${method}</b>
+<code>${path}</code></h3><p>${operation.summary}. <em>${access}</em>
+${operation.description ?? ''}</p>${table}${bodies}<h4>Responses</h4>${responses}</article>`;
 }
 
-function parameterRow(parameter: Parameter): string {
+function parameterRow(parameter: Parameter): Html {
   const { type, enum: values } = parameter.schema;
   const kind = Array.isArray(values) ? values.join(' | ') : String(type ?? 'string');
-  return `<tr><td><code>${escapeHtml(parameter.name)}</code>${parameter.required ? ' <em>required</em>' : ''}</td>
-<td>${escapeHtml(parameter.in)}</td><td>${escapeHtml(kind)}</td><td>${escapeHtml(parameter.description ?? '')}</td></tr>`;
+  return html`<tr><td><code>${parameter.name}</code>${parameter.required && html` <em>required</em>`}</td>
+<td>${parameter.in}</td><td>${kind}</td><td>${parameter.description ?? ''}</td></tr>`;
 }
 
-function responseHtml(status: string, response: ApiResponse): string {
+function responseHtml(status: string, response: ApiResponse): Html {
   const [content] = Object.values(response.content ?? {});
-  const schema = content ? renderSchema(content.schema) + exampleHtml(content.example) : '';
-  return `<details${status.startsWith('2') ? ' open' : ''}><summary><b>${escapeHtml(status)}</b>
-${escapeHtml(response.description)}</summary>${schema}</details>`;
+  const schema = content && [renderSchema(content.schema), exampleHtml(content.example)];
+  return html`<details${status.startsWith('2') ? ' open' : ''}><summary><b>${status}</b>
+${response.description}</summary>${schema}</details>`;
 }
 
-function exampleHtml(example: unknown): string {
+function exampleHtml(example: unknown): HtmlValue {
   if (example === undefined) {
-    return '';
+    return undefined;
   }
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
-  return `<details><summary>Example</summary><pre>${escapeHtml(text)}</pre></details>`;
+  return html`<details><summary>Example</summary><pre>${text}</pre></details>`;
 }

@@ -1,57 +1,56 @@
-import { escapeHtml } from './html.ts';
+import { type Html, type HtmlValue, html } from './html.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 
 const REFERENCE = '#/components/schemas/';
 
 /** A JSON schema as nested lists; named schemas are links. */
-export function renderSchema(schema: JsonSchema): string {
+export function renderSchema(schema: JsonSchema): Html {
   if (typeof schema.$ref === 'string') {
-    return typeHtml(schema);
+    return html`${typeHtml(schema)}`;
   }
   if (schema.type === 'array' && isSchema(schema.items)) {
-    return `<p>array of</p>${renderSchema(schema.items)}`;
+    return html`<p>array of</p>${renderSchema(schema.items)}`;
   }
   if (!isSchema(schema.properties)) {
-    return `<p>${typeHtml(schema)}</p>`;
+    return html`<p>${typeHtml(schema)}</p>`;
   }
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const items = Object.entries(schema.properties).map(([name, member]) =>
     memberHtml(name, isSchema(member) ? member : {}, required.has(name)),
   );
-  return `<ul class="schema">${items.join('')}</ul>`;
+  return html`<ul class="schema">${items}</ul>`;
 }
 
-function memberHtml(name: string, member: JsonSchema, required: boolean): string {
+function memberHtml(name: string, member: JsonSchema, required: boolean): Html {
   const inner = isSchema(member.properties)
     ? renderSchema(member)
     : member.type === 'array' && isSchema(member.items) && isSchema(member.items.properties)
       ? renderSchema(member.items)
-      : '';
-  const note =
-    typeof member.description === 'string' ? ` <span>${escapeHtml(member.description)}</span>` : '';
-  return `<li><code>${escapeHtml(name)}</code>${required ? '' : '?'} ${typeHtml(member)}${note}${inner}</li>`;
+      : undefined;
+  const note = typeof member.description === 'string' ? html` <span>${member.description}</span>` : undefined;
+  return html`<li><code>${name}</code>${required ? '' : '?'} ${typeHtml(member)}${note}${inner}</li>`;
 }
 
-function typeHtml(schema: JsonSchema): string {
+function typeHtml(schema: JsonSchema): HtmlValue {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.replace(REFERENCE, '');
-    return `<a href="#schema-${escapeHtml(name)}">${escapeHtml(name)}</a>`;
+    return html`<a href="#schema-${name}">${name}</a>`;
   }
   const choices = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(choices)) {
-    return choices.map((choice) => typeHtml(isSchema(choice) ? choice : {})).join(' or ');
+    return choices.map((choice, index) => [index > 0 && ' or ', typeHtml(isSchema(choice) ? choice : {})]);
   }
   if (Array.isArray(schema.enum)) {
-    return escapeHtml(schema.enum.map((value) => JSON.stringify(value)).join(' | '));
+    return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   }
   if (schema.const !== undefined) {
-    return escapeHtml(JSON.stringify(schema.const));
+    return JSON.stringify(schema.const);
   }
   if (schema.type === 'array' && isSchema(schema.items)) {
-    return `array of ${typeHtml(schema.items)}`;
+    return ['array of ', typeHtml(schema.items)];
   }
   const type = Array.isArray(schema.type) ? schema.type.join(' or ') : String(schema.type ?? 'any');
-  return escapeHtml(type + range(schema));
+  return type + range(schema);
 }
 
 function range(schema: JsonSchema): string {

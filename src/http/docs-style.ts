@@ -1,13 +1,10 @@
 export const DOCS_STYLE = `
-:root { color-scheme: light dark; --ink: #1c2321; --soft: #5f6b66; --line: #d9dfdc; --paper: #fdfdfb; --fill: #f1f4f1;
-  --accent: #0b6b53; --get: #0b6b53; --post: #8a4b08; --patch: #5b3f9e; --delete: #a3232b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6ebe8; --soft: #9aa7a1; --line: #2d3834; --paper: #111614;
-  --fill: #19211e; --accent: #5cd3b0; --get: #5cd3b0; --post: #f0b265; --patch: #b9a4f5; --delete: #f58d92; } }
-* { box-sizing: border-box; }
-body { margin: 0; display: grid; grid-template-columns: 20rem minmax(0, 1fr); color: var(--ink); background: var(--paper);
+:root { --get: #0b6b53; --post: #8a4b08; --patch: #5b3f9e; --delete: #a3232b; }
+@media (prefers-color-scheme: dark) { :root { --get: #5cd3b0; --post: #f0b265; --patch: #b9a4f5; --delete: #f58d92; } }
+body { display: grid; grid-template-columns: 20rem minmax(0, 1fr); background: var(--card);
   font: 15px/1.55 system-ui, sans-serif; }
 nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1.25rem; border-right: 1px solid var(--line);
-  background: var(--fill); font-size: 13px; }
+  background: var(--page); font-size: 13px; }
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav li a { display: block; padding: .15rem 0; overflow-wrap: anywhere; text-decoration: none; color: inherit; }
 nav h3 { margin: 1.1rem 0 .3rem; font-size: 12px; text-transform: uppercase; letter-spacing: .06em; color: var(--soft); }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isPrivateAddress } from '../lib/ip-address.ts';
 import type { Authenticator } from './authenticator.ts';
 import { docsPage } from './docs-page.ts';
+import { type HtmlPage, sendPage } from './html-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 import type { Route } from './route.ts';
@@ -81,7 +82,7 @@ function metricsRoute(options: MetaOptions): Route {
 }
 
 function descriptionRoutes(document: () => JsonSchema): Route[] {
-  let page: string | undefined;
+  let page: HtmlPage | undefined;
   return [
     defineRoute({
       ...meta,
@@ -101,7 +102,7 @@ function descriptionRoutes(document: () => JsonSchema): Route[] {
       errors: [],
       async handle({ response }) {
         page ??= docsPage(document());
-        return sendText(response, 'text/html; charset=utf-8', page);
+        return sendPage(response, page);
       },
     }),
   ];

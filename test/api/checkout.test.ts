@@ -182,3 +182,41 @@ test('without a payment provider there is nothing to buy and no payment page', a
   expect((await closed.call('GET', '/checkout/cs_x')).json.error.code).toBe('route_not_found');
   await closed.close();
 });
+
+describe('the page after paying', () => {
+  const result = (id: string, query = '') => fetch(`${server.url}/checkout/${id}/result${query}`);
+
+  async function opened(): Promise<string> {
+    const created = await server.call('POST', PATH, { key: owner.secret, body: { amount: '3.00' } });
+    return created.json.data.id;
+  }
+
+  test('is where a buyer lands by default, and says that the credits are there', async () => {
+    const id = await opened();
+    const paid = await page(id, 'card=accepted');
+    expect(paid.headers.get('location')).toBe(`http://localhost:8080/checkout/${id}/result`);
+    const shown = await result(id);
+    expect([shown.status, shown.headers.get('refresh')]).toEqual([200, null]);
+    expect(await shown.text()).toMatch(/Payment received.*\$3\.00/s);
+  });
+
+  test('says after canceling that nothing was paid, and leads back to the payment', async () => {
+    const id = await opened();
+    expect(await (await page(id)).text()).toContain(`/checkout/${id}/result?canceled=1`);
+    const text = await (await result(id, '?canceled=1')).text();
+    expect(text).toContain('Nothing was paid.');
+    expect(text).toContain(`href="http://localhost:8080/checkout/${id}"`);
+  });
+
+  test('loads itself again until the provider has confirmed the payment', async () => {
+    const shown = await result(await opened());
+    expect([shown.status, shown.headers.get('refresh')]).toEqual([200, '5']);
+    expect(await shown.text()).toContain('Confirming your payment');
+  });
+
+  test('knows no checkout but ours', async () => {
+    const shown = await result('cs_00000000000000000000000000');
+    expect(shown.status).toBe(404);
+    expect(await shown.text()).toContain('There is no such checkout');
+  });
+});

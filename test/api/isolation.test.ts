@@ -15,10 +15,11 @@ import { startWholeApplication } from './support/whole-application.ts';
 const { operations, components } = describedApi();
 
 /** The payer holds no key: whoever has the link of a checkout session may pay it. */
-const LINKS = ['getPaymentPage.session_id', 'payTestCheckout.session_id'];
+const LINKS = ['getCheckoutResult.session_id', 'getPaymentPage.session_id', 'payTestCheckout.session_id'];
 
 /** Parameters that name nothing of an account. */
 const PLAIN = [
+  'canceled',
   'limit',
   'cursor',
   'category',

@@ -50,6 +50,7 @@ const OWNER_ONLY = [
 ];
 const PUBLIC = [
   'getMedia',
+  'getCheckoutResult',
   'getPaymentPage',
   'payTestCheckout',
   'receiveStripeEvent',

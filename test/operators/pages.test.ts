@@ -53,7 +53,7 @@ describe('signing in', () => {
     expect(text).toMatch(/<label for="token">/);
     expect(text).not.toMatch(/<script|<link|src=|@import|url\(|https?:\/\//i);
     expect(headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'nonce-[\w-]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[\w+/]+='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     );
     expect(headers.get('cache-control')).toBe('no-store');
   });

@@ -6,10 +6,9 @@ import { withinTime } from '../../../queues/within-time.ts';
 import { AppError } from '../../lib/errors.ts';
 import { publicId } from '../../lib/ids.ts';
 import type { AuditStore } from '../audit.store.ts';
-import { queuesAwayPage } from './login-page.ts';
+import { LOOK_AGAIN_SECONDS, queuesUnavailablePage } from './login-page.ts';
 import { operatorOf } from './operator-gate.ts';
-import type { OperatorSessions } from './operator-session.ts';
-import { sendPage } from './page-frame.ts';
+import { sendOperatorPage } from './page-frame.ts';
 import { createQueueBoard, type QueueBoardOptions } from './queue-board.ts';
 
 export interface GuardedBoardParts {
@@ -17,14 +16,12 @@ export interface GuardedBoardParts {
   /** The queues there are, which changes with the catalog. */
   readonly queueNames: () => readonly string[];
   readonly audit: Pick<AuditStore, 'append'>;
-  readonly sessions: Pick<OperatorSessions, 'nonce'>;
   /** Path of the operator pages as browsers see it. */
   readonly base: string;
   readonly readOnly: boolean;
 }
 
 const ANSWER_WITHIN_MS = 2_000;
-const LOOK_AGAIN_SECONDS = 10;
 const SAFE_METHODS = ['GET', 'HEAD'];
 
 /** A board for operators who have been let in. The API process needs no Redis to start: it is asked at each request. */
@@ -55,8 +52,7 @@ export function guardedBoard(parts: GuardedBoardParts): Router {
       () => next(),
       (error: unknown) => {
         if (error instanceof QueueUnavailableError && request.accepts('html', 'json') === 'html') {
-          response.setHeader('Refresh', String(LOOK_AGAIN_SECONDS));
-          sendPage(response, parts.sessions.nonce(), queuesAwayPage(base));
+          sendOperatorPage(response, queuesUnavailablePage(base));
           return;
         }
         next(
@@ -80,7 +76,7 @@ const refuseWrites: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Written before the deed: what cannot be recorded is not done. */
+/** Audit first: if the entry cannot be written, the action is rejected. */
 function recordWrites(audit: Pick<AuditStore, 'append'>): RequestHandler {
   return async (request, response, next) => {
     if (!SAFE_METHODS.includes(request.method)) {

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../http/html.ts';
+import { html } from '../../http/html.ts';
 import type { OperatorPage } from './page-frame.ts';
 import { navigationBar } from './page-frame.ts';
 
@@ -13,25 +13,27 @@ export interface LoginForm {
   readonly status?: number;
 }
 
+/** Between two looks of a browser at queues that cannot be read. */
+export const LOOK_AGAIN_SECONDS = 10;
+
 /** Asks for the operator's token. A plain form: works without script. */
 export function loginPage(form: LoginForm): OperatorPage {
   const { base, proof, next, problem, status } = form;
-  const alert =
-    problem === undefined ? '' : `<p class="alert" role="alert" id="problem">${escapeHtml(problem)}</p>`;
-  const invalid = problem === undefined ? '' : ' aria-invalid="true"';
+  const alert = problem !== undefined && html`<p class="alert" role="alert" id="problem">${problem}</p>`;
+  const invalid = problem !== undefined && html` aria-invalid="true"`;
   const describedBy = problem === undefined ? 'hint' : 'problem hint';
   return {
     title: 'Sign in',
     shape: 'card',
     ...(status !== undefined && { status }),
-    content: `<h1>Operators</h1><p>Queues and tasks of this installation.</p>${alert}
-<form method="post" action="${escapeHtml(`${base}/login`)}">
-<input type="hidden" name="proof" value="${escapeHtml(proof)}"><input type="hidden" name="next" value="${escapeHtml(next)}">
+    content: html`<h1>Operators</h1><p>Queues and tasks of this installation.</p>${alert}
+<form method="post" action="${`${base}/login`}">
+<input type="hidden" name="proof" value="${proof}"><input type="hidden" name="next" value="${next}">
 <input type="text" name="username" value="operator" autocomplete="username" hidden>
 <label for="token">Operator token</label>
 <input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="${describedBy}"${invalid}>
-<p class="hint" id="hint">It is yours in ADMIN_TOKENS, what ADMIN_TOKEN says, or stands in the file <code>admin.token</code> of the data folder.</p>
+<p class="hint" id="hint">Use your token from ADMIN_TOKENS, ADMIN_TOKEN, or the file <code>admin.token</code> in the data folder.</p>
 <button type="submit">Sign in</button></form>`,
   };
 }
@@ -42,22 +44,23 @@ export function logoutPage(base: string, proof: string): OperatorPage {
     title: 'Sign out',
     shape: 'card',
     navigation: navigationBar(base),
-    content: `<h1>Sign out</h1><p>You will need the operator token to come back.</p>
-<form method="post" action="${escapeHtml(`${base}/logout`)}"><input type="hidden" name="proof" value="${escapeHtml(proof)}">
+    content: html`<h1>Sign out</h1><p>You will need the operator token to come back.</p>
+<form method="post" action="${`${base}/logout`}"><input type="hidden" name="proof" value="${proof}">
 <button type="submit">Sign out</button></form>`,
   };
 }
 
-/** What somebody sees while the queues cannot be read. */
-export function queuesAwayPage(base: string): OperatorPage {
+/** Shown while Redis does not answer; loads itself again. */
+export function queuesUnavailablePage(base: string): OperatorPage {
   return {
-    title: 'Queues away',
+    title: 'Queues unavailable',
     shape: 'card',
     status: 503,
+    refreshSeconds: LOOK_AGAIN_SECONDS,
     navigation: navigationBar(base),
-    content: `<h1>The queues are away</h1>
+    content: html`<h1>Queues unavailable</h1>
 <p class="alert" role="alert">Redis does not answer. Nothing is lost: tasks wait in the database and are sent again.</p>
-<p>This page tries again by itself every ten seconds.</p>`,
+<p>This page tries again every ${LOOK_AGAIN_SECONDS} seconds.</p>`,
   };
 }
 
@@ -67,6 +70,6 @@ export function missingTaskPage(base: string): OperatorPage {
     shape: 'card',
     status: 404,
     navigation: navigationBar(base),
-    content: '<h1>No such task</h1><p>It may have been deleted: rows are kept for 30 days after the end.</p>',
+    content: html`<h1>No such task</h1><p>It may have been deleted: rows are kept for 30 days after the end.</p>`,
   };
 }

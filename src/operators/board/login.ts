@@ -6,7 +6,7 @@ import { type LoginForm, loginPage, logoutPage } from './login-page.ts';
 import { COOKIES, readCookie, writeCookie } from './operator-cookies.ts';
 import { type OperatorGateParts, requireProof } from './operator-gate.ts';
 import { SESSION_SECONDS } from './operator-session.ts';
-import { sendPage } from './page-frame.ts';
+import { sendOperatorPage } from './page-frame.ts';
 
 export interface LoginParts extends OperatorGateParts {
   readonly audit: Pick<AuditStore, 'append'>;
@@ -55,7 +55,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
 /** Asks whether to leave. */
 export function showLogout(parts: LoginParts, request: Request, response: Response): void {
   const session = readCookie(request, COOKIES.session) ?? '';
-  sendPage(response, parts.sessions.nonce(), logoutPage(parts.base, parts.sessions.proofFor(session)));
+  sendOperatorPage(response, logoutPage(parts.base, parts.sessions.proofFor(session)));
 }
 
 /** Ends the session of this browser. Throws AppError csrf_rejected. */
@@ -79,7 +79,7 @@ function sendForm(
   const { base, sessions, cookies } = parts;
   const nonce = sessions.nonce();
   writeCookie(response, cookies, { name: COOKIES.login, value: nonce, maxAgeSeconds: FORM_SECONDS });
-  sendPage(response, sessions.nonce(), loginPage({ ...form, base, proof: sessions.proofFor(nonce) }));
+  sendOperatorPage(response, loginPage({ ...form, base, proof: sessions.proofFor(nonce) }));
 }
 
 function setSession(

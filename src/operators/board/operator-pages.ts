@@ -11,7 +11,7 @@ import { guardedBoard } from './guarded-board.ts';
 import { type LoginParts, showLogin, showLogout, signIn, signOut } from './login.ts';
 import { missingTaskPage } from './login-page.ts';
 import { operatorGate } from './operator-gate.ts';
-import { sendPage } from './page-frame.ts';
+import { sendOperatorPage } from './page-frame.ts';
 import { taskPage } from './task-page.ts';
 
 export interface OperatorPagesParts {
@@ -42,9 +42,8 @@ export function operatorPages(parts: OperatorPagesParts): Router {
   );
   for (const readOnly of [true, false]) {
     const path = readOnly ? '/queues' : '/queues-rw';
-    const { audit, sessions } = login;
     const { producer, queueNames } = parts;
-    const board = guardedBoard({ producer, queueNames, audit, sessions, base, readOnly });
+    const board = guardedBoard({ producer, queueNames, audit: login.audit, base, readOnly });
     router.use(path, named(`/admin${path}`), gate, board);
   }
   return router;
@@ -62,17 +61,17 @@ function named(route: string): RequestHandler {
 }
 
 async function showTask(parts: OperatorPagesParts, request: Request, response: Response): Promise<void> {
-  const { base, sessions } = parts.login;
+  const { base } = parts.login;
   const id = String(request.params.id);
   try {
     const { row, history } = await parts.tasks.get(id);
     const { rows } = await parts.deliveries.list({ task_id: id, limit: DELIVERIES_SHOWN });
     const task = presentOperatorTaskDetails(row, history);
-    sendPage(response, sessions.nonce(), taskPage(base, task, rows.map(presentDelivery)));
+    sendOperatorPage(response, taskPage(base, task, rows.map(presentDelivery)));
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'task_not_found')) {
       throw error;
     }
-    sendPage(response, sessions.nonce(), missingTaskPage(base));
+    sendOperatorPage(response, missingTaskPage(base));
   }
 }

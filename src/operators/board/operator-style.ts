@@ -1,12 +1,4 @@
 export const OPERATOR_STYLE = `
-:root { color-scheme: light dark; --ink: #16201c; --soft: #56635d; --line: #d5ddd8; --page: #eef2ef; --card: #ffffff;
-  --accent: #0b6b53; --on-accent: #ffffff; --bad: #fde8e8; --bad-ink: #8b1a1a; --good: #ddf3ea; --good-ink: #07543f;
-  --wait: #fff3d6; --wait-ink: #5c4300; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ece9; --soft: #a3b0a9; --line: #33403a; --page: #0f1412;
-  --card: #18201d; --accent: #5cd3b0; --on-accent: #06231a; --bad: #401a1c; --bad-ink: #ffc9c9; --good: #12382c;
-  --good-ink: #a8ecd5; --wait: #3a2f10; --wait-ink: #ffe3a0; } }
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; color: var(--ink); background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
 a { color: var(--accent); }
 header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; justify-content: space-between;
   padding: .75rem clamp(1rem, 4vw, 3rem); background: var(--card); border-bottom: 1px solid var(--line); }

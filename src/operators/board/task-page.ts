@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../http/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { DeliveryJson } from '../deliveries.schema.ts';
 import type { OperatorTaskDetailsJson } from '../operator-tasks.schema.ts';
 import { navigationBar, type OperatorPage } from './page-frame.ts';
@@ -13,14 +13,14 @@ export function taskPage(
     title: task.id,
     shape: 'page',
     navigation: navigationBar(base),
-    content: `<h1><code>${escapeHtml(task.id)}</code> ${badge(task.state)}</h1>
-<p>${escapeHtml(task.kind)} by ${escapeHtml(task.model)} on ${escapeHtml(task.pool)}</p>
-${task.error ? `<p class="alert">${escapeHtml(task.error.code)}: ${escapeHtml(task.error.message)}</p>` : ''}
+    content: html`<h1><code>${task.id}</code> ${badge(task.state)}</h1>
+<p>${task.kind} by ${task.model} on ${task.pool}</p>
+${task.error && html`<p class="alert">${task.error.code}: ${task.error.message}</p>`}
 ${facts(base, task)}<h2>History</h2>${history(task)}<h2>Webhooks</h2>${deliveryTable(deliveries)}`,
   };
 }
 
-function facts(base: string, task: OperatorTaskDetailsJson): string {
+function facts(base: string, task: OperatorTaskDetailsJson): Html {
   const entries: [string, string | null][] = [
     ['Price', `$${task.price}`],
     ['Held', `$${task.held}`],
@@ -46,46 +46,44 @@ function facts(base: string, task: OperatorTaskDetailsJson): string {
   ];
   const rows = entries
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `<div><dt>${name}</dt><dd>${escapeHtml(value ?? '')}</dd></div>`);
+    .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value ?? ''}</dd></div>`);
   const links = (
     [
       ['Retry of', task.retry_of],
       ['Retried as', task.retried_as],
     ] as const
-  ).map(([name, id]) => (id === null ? '' : `<div><dt>${name}</dt><dd>${taskLink(base, id)}</dd></div>`));
-  return `<dl class="panel">${rows.join('')}${links.join('')}</dl>`;
+  ).map(([name, id]) => id !== null && html`<div><dt>${name}</dt><dd>${taskLink(base, id)}</dd></div>`);
+  return html`<dl class="panel">${rows}${links}</dl>`;
 }
 
-function history(task: OperatorTaskDetailsJson): string {
+function history(task: OperatorTaskDetailsJson): Html {
   const rows = task.history.map(
     ({ at, state, attempt, detail }) =>
-      `<tr><td><time datetime="${escapeHtml(at)}">${escapeHtml(moment(at) ?? '')}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${escapeHtml(detail ?? '')}</td></tr>`,
+      html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td></tr>`,
   );
-  const head =
-    '<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th></tr>';
-  return `<div class="panel"><table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></div>`;
+  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th></tr>`;
+  return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 
-function deliveryTable(deliveries: readonly DeliveryJson[]): string {
+function deliveryTable(deliveries: readonly DeliveryJson[]): Html {
   if (deliveries.length === 0) {
-    return '<div class="panel"><p class="empty">None was asked for.</p></div>';
+    return html`<div class="panel"><p class="empty">None was asked for.</p></div>`;
   }
   const rows = deliveries.map(
     (delivery) =>
-      `<tr><td><code>${escapeHtml(delivery.id)}</code></td><td>${badge(delivery.state)}</td><td>${delivery.tries}</td>
-<td>${escapeHtml(String(delivery.last_http_status ?? delivery.last_error ?? ''))}</td><td>${escapeHtml(delivery.url)}</td></tr>`,
+      html`<tr><td><code>${delivery.id}</code></td><td>${badge(delivery.state)}</td><td>${delivery.tries}</td>
+<td>${String(delivery.last_http_status ?? delivery.last_error ?? '')}</td><td>${delivery.url}</td></tr>`,
   );
-  const head =
-    '<tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Tries</th><th scope="col">Last answer</th><th scope="col">To</th></tr>';
-  return `<div class="panel"><table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></div>`;
+  const head = html`<tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Tries</th><th scope="col">Last answer</th><th scope="col">To</th></tr>`;
+  return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 
-function badge(state: string): string {
-  return `<span class="state ${escapeHtml(state)}">${escapeHtml(state)}</span>`;
+function badge(state: string): Html {
+  return html`<span class="state ${state}">${state}</span>`;
 }
 
-function taskLink(base: string, id: string): string {
-  return `<a href="${escapeHtml(`${base}/tasks/${id}`)}">${escapeHtml(id)}</a>`;
+function taskLink(base: string, id: string): Html {
+  return html`<a href="${`${base}/tasks/${id}`}">${id}</a>`;
 }
 
 /** Without the T and Z that make a time hard to read. */

@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { html } from './html.ts';
+
+test('text is escaped, HTML is not, and nothing is nothing', () => {
+  const inner = html`<b>${'<i>'}</b>`;
+  const list = [html`<li>1</li>`, '<li>2'];
+  expect(String(html`<p title="${`"'`}">${inner}${undefined}${null}${false}${0}<ul>${list}</ul></p>`)).toBe(
+    '<p title="&quot;&#39;"><b>&lt;i&gt;</b>0<ul><li>1</li>&lt;li&gt;2</ul></p>',
+  );
+});
+
+test('no text can leave its place', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const inside = String(html`<a href="${text}">${text}</a>`).slice('<a href="'.length, -'</a>'.length);
+      expect(inside.match(/["'<>]/g)).toEqual(['"', '>']);
+    }),
+  );
+});
