@@ -1,5 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import type { JsonObject } from '../providers/json.ts';
+import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, Admitted } from './admission.ts';
@@ -231,7 +231,14 @@ function identityOf(admitted: Admitted): AnswerIdentity {
     createdSeconds: Math.floor(call.parts.startedAt / 1000),
     inputTokens: input.tokens,
     requestId: invocation.requestId,
+    thinking: asksForThinking(invocation.body),
   };
+}
+
+/** Anthropic shows thinking only to those who ask for it. */
+function asksForThinking(body: JsonObject): boolean {
+  const { type } = objectOf(body.thinking);
+  return type === 'enabled' || type === 'adaptive';
 }
 
 function headersOf({ invocation, clamped, outputTokensMax, ignored }: Admitted): ResponseHeaders {

@@ -137,9 +137,16 @@ export class LiveCall {
   /** The answer is complete: charges it, or nothing when it is empty. */
   async complete(finishReason: FinishReason): Promise<CallEnd> {
     const verdict = judgeUsage(this.#evidence());
+    const { log, hold } = this.parts;
+    const about = { generation: hold.id, provider: this.#route?.provider };
     if (verdict.absurd) {
-      const provider = this.#route?.provider;
-      this.parts.log.warn({ generation: this.parts.hold.id, provider }, 'absurd usage reported, corrected');
+      log.warn(about, 'absurd usage reported, corrected');
+    }
+    if (this.meter.unknownFinish !== undefined) {
+      log.warn(
+        { ...about, word: this.meter.unknownFinish },
+        'unknown finish reason, taken for an ordinary end',
+      );
     }
     return this.#end(verdict.usage, verdict.source, finishReason);
   }

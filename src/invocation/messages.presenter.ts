@@ -1,7 +1,7 @@
 import { eventFrame } from '../http/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { NO_USAGE } from '../lib/usage.ts';
-import { type JsonObject, objectOf, without } from '../providers/json.ts';
+import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import { chatAnswerToMessages } from './dialects/chat-answer-to-messages.ts';
 import { createChatToMessages } from './dialects/chat-stream-to-messages.ts';
@@ -14,7 +14,7 @@ import { presentMessagesUsage } from './usage.presenter.ts';
 export const messagesPresenter: DialectPresenter = {
   keepAliveFrame: eventFrame({ type: 'ping' }, 'ping'),
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity, end: CallEnd): JsonObject {
-    const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire);
+    const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity.thinking);
     const { id, model } = identity;
     return { ...wire, id, type: 'message', role: 'assistant', model, usage: presentMessagesUsage(end.usage) };
   },
@@ -37,31 +37,34 @@ class MessagesStream implements StreamPresenter {
 
   constructor(dialect: Dialect, identity: AnswerIdentity) {
     this.#identity = identity;
-    this.#translate = dialect === 'messages' ? (event) => [event] : createChatToMessages();
+    this.#translate = dialect === 'messages' ? (event) => [event] : createChatToMessages(identity.thinking);
   }
 
   part(part: StreamPart): string {
-    return this.#translate(part.wire)
-      .map((event) => this.#event(event, part))
-      .join('');
+    // before the translation: it may have nothing to say of the first part
+    const opening = this.#begun ? '' : this.#start(part);
+    let frames = opening;
+    for (const event of this.#translate(part.wire)) {
+      frames += this.#event(event);
+    }
+    return frames;
   }
 
   ending(end: CallEnd): string {
     const reason = { stop_reason: stopReasonOf(end.finishReason, null), stop_sequence: null };
-    const closing = without(this.#closing, 'usage');
-    const delta = { ...reason, ...objectOf(closing.delta) };
+    const delta = { ...reason, ...objectOf(this.#closing.delta) };
     const usage = presentMessagesUsage(end.usage);
     const stop =
       this.#openBlock === undefined ? '' : frame({ type: 'content_block_stop', index: this.#openBlock });
-    const opening = this.#begun ? '' : this.#start({}, undefined);
-    const last = frame({ ...closing, type: 'message_delta', delta, usage });
+    const opening = this.#begun ? '' : this.#start(undefined);
+    const last = frame({ ...this.#closing, type: 'message_delta', delta, usage });
     return `${opening}${stop}${last}${frame({ type: 'message_stop' })}`;
   }
 
-  #event(event: JsonObject, part: StreamPart): string {
+  #event(event: JsonObject): string {
     switch (event.type) {
       case 'message_start':
-        return this.#start(objectOf(event.message), part);
+        return '';
       case 'content_block_start':
         this.#openBlock = event.index;
         return frame(event);
@@ -71,21 +74,20 @@ class MessagesStream implements StreamPresenter {
       case 'message_delta':
         this.#closing = event;
         return '';
-      case 'message_stop':
-        return '';
       default:
         return frame(event);
     }
   }
 
-  #start(message: JsonObject, part: StreamPart | undefined): string {
+  #start(part: StreamPart | undefined): string {
     this.#begun = true;
     const { id, model, inputTokens } = this.#identity;
     const usage = presentMessagesUsage(part?.inputUsage ?? { ...NO_USAGE, inputTokens });
-    const shell = { stop_reason: null, stop_sequence: null, content: [], ...message };
+    const shell = { stop_reason: null, stop_sequence: null, content: [] };
+    const own = part?.wire.type === 'message_start' ? objectOf(part.wire.message) : {};
     return frame({
       type: 'message_start',
-      message: { ...shell, id, type: 'message', role: 'assistant', model, usage },
+      message: { ...shell, ...own, id, type: 'message', role: 'assistant', model, usage },
     });
   }
 }

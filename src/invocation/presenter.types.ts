@@ -13,6 +13,8 @@ export interface AnswerIdentity {
   /** Our count of the input, shown until the provider's is known. */
   readonly inputTokens: number;
   readonly requestId: string;
+  /** Whether the request asked for thinking: on messages none is shown otherwise. */
+  readonly thinking: boolean;
 }
 
 /** Writes one stream in the client's dialect. Each method returns whole SSE frames. */

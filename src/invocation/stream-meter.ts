@@ -12,6 +12,7 @@ export class StreamMeter {
   usage: TokenUsage | undefined;
   inputUsage: TokenUsage | undefined;
   finishReason: FinishReason | undefined;
+  unknownFinish: string | undefined;
 
   /** Takes in what was delivered. */
   add(facts: Facts): void {
@@ -25,6 +26,7 @@ export class StreamMeter {
     this.usage = facts.usage ?? this.usage;
     this.inputUsage = facts.inputUsage ?? this.inputUsage;
     this.finishReason = facts.finishReason ?? this.finishReason;
+    this.unknownFinish = facts.unknownFinish ?? this.unknownFinish;
   }
 
   /** Length of everything delivered, in UTF-16 units; a token is at least one of them, a few scripts aside. */

@@ -1,6 +1,6 @@
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { isObject, type JsonObject } from './json.ts';
-import { createMessagesReader, readMessagesAnswer } from './messages-facts.ts';
+import { createMessagesReader, messagesAnswerAsEvents, readMessagesAnswer } from './messages-reader.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { AnthropicSettings } from './provider-settings.ts';
 import { openParts } from './stream-reading.ts';
@@ -37,7 +37,9 @@ export class AnthropicProvider implements Provider {
     const body = bodyOf(request, true);
     const reader = createMessagesReader();
     const { isEnded } = reader;
-    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isEnded });
+    const answerAsEvents = messagesAnswerAsEvents;
+    const call = { path: PATH, body, maxOutputTokens, signal, isEnded, answerAsEvents };
+    const events = await this.#client.postForEvents(call);
     return openParts(events, reader);
   }
 

@@ -44,13 +44,12 @@ export class BuiltinProvider implements Provider {
     await this.#pause(this.#tokenDelayMs * script.pieces.length, signal);
     const text = script.pieces.join('');
     const message = script.toolName
-      ? { role: 'assistant', content: null, tool_calls: [toolCall(script.toolName, text)] }
-      : { role: 'assistant', content: text };
+      ? { role: 'assistant', content: null, refusal: null, tool_calls: [toolCall(script.toolName, text)] }
+      : { role: 'assistant', content: text, refusal: null };
     const { usage, finishReason } = script;
-    const choices = [{ index: 0, message, finish_reason: finishReason }];
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason }];
     const produced = (script.toolName ?? '') + text;
-    const wire = { object: 'chat.completion', model: request.model, choices };
-    return { wire, text: produced, reasoning: '', finishReason, usage };
+    return { wire: { choices }, text: produced, reasoning: '', finishReason, usage };
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<readonly StreamPart[]>> {
@@ -125,9 +124,7 @@ function toolCall(name: string, args: string): JsonObject {
 
 function openingPart(script: Script): StreamPart {
   const { toolName } = script;
-  const delta = toolName
-    ? { role: 'assistant', content: null, tool_calls: [{ index: 0, ...toolCall(toolName, '') }] }
-    : { role: 'assistant', content: '' };
+  const delta = toolName ? { tool_calls: [{ index: 0, ...toolCall(toolName, '') }] } : { content: '' };
   return { wire: chunk([{ index: 0, delta, finish_reason: null }]), text: toolName ?? '', reasoning: '' };
 }
 
@@ -139,5 +136,5 @@ function piecePart(script: Script, text: string): StreamPart {
 }
 
 function chunk(choices: readonly JsonObject[]): JsonObject {
-  return { object: 'chat.completion.chunk', choices };
+  return { choices };
 }

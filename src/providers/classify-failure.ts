@@ -54,6 +54,16 @@ export function failureOfError(error: unknown): ProviderFailure {
   return new ProviderFailure(refine(byNumber ?? byType ?? 'failed', object));
 }
 
+/** Throws the failure that an answer or event of a 200 stands for: an error object, its text alone, or vLLM's form. */
+export function throwIfError(answer: JsonObject): void {
+  if (isObject(answer.error) || (typeof answer.error === 'string' && answer.error !== '')) {
+    throw failureOfError(answer.error);
+  }
+  if (answer.object === 'error') {
+    throw failureOfError(answer);
+  }
+}
+
 /** `Retry-After` in ms: seconds (fractions allowed) or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
 export function retryAfterToMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value === '') {

@@ -1,5 +1,5 @@
 import type { StopSignal } from '../lib/stop-signal.ts';
-import { createChatReader, readChatAnswer } from './chat-facts.ts';
+import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { OpenAiSettings } from './provider-settings.ts';
@@ -40,7 +40,8 @@ export class OpenAiProvider implements Provider {
     const body = this.#body(request, { stream: true, ...options });
     const reader = createChatReader();
     const { isEnded } = reader;
-    const events = await this.#client.postForEvents({ path: PATH, body, maxOutputTokens, signal, isEnded });
+    const call = { path: PATH, body, maxOutputTokens, signal, isEnded, answerAsEvents: chatAnswerAsEvents };
+    const events = await this.#client.postForEvents(call);
     return openParts(events, reader);
   }
 

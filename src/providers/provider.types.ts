@@ -23,6 +23,8 @@ export interface Facts {
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason?: FinishReason | undefined;
+  /** The provider's own word for the finish, when no table knows it: for the log. */
+  readonly unknownFinish?: string | undefined;
   /** Normalised and cumulative: a later report replaces an earlier one. Undefined when absent or not credible. */
   readonly usage?: TokenUsage | undefined;
   /** The input side alone (output 0), from a provider that reports it before the answer. */
@@ -30,13 +32,16 @@ export interface Facts {
 }
 
 export interface ProviderAnswer extends Facts {
-  /** The answer as the provider sent it, in its dialect. */
+  /** The answer in its provider's dialect, in exact form: whatever peculiarities it came with are gone. */
   readonly wire: JsonObject;
   readonly finishReason: FinishReason;
 }
 
 export interface StreamPart extends Facts {
-  /** The event as the provider sent it, in its dialect. */
+  /**
+   * The event in its provider's dialect, in exact form. Chat: one choice of index 0 or none, a delta without role and
+   * empty members, the finish once and last. Messages: an event of the protocol, the closing delta once and last.
+   */
   readonly wire: JsonObject;
 }
 

@@ -1,13 +1,15 @@
-import { failureOfError } from './classify-failure.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { failureOfError, throwIfError } from './classify-failure.ts';
+import { isObject, type JsonObject, objectOf, parseJson } from './json.ts';
 import type { StreamBatch, StreamPart } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import type { EventBatch } from './upstream-events.ts';
+import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
 
 /** Reads one protocol's events; one instance per stream, since some facts are spread over several events. */
 export interface EventReader {
-  /** The part an event stands for; undefined for one without meaning. Throws {@link ProviderFailure} for an error event. */
-  read(event: JsonObject): StreamPart | undefined;
+  /** Adds the parts that an event stands for. Throws {@link ProviderFailure} for one that means failure. `name`: as SSE has it. */
+  read(event: JsonObject, parts: StreamPart[], name?: string): void;
+  /** Adds the parts that stand at the end of a complete answer. */
+  finish(parts: StreamPart[]): void;
   /** Takes note of `[DONE]`, the end that some protocols say without JSON. */
   done(): void;
   /** True once the provider said that its answer is complete. */
@@ -51,39 +53,55 @@ async function* readParts(
   events: AsyncGenerator<EventBatch, void>,
   reader: EventReader,
 ): AsyncGenerator<StreamBatch, void> {
-  for await (const batch of events) {
-    const parts: StreamPart[] = [];
-    for (const data of batch) {
-      const part = readPart(data, reader);
-      if (part) {
-        parts.push(part);
+  try {
+    for await (const batch of events) {
+      const parts: StreamPart[] = [];
+      for (const event of batch) {
+        readEvent(event, reader, parts);
+        if (reader.isEnded()) {
+          break;
+        }
       }
-      if (reader.isEnded()) {
-        break;
+      if (parts.length > 0) {
+        yield parts;
       }
     }
-    if (parts.length > 0) {
-      yield parts;
+  } catch (error) {
+    // what the provider called its end stands, also when the connection breaks before the protocol's last word
+    const lost = error instanceof ProviderFailure && LOST.has(error.reason);
+    if (!lost || !reader.isComplete()) {
+      throw error;
     }
   }
   if (!reader.isComplete()) {
     throw new ProviderFailure('interrupted');
   }
+  const last: StreamPart[] = [];
+  reader.finish(last);
+  yield last;
 }
 
-function readPart(data: string, reader: EventReader): StreamPart | undefined {
+const LOST: ReadonlySet<string> = new Set(['interrupted', 'timeout']);
+/** Signs of life that are no JSON. */
+const KEEP_ALIVE = /^"?(?:ping|keep[-_]?alive|heartbeat)"?$/i;
+
+function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, parts: StreamPart[]): void {
   if (data.length < 16 && data.trim() === '[DONE]') {
     reader.done();
-    return undefined;
+    return;
   }
-  const event = parseJson(data);
-  if (!isObject(event)) {
-    throw new ProviderFailure('malformed');
+  const parsed = parseJson(data);
+  if (name === 'error') {
+    throw failureOfError(objectOf(parsed).error ?? parsed);
   }
-  if (isObject(event.error)) {
-    throw failureOfError(event.error);
+  for (const event of Array.isArray(parsed) ? parsed : [parsed]) {
+    if (isObject(event)) {
+      throwIfError(event);
+      reader.read(event, parts, name);
+    } else if (!KEEP_ALIVE.test(data) && name !== 'ping') {
+      throw new ProviderFailure('malformed');
+    }
   }
-  return reader.read(event);
 }
 
 /** Written by hand: a generator that delegates would cost every batch two more turns of the event loop's queue. */

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { CallDeadlines } from './call-deadlines.ts';
-import { failureOfError, failureOfStatus } from './classify-failure.ts';
+import { failureOfStatus, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
@@ -27,6 +27,8 @@ export interface UpstreamCall {
 export interface UpstreamStreamCall extends UpstreamCall {
   /** True once the protocol's last event was consumed. */
   readonly isEnded: () => boolean;
+  /** A whole answer as the events of a stream, for servers that do not stream. */
+  readonly answerAsEvents: (answer: JsonObject) => readonly string[];
 }
 
 /** HTTP to one provider: one connection pool, its headers, its clocks. The only place that calls upstream. */
@@ -65,14 +67,7 @@ export class UpstreamClient {
       deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, deadlines, 'application/json');
       deadlines.enter(idle_ms);
-      const answer = parseJson(await readText(response.body, ANSWER_BYTES_MAX, deadlines));
-      if (!isObject(answer)) {
-        throw new ProviderFailure('malformed');
-      }
-      if (isObject(answer.error)) {
-        throw failureOfError(answer.error);
-      }
-      return answer;
+      return await readAnswer(response.body, deadlines);
     } catch (error) {
       throw deadlines.explain(error, 'interrupted');
     } finally {
@@ -88,10 +83,7 @@ export class UpstreamClient {
       const response = await this.#send(call, deadlines, 'text/event-stream');
       const type = String(response.headers['content-type'] ?? '');
       if (type.includes('application/json')) {
-        const answer = parseJson(await readText(response.body, ERROR_BYTES_MAX, deadlines));
-        throw isObject(answer) && isObject(answer.error)
-          ? failureOfError(answer.error)
-          : new ProviderFailure('malformed');
+        return await readWhole(response.body, deadlines, call.answerAsEvents);
       }
       const { idle_ms } = this.#settings.timeouts;
       return readEvents(response.body, { deadlines, idleMs: idle_ms, isEnded: call.isEnded });
@@ -129,6 +121,32 @@ export class UpstreamClient {
     const text = await readText(response.body, ERROR_BYTES_MAX, deadlines).catch(() => '');
     throw failureOfStatus(response.statusCode, retryAfter?.toString(), parseJson(text));
   }
+}
+
+/** Reads one JSON answer that is no error. */
+async function readAnswer(
+  body: Dispatcher.ResponseData['body'],
+  deadlines: CallDeadlines,
+): Promise<JsonObject> {
+  const answer = parseJson(await readText(body, ANSWER_BYTES_MAX, deadlines));
+  if (!isObject(answer)) {
+    throw new ProviderFailure('malformed');
+  }
+  throwIfError(answer);
+  return answer;
+}
+
+/** A JSON answer in place of a stream, as the one batch of a stream. */
+async function readWhole(
+  body: Dispatcher.ResponseData['body'],
+  deadlines: CallDeadlines,
+  asEvents: (answer: JsonObject) => readonly string[],
+): Promise<AsyncGenerator<EventBatch, void>> {
+  const batch = asEvents(await readAnswer(body, deadlines)).map((data) => ({ data }));
+  deadlines.stop();
+  return (async function* () {
+    yield batch;
+  })();
 }
 
 function readText(

@@ -1,16 +1,23 @@
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import type { CallDeadlines } from './call-deadlines.ts';
+import { parseJson } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /** Largest single event accepted, in UTF-16 units. */
-const EVENT_LENGTH_MAX = 4_194_304;
+const EVENT_LENGTH_MAX = 33_554_432;
 /** After the last event the provider may still send this much, in bytes and ms, for its connection to be kept. */
 const LEFTOVER_BYTES_MAX = 65_536;
 const LEFTOVER_MS = 1_000;
 
-/** The `data` of the events that arrived in one piece. Event names are not needed: both protocols repeat them inside. */
-export type EventBatch = readonly string[];
+export interface UpstreamEvent {
+  /** The event's name, where it has one: both protocols repeat it in the data, some proxies do not. */
+  readonly event?: string | undefined;
+  readonly data: string;
+}
+
+/** The events that arrived in one piece. */
+export type EventBatch = readonly UpstreamEvent[];
 
 type Body = Dispatcher.ResponseData['body'];
 
@@ -52,6 +59,10 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
       }
     }
     complete = true;
+    const last = reading.isEnded() ? [] : collector.feed(`${decoder.decode()}\n\n`).filter(isWhole);
+    if (last.length > 0) {
+      yield last;
+    }
   } catch (error) {
     throw deadlines.explain(error, 'interrupted');
   } finally {
@@ -65,11 +76,16 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
   }
 }
 
+/** Some servers close after their last event without the blank line that ends it; half an event proves nothing. */
+function isWhole({ data }: UpstreamEvent): boolean {
+  return data.trim() === '[DONE]' || parseJson(data) !== undefined;
+}
+
 function createCollector(): { feed(text: string): EventBatch } {
-  let events: string[] = [];
+  let events: UpstreamEvent[] = [];
   const parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX,
-    onEvent: (event) => events.push(event.data),
+    onEvent: (event) => events.push(event),
     onError: (error) => {
       if (error.type === 'max-buffer-size-exceeded') {
         throw new ProviderFailure('malformed');

@@ -1,4 +1,4 @@
-import { readChatUsage, readMessagesUsage } from './usage-reading.ts';
+import { joinMessagesReports, laterUsage, readChatUsage, readMessagesUsage } from './usage-reading.ts';
 
 const NONE = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
@@ -44,8 +44,49 @@ describe('chat', () => {
     ['null', null, undefined],
     ['negative', { prompt_tokens: -1, completion_tokens: 5 }, undefined],
     ['fractional', { prompt_tokens: 1.5, completion_tokens: 5 }, undefined],
-    ['text', { prompt_tokens: '10', completion_tokens: 5 }, undefined],
+    [
+      'numbers as text',
+      { prompt_tokens: '10', completion_tokens: '5' },
+      { inputTokens: 10, outputTokens: 5, ...NONE },
+    ],
+    ['text', { prompt_tokens: 'ten', completion_tokens: 5 }, undefined],
     ['half', { prompt_tokens: 10 }, undefined],
+    ['zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, undefined],
+    [
+      'Gemini: what the total has beyond both is thinking',
+      { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 },
+      { inputTokens: 9, outputTokens: 96, ...NONE, reasoningTokens: 93 },
+    ],
+    [
+      'thinking alone',
+      { prompt_tokens: 20, completion_tokens: 0, total_tokens: 520 },
+      { inputTokens: 20, outputTokens: 500, ...NONE, reasoningTokens: 500 },
+    ],
+    [
+      'no completion beside prompt and total',
+      { prompt_tokens: 20, total_tokens: 520 },
+      { inputTokens: 20, outputTokens: 500, ...NONE },
+    ],
+    [
+      'the total of a proxy that leaves cached tokens out of the prompt',
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115, cache_read_input_tokens: 100 },
+      { inputTokens: 110, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
+    ],
+    [
+      'one bad detail voids itself alone',
+      { prompt_tokens: 10, completion_tokens: 300, completion_tokens_details: { reasoning_tokens: -1 } },
+      { inputTokens: 10, outputTokens: 300, ...NONE },
+    ],
+    [
+      'flat names',
+      { input_tokens: 10, output_tokens: 50, cached_tokens: 4, reasoning_tokens: 7 },
+      { inputTokens: 10, outputTokens: 50, ...NONE, cacheReadTokens: 4, reasoningTokens: 7 },
+    ],
+    [
+      'Perplexity: reasoning above the completion is no part of it',
+      { prompt_tokens: 20, completion_tokens: 8, total_tokens: 28, reasoning_tokens: 9_000 },
+      { inputTokens: 20, outputTokens: 9_008, ...NONE, reasoningTokens: 9_000 },
+    ],
   ])('%s', (_what, reported, expected) => {
     expect(readChatUsage(reported)).toEqual(expected);
   });
@@ -74,10 +115,35 @@ describe('messages', () => {
       ],
       { inputTokens: 13, outputTokens: 2, ...NONE, cacheReadTokens: 3 },
     ],
+    [
+      'a closing report of zeros takes nothing back',
+      [
+        { input_tokens: 2_000, output_tokens: 1 },
+        { input_tokens: 0, output_tokens: 8 },
+      ],
+      { inputTokens: 2_000, outputTokens: 8, ...NONE },
+    ],
+    [
+      'cache writes by their lifetimes alone',
+      [{ input_tokens: 1, output_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 7 } }],
+      { inputTokens: 8, outputTokens: 1, ...NONE, cacheWriteTokens: 7 },
+    ],
     ['missing', [undefined, undefined], undefined],
     ['negative', [{ input_tokens: 10, output_tokens: -1 }], undefined],
-    ['negative cache', [{ input_tokens: 10, output_tokens: 1, cache_read_input_tokens: -4 }], undefined],
+    [
+      'negative cache',
+      [{ input_tokens: 10, output_tokens: 1, cache_read_input_tokens: -4 }],
+      { inputTokens: 10, outputTokens: 1, ...NONE },
+    ],
   ])('%s', (_what, reports, expected) => {
-    expect(readMessagesUsage(...reports)).toEqual(expected);
+    const joined = reports.reduce(joinMessagesReports, {});
+    expect(readMessagesUsage(joined)).toEqual(expected);
   });
+});
+
+test('of two reports of one stream each member keeps the larger', () => {
+  const first = { inputTokens: 20, outputTokens: 8, ...NONE, cacheReadTokens: 5 };
+  const second = { inputTokens: 20, outputTokens: 30, ...NONE };
+  expect(laterUsage(undefined, first)).toBe(first);
+  expect(laterUsage(first, second)).toEqual({ ...second, cacheReadTokens: 5 });
 });

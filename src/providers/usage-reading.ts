@@ -3,86 +3,156 @@ import { isObject, type JsonObject, objectOf } from './json.ts';
 
 /**
  * OpenAI's usage in our algebra: `prompt_tokens` already includes cached ones, `completion_tokens` reasoning ones.
- * Undefined when it is missing or not credible (negative, fractional, no number).
- * Read beside it: DeepSeek's cache hits, OpenRouter's cache writes, and xAI's habit of leaving reasoning out of
- * `completion_tokens` while counting it into `total_tokens`.
+ * Undefined when it is missing, says nothing (all zero) or is not credible (negative, fractional, no number); a detail
+ * that is not credible is left out alone. Read beside OpenAI's names: Anthropic's, numbers written as text, the flat
+ * cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes.
  */
 export function readChatUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) {
     return undefined;
   }
-  const promptDetails = objectOf(value.prompt_tokens_details);
-  const reasoning = optional(objectOf(value.completion_tokens_details).reasoning_tokens);
-  const input = value.prompt_tokens;
-  const completion = value.completion_tokens;
-  if (!isCount(input) || !isCount(completion) || reasoning === undefined) {
+  const promptDetails = objectOf(value.prompt_tokens_details ?? value.input_tokens_details);
+  const outputDetails = objectOf(value.completion_tokens_details ?? value.output_tokens_details);
+  const total = countOf(value.total_tokens);
+  const reported = countOf(value.completion_tokens ?? value.output_tokens);
+  const input = countOf(value.prompt_tokens ?? value.input_tokens) ?? difference(total, reported);
+  const output = reported ?? difference(total, input);
+  if (input === undefined || output === undefined) {
     return undefined;
   }
-  const leftOut = reasoning > 0 && value.total_tokens === input + completion + reasoning;
-  return consistent({
-    inputTokens: input,
-    outputTokens: leftOut ? completion + reasoning : completion,
-    cacheReadTokens: optional(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens),
-    cacheWriteTokens: optional(promptDetails.cache_write_tokens),
-    reasoningTokens: reasoning,
-  });
+  return withRest(
+    {
+      inputTokens: input,
+      outputTokens: output,
+      cacheReadTokens: firstCount(
+        promptDetails.cached_tokens,
+        value.prompt_cache_hit_tokens,
+        value.cached_tokens,
+        value.cache_read_input_tokens,
+      ),
+      cacheWriteTokens: firstCount(
+        promptDetails.cache_write_tokens,
+        promptDetails.cache_creation_tokens,
+        value.cache_creation_input_tokens,
+      ),
+      reasoningTokens: firstCount(outputDetails.reasoning_tokens, value.reasoning_tokens),
+    },
+    total,
+  );
 }
 
 /**
  * Anthropic's usage in our algebra: there `input_tokens` excludes cache reads and writes, which are added back.
- * A stream reports twice (start and end, cumulative); the later report's members win over the earlier one's.
+ * Undefined when it is missing, says nothing or is not credible.
  */
-export function readMessagesUsage(...reports: readonly unknown[]): TokenUsage | undefined {
-  const merged: Record<string, unknown> = {};
-  for (const report of reports.filter(isObject)) {
-    Object.assign(merged, Object.fromEntries(Object.entries(report).filter(([, value]) => value != null)));
-  }
-  const cacheRead = optional(merged.cache_read_input_tokens);
-  const cacheWrite = optional(merged.cache_creation_input_tokens);
-  if (!isCount(merged.input_tokens) || !isCount(merged.output_tokens)) {
+export function readMessagesUsage(value: unknown): TokenUsage | undefined {
+  if (!isObject(value)) {
     return undefined;
   }
-  if (cacheRead === undefined || cacheWrite === undefined) {
+  const input = countOf(value.input_tokens);
+  const output = countOf(value.output_tokens);
+  if (input === undefined || output === undefined) {
     return undefined;
   }
+  const writes = objectOf(value.cache_creation);
+  const cacheReadTokens = firstCount(value.cache_read_input_tokens);
+  const cacheWriteTokens =
+    countOf(value.cache_creation_input_tokens) ??
+    firstCount(writes.ephemeral_5m_input_tokens) + firstCount(writes.ephemeral_1h_input_tokens);
   return consistent({
-    inputTokens: merged.input_tokens + cacheRead + cacheWrite,
-    outputTokens: merged.output_tokens,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-    reasoningTokens: optional(objectOf(merged.output_tokens_details as JsonObject).thinking_tokens),
+    inputTokens: input + cacheReadTokens + cacheWriteTokens,
+    outputTokens: output,
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens: firstCount(objectOf(value.output_tokens_details).thinking_tokens),
   });
 }
 
-/** Parts never exceed their whole: a part that does would be billed twice. */
-function consistent(
-  usage: { readonly [Name in keyof TokenUsage]: number | undefined },
-): TokenUsage | undefined {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
-  if (inputTokens === undefined || outputTokens === undefined) {
+/**
+ * Two reports of one Anthropic stream as one: they are cumulative, so of each member the larger stands. A proxy's closing
+ * report of zeros takes nothing back.
+ */
+export function joinMessagesReports(earlier: JsonObject, later: unknown): JsonObject {
+  const joined: Record<string, unknown> = { ...earlier };
+  for (const [name, value] of Object.entries(objectOf(later))) {
+    const count = countOf(value);
+    if (count === undefined ? value !== null : count >= firstCount(earlier[name])) {
+      joined[name] = value;
+    }
+  }
+  return joined;
+}
+
+/** The report that stands after a later one came: cumulative ones grow, so of each member the larger. */
+export function laterUsage(earlier: TokenUsage | undefined, later: TokenUsage): TokenUsage {
+  if (!earlier) {
+    return later;
+  }
+  return consistent({
+    inputTokens: Math.max(earlier.inputTokens, later.inputTokens),
+    outputTokens: Math.max(earlier.outputTokens, later.outputTokens),
+    cacheReadTokens: Math.max(earlier.cacheReadTokens, later.cacheReadTokens),
+    cacheWriteTokens: Math.max(earlier.cacheWriteTokens, later.cacheWriteTokens),
+    reasoningTokens: Math.max(earlier.reasoningTokens, later.reasoningTokens),
+  }) as TokenUsage;
+}
+
+/**
+ * What `total_tokens` has beyond prompt and completion was billed too: Gemini leaves its thinking out of
+ * `completion_tokens`, xAI its reasoning; proxies before Anthropic leave cached tokens out of `prompt_tokens`. Reasoning
+ * above the completion cannot be a part of it (Perplexity).
+ */
+function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | undefined {
+  const { inputTokens, outputTokens, reasoningTokens } = usage;
+  const rest = (total ?? 0) - inputTokens - outputTokens;
+  const cached = usage.cacheReadTokens + usage.cacheWriteTokens;
+  if (rest > 0 && rest === cached && cached > inputTokens) {
+    return consistent({ ...usage, inputTokens: inputTokens + cached });
+  }
+  if (rest > 0) {
+    return consistent({
+      ...usage,
+      outputTokens: outputTokens + rest,
+      reasoningTokens: Math.max(reasoningTokens, rest),
+    });
+  }
+  return consistent(
+    reasoningTokens > outputTokens ? { ...usage, outputTokens: outputTokens + reasoningTokens } : usage,
+  );
+}
+
+/** Parts never exceed their whole: a part that does would be billed twice. All zero is a placeholder, not a report. */
+function consistent(usage: TokenUsage): TokenUsage | undefined {
+  const { inputTokens, outputTokens } = usage;
+  if (inputTokens === 0 && outputTokens === 0) {
     return undefined;
   }
-  if (cacheReadTokens === undefined || cacheWriteTokens === undefined || reasoningTokens === undefined) {
-    return undefined;
-  }
-  const read = Math.min(cacheReadTokens, inputTokens);
+  const cacheReadTokens = Math.min(usage.cacheReadTokens, inputTokens);
   return {
     inputTokens,
     outputTokens,
-    cacheReadTokens: read,
-    cacheWriteTokens: Math.min(cacheWriteTokens, inputTokens - read),
-    reasoningTokens: Math.min(reasoningTokens, outputTokens),
+    cacheReadTokens,
+    cacheWriteTokens: Math.min(usage.cacheWriteTokens, inputTokens - cacheReadTokens),
+    reasoningTokens: Math.min(usage.reasoningTokens, outputTokens),
   };
 }
 
-/** Absent counts as 0; present but absurd as undefined. */
-function optional(value: unknown): number | undefined {
-  if (value === undefined || value === null) {
-    return 0;
-  }
-  return isCount(value) ? value : undefined;
+function difference(whole: number | undefined, part: number | undefined): number | undefined {
+  return whole === undefined || part === undefined || part > whole ? undefined : whole - part;
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+/** The first credible count; 0 when there is none. */
+function firstCount(...values: readonly unknown[]): number {
+  for (const value of values) {
+    const count = countOf(value);
+    if (count !== undefined) {
+      return count;
+    }
+  }
+  return 0;
+}
+
+function countOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
 }

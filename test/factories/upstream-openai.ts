@@ -39,7 +39,7 @@ const openAiProtocol: UpstreamProtocol = {
           logprobs: request.body.logprobs ? { content: [] } : null,
         },
       ],
-      system_fingerprint: 'fp_contract',
+      system_fingerprint: 'fp_44709d6fcb',
       ...(script.fault === 'no_usage' ? {} : { usage: usageOf(request, script) }),
     };
   },
@@ -51,7 +51,7 @@ const openAiProtocol: UpstreamProtocol = {
         object: 'chat.completion.chunk',
         created: 1,
         model: request.body.model,
-        system_fingerprint: 'fp_contract',
+        system_fingerprint: 'fp_44709d6fcb',
         choices: [{ index: 0, delta, finish_reason: finishReason }],
       });
     const key = script.refusal ? 'refusal' : 'content';

@@ -76,7 +76,7 @@ describe('same protocol: kept as it is', () => {
     });
     expect(openaiUpstream.last.body.model).toBe('gpt');
     expect(answer.choices[0]?.logprobs).toEqual({ content: [] });
-    expect(answer.system_fingerprint).toBe('fp_contract');
+    expect(answer.system_fingerprint).toBe('fp_44709d6fcb');
     expect(answer.id).toMatch(/^gen-/);
     expect(answer.model).toBe('to/openai');
   });
@@ -362,14 +362,18 @@ describe('messages to an OpenAI provider', () => {
 
   test.each([false, true])('reasoning and refusal come back as blocks (stream: %s)', async (stream) => {
     openaiUpstream.reset({ reasoning: 'hmm hmm', refusal: true });
-    const params = { model: 'to/openai', max_tokens: 50, messages: ASK };
-    const answer = stream
-      ? await anthropic.messages.stream(params).finalMessage()
-      : await anthropic.messages.create(params);
-    expect(answer.content.map((block) => block.type)).toEqual(['thinking', 'text']);
-    expect(answer.content[0]).toMatchObject({ thinking: 'hmm hmm' });
-    expect(answer.stop_reason).toBe('refusal');
-    expect(gateway.ledger.last.usage.reasoningTokens).toBe(2);
+    const thinking = { type: 'enabled' as const, budget_tokens: 1_024 };
+    const params = { model: 'to/openai', max_tokens: 2_000, messages: ASK };
+    for (const asked of [{ thinking }, {}]) {
+      const answer = stream
+        ? await anthropic.messages.stream({ ...params, ...asked }).finalMessage()
+        : await anthropic.messages.create({ ...params, ...asked });
+      const blocks = 'thinking' in asked ? ['thinking', 'text'] : ['text'];
+      expect(answer.content.map((block) => block.type)).toEqual(blocks);
+      expect(answer.content[0]).toMatchObject('thinking' in asked ? { thinking: 'hmm hmm' } : {});
+      expect(answer.stop_reason).toBe('refusal');
+      expect(gateway.ledger.last.usage.reasoningTokens).toBe(2);
+    }
   });
 
   test('output_config asks for a JSON schema', async () => {

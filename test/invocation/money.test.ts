@@ -177,7 +177,7 @@ test('a model of another kind, and no model at all', async () => {
   });
 });
 
-test('the charge is committed before the usage chunk is written', async () => {
+test('the charge is committed before the chunks with finish and usage are written', async () => {
   openai.reset({ tokenDelayMs: 2 });
   const client = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1` });
   const stream = await client.chat.completions.create({
@@ -186,7 +186,8 @@ test('the charge is committed before the usage chunk is written', async () => {
     messages: [{ role: 'user', content: 'x' }],
   });
   for await (const chunk of stream) {
-    expect(gateway.ledger.settlements).toHaveLength(chunk.usage ? 1 : 0);
+    const last = chunk.usage ?? chunk.choices[0]?.finish_reason;
+    expect(gateway.ledger.settlements).toHaveLength(last ? 1 : 0);
   }
   expect(gateway.ledger.settlements).toHaveLength(1);
 });

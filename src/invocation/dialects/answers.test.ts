@@ -5,10 +5,12 @@ test('chat → messages: reasoning, text and calls become blocks', () => {
   const message = {
     role: 'assistant',
     content: 'Looking.',
-    reasoning_content: 'hm',
+    reasoning: 'hm',
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":[1]}' } }],
   };
-  expect(chatAnswerToMessages({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })).toEqual({
+  expect(
+    chatAnswerToMessages({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, true),
+  ).toEqual({
     type: 'message',
     role: 'assistant',
     content: [
@@ -26,17 +28,24 @@ test.each<[object, string, string | null]>([
   [{ finish_reason: 'stop', stop_reason: 'END' }, 'stop_sequence', 'END'],
   [{ finish_reason: 'length' }, 'max_tokens', null],
   [{ finish_reason: 'content_filter' }, 'refusal', null],
-  [{ finish_reason: 'eos_token' }, 'end_turn', null],
 ])('chat → messages: %j stops by %s', (choice, stop_reason, stop_sequence) => {
-  const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] });
+  const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] }, true);
   expect(answer).toMatchObject({ stop_reason, stop_sequence });
 });
 
-test('chat → messages: arguments that are no JSON become no arguments', () => {
-  const message = { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }] };
-  expect(chatAnswerToMessages({ choices: [{ message, finish_reason: 'tool_calls' }] }).content).toEqual([
-    { type: 'tool_use', id: 'c', name: 'f', input: {} },
+test('chat → messages: thinking that was not asked for is left out', () => {
+  const message = { content: 'x', reasoning: 'hm' };
+  expect(chatAnswerToMessages({ choices: [{ message, finish_reason: 'stop' }] }, false).content).toEqual([
+    { type: 'text', text: 'x' },
   ]);
+});
+
+test('chat → messages: arguments that are no JSON never become no arguments', () => {
+  const message = { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }] };
+  const answer = (finish_reason: string) =>
+    chatAnswerToMessages({ choices: [{ message, finish_reason }] }, false);
+  expect(() => answer('tool_calls')).toThrow('malformed');
+  expect(answer('length')).toMatchObject({ content: [], stop_reason: 'max_tokens' });
 });
 
 test('messages → chat: blocks become one message, signatures travel along', () => {
@@ -56,6 +65,8 @@ test('messages → chat: blocks become one message, signatures travel along', ()
         message: {
           role: 'assistant',
           content: 'ab',
+          refusal: null,
+          reasoning_content: 'hm',
           reasoning: 'hm',
           reasoning_details: [
             { type: 'reasoning.text', text: 'hm', signature: 's', format, index: 0 },
@@ -63,6 +74,7 @@ test('messages → chat: blocks become one message, signatures travel along', ()
           ],
           tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
         },
+        logprobs: null,
         finish_reason: 'tool_calls',
       },
     ],
@@ -72,7 +84,7 @@ test('messages → chat: blocks become one message, signatures travel along', ()
 test.each([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
-  ['pause_turn', 'stop'],
+  ['pause_turn', 'length'],
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['refusal', 'content_filter'],

@@ -1,18 +1,23 @@
-import { chatFinishReason } from '../../providers/chat-facts.ts';
-import { type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import type { FinishReason } from '../../providers/provider.types.ts';
+import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { stopReasonOf } from './stop-reason.ts';
+import { messagesToolId } from './tool-ids.ts';
 
-/** A chat completion as a message; `id`, `model` and `usage` are the presenter's. */
-export function chatAnswerToMessages(wire: JsonObject): JsonObject {
+/**
+ * An exact chat completion as a message; `id`, `model` and `usage` are the presenter's. Throws {@link ProviderFailure}
+ * `malformed` for arguments that are no JSON object: a tool must not run with others than the model chose.
+ */
+export function chatAnswerToMessages(wire: JsonObject, thinking: boolean): JsonObject {
   const choice = objectOf(objectsOf(wire.choices)[0]);
   const message = objectOf(choice.message);
+  const finish = choice.finish_reason as FinishReason;
   const stopSequence = matchedStop(choice);
-  const refused = textOf(message.refusal) !== '';
-  const finishReason = refused ? 'content_filter' : (chatFinishReason(choice.finish_reason) ?? 'stop');
+  const finishReason = textOf(message.refusal) === '' ? finish : 'content_filter';
   return {
     type: 'message',
     role: 'assistant',
-    content: contentOf(message),
+    content: contentOf(message, thinking, finish === 'length'),
     stop_reason: stopReasonOf(finishReason, stopSequence),
     stop_sequence: finishReason === 'stop' ? stopSequence : null,
   };
@@ -23,15 +28,10 @@ export function matchedStop(choice: JsonObject): string | null {
   return typeof choice.stop_reason === 'string' ? choice.stop_reason : null;
 }
 
-function contentOf(message: JsonObject): JsonObject[] {
-  const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning);
-  const text = contentText(message.content) + textOf(message.refusal);
-  const calls = objectsOf(message.tool_calls).map((call) => ({
-    type: 'tool_use',
-    id: call.id,
-    name: objectOf(call.function).name,
-    input: objectOf(parseJson(textOf(objectOf(call.function).arguments))),
-  }));
+function contentOf(message: JsonObject, thinking: boolean, wasCut: boolean): JsonObject[] {
+  const reasoning = thinking ? textOf(message.reasoning) : '';
+  const text = textOf(message.content) + textOf(message.refusal);
+  const calls = objectsOf(message.tool_calls).flatMap((call) => toolUse(call, wasCut));
   return [
     ...(reasoning === '' ? [] : [{ type: 'thinking', thinking: reasoning, signature: '' }]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
@@ -39,10 +39,15 @@ function contentOf(message: JsonObject): JsonObject[] {
   ];
 }
 
-function contentText(content: unknown): string {
-  return typeof content === 'string'
-    ? content
-    : objectsOf(content)
-        .map((part) => textOf(part.text))
-        .join('');
+/** None for a call whose arguments were cut off with the answer. */
+function toolUse(call: JsonObject, wasCut: boolean): JsonObject[] {
+  const { name, arguments: args } = objectOf(call.function ?? call.custom);
+  const input = parseJson(textOf(args));
+  if (isObject(input)) {
+    return [{ type: 'tool_use', id: messagesToolId(call), name, input }];
+  }
+  if (wasCut) {
+    return [];
+  }
+  throw new ProviderFailure('malformed');
 }

@@ -11,6 +11,7 @@ import { blockSourceOf, sourceOfUrl } from './media-parts.ts';
 import { thinkingOf } from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
+import { cleanToolId } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
@@ -66,7 +67,7 @@ function turnOf(message: JsonObject): Turn {
   }
   const result = compact({
     type: 'tool_result',
-    tool_use_id: textOf(message.tool_call_id),
+    tool_use_id: cleanToolId(textOf(message.tool_call_id)),
     content: typeof message.content === 'string' ? message.content : contentBlocks(message.content),
     cache_control: message.cache_control,
   });
@@ -76,7 +77,7 @@ function turnOf(message: JsonObject): Turn {
 function assistantBlocks(message: JsonObject): JsonObject[] {
   const calls = objectsOf(message.tool_calls).map((call) => ({
     type: 'tool_use',
-    id: textOf(call.id),
+    id: cleanToolId(textOf(call.id)),
     name: chatToolName(call),
     input: objectOf(parseJson(textOf(objectOf(call.function).arguments))),
   }));

@@ -1,53 +1,64 @@
-import { chatFinishReason } from '../../providers/chat-facts.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import type { FinishReason } from '../../providers/provider.types.ts';
+import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
+import { messagesToolId } from './tool-ids.ts';
 
-/** Translates one stream, chunk by chunk. */
+/** Translates one stream, exact event by exact event. */
 export type StreamTranslator = (event: JsonObject) => readonly JsonObject[];
 
 /**
- * Chat chunks as message events. Chat interleaves freely, messages has one open block at a time: a delta of another
+ * Exact chat chunks as message events. Chat interleaves freely, messages has one open block at a time: a delta of another
  * kind closes the block before it. Parallel calls whose arguments interleave are therefore collected, and the ones
- * that are not streaming come out whole, when their turn comes.
+ * that are not streaming come out whole, when their turn comes. Thinking that was not asked for is left out. Throws
+ * {@link ProviderFailure} `malformed` at the end of arguments that are no JSON object: the client would run the tool with
+ * others.
  */
-export function createChatToMessages(): StreamTranslator {
-  const state: State = { started: false, open: undefined, nextIndex: 0, calls: new Map(), refused: false };
+export function createChatToMessages(thinking: boolean): StreamTranslator {
+  const state: State = { open: undefined, nextIndex: 0, calls: new Map(), refused: false };
   return (chunk) => {
     const events: JsonObject[] = [];
-    if (!state.started) {
-      state.started = true;
-      events.push({ type: 'message_start', message: { type: 'message', role: 'assistant', content: [] } });
-    }
     const choice = objectOf(objectsOf(chunk.choices)[0]);
     const delta = objectOf(choice.delta);
-    pushText(state, events, 'thinking', textOf(delta.reasoning_content) || textOf(delta.reasoning));
+    if (thinking) {
+      pushText(state, events, 'thinking', textOf(delta.reasoning));
+    }
     pushText(state, events, 'text', textOf(delta.content) + textOf(delta.refusal));
     state.refused ||= textOf(delta.refusal) !== '';
     for (const call of objectsOf(delta.tool_calls)) {
       pushCall(state, events, call);
     }
-    const finishReason = chatFinishReason(choice.finish_reason);
-    if (finishReason) {
-      flushCalls(state, events);
-      closeBlock(state, events);
-      const stopSequence = matchedStop(choice);
-      const reason = stopReasonOf(state.refused ? 'content_filter' : finishReason, stopSequence);
-      events.push({ type: 'message_delta', delta: { stop_reason: reason, stop_sequence: stopSequence } });
+    if (typeof choice.finish_reason === 'string') {
+      events.push(...closingEvents(state, choice, choice.finish_reason as FinishReason));
     }
     return events;
   };
 }
 
+function closingEvents(state: State, choice: JsonObject, finish: FinishReason): JsonObject[] {
+  const events: JsonObject[] = [];
+  flushCalls(state, events);
+  closeBlock(state, events);
+  for (const call of state.calls.values()) {
+    if (finish !== 'length' && !isObject(parseJson(call.args))) {
+      throw new ProviderFailure('malformed');
+    }
+  }
+  const stopSequence = matchedStop(choice);
+  const reason = stopReasonOf(state.refused ? 'content_filter' : finish, stopSequence);
+  return [...events, { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: stopSequence } }];
+}
+
 interface PendingCall {
-  readonly id: unknown;
-  name: string;
+  readonly id: string;
+  readonly name: string;
+  /** All of its arguments so far. */
   args: string;
   done: boolean;
 }
 
 interface State {
-  started: boolean;
   /** The open block: its kind, or the chat index of its tool call. */
   open: 'text' | 'thinking' | number | undefined;
   nextIndex: number;
@@ -70,21 +81,20 @@ function pushText(state: State, events: JsonObject[], kind: 'text' | 'thinking',
 }
 
 function pushCall(state: State, events: JsonObject[], call: JsonObject): void {
-  const index = typeof call.index === 'number' ? call.index : state.calls.size;
-  const named = objectOf(call.function);
-  const args = textOf(named.arguments);
+  const index = call.index as number;
+  const { name, arguments: given, input } = objectOf(call.function ?? call.custom);
+  const args = textOf(given ?? input);
   let pending = state.calls.get(index);
   if (!pending) {
-    pending = { id: call.id, name: textOf(named.name), args: '', done: false };
+    pending = { id: messagesToolId(call), name: textOf(name), args: '', done: false };
     state.calls.set(index, pending);
     if (typeof state.open !== 'number') {
       openCall(state, events, index, pending);
     }
   }
+  pending.args += args;
   if (state.open === index) {
     pushArguments(state, events, args);
-  } else {
-    pending.args += args;
   }
 }
 

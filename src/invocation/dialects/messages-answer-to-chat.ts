@@ -1,5 +1,5 @@
+import { finishWithTools, readFinish } from '../../providers/finish-reasons.ts';
 import { compact, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
-import { messagesFinishReason } from '../../providers/messages-facts.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
 /** A message as a chat completion; `id`, `model`, `created` and `usage` are the presenter's. */
@@ -13,11 +13,14 @@ export function messagesAnswerToChat(wire: JsonObject): JsonObject {
   const message = compact({
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refused) ? null : text,
+    refusal: null,
+    reasoning_content: reasoning === '' ? undefined : reasoning,
     reasoning: reasoning === '' ? undefined : reasoning,
     reasoning_details: details.length === 0 ? undefined : details,
     tool_calls: calls.length === 0 ? undefined : calls,
   });
-  const choice = { index: 0, message, finish_reason: messagesFinishReason(wire.stop_reason) ?? 'stop' };
+  const finish = finishWithTools(readFinish(wire.stop_reason)?.reason ?? 'stop', calls.length > 0);
+  const choice = { index: 0, message, logprobs: null, finish_reason: finish };
   return { object: 'chat.completion', choices: [choice] };
 }
 

@@ -2,6 +2,7 @@ import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../pro
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
+import { chatToolId } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
 
 export interface ChatTarget {
@@ -46,11 +47,11 @@ function assistantMessage(blocks: readonly JsonObject[]): JsonObject {
   const text = textBlocks(blocks.filter((block) => block.type === 'text'));
   const calls = blocks
     .filter((block) => block.type === 'tool_use')
-    .map((block) => ({
-      id: block.id,
-      type: 'function',
-      function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
-    }));
+    .map((block) => {
+      const { id, extra } = chatToolId(block.id);
+      const named = { name: block.name, arguments: JSON.stringify(block.input ?? {}) };
+      return compact({ id, type: 'function', function: named, extra_content: extra });
+    });
   return compact({
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
@@ -69,7 +70,7 @@ function userMessages(blocks: readonly JsonObject[]): JsonObject[] {
   return [
     ...results.map((result) => ({
       role: 'tool',
-      tool_call_id: result.tool_use_id,
+      tool_call_id: chatToolId(result.tool_use_id).id,
       content: textBlocks(result.content),
     })),
     ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }]),

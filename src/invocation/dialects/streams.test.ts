@@ -15,11 +15,10 @@ const call = (index: number, args: string, start?: { id: string; name: string })
 });
 
 function toMessages(chunks: readonly object[]): object[] {
-  const translate = createChatToMessages();
+  const translate = createChatToMessages(true);
   return chunks.flatMap((one) => translate({ ...one }));
 }
 
-const START = { type: 'message_start', message: { type: 'message', role: 'assistant', content: [] } };
 const stop = (index: number) => ({ type: 'content_block_stop', index });
 const delta = (index: number, body: object) => ({ type: 'content_block_delta', index, delta: body });
 const open = (index: number, content_block: object) => ({
@@ -34,15 +33,13 @@ const end = (stop_reason: string, stop_sequence: string | null = null) => ({
 
 test('chat → messages: reasoning, then text', () => {
   const chunks = [
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ reasoning_content: 'hm' }),
+    chunk({ reasoning_content: 'hm', reasoning: 'hm' }),
     chunk({ content: 'a' }),
     chunk({ content: 'b' }),
     chunk({}, 'stop', { stop_reason: 'END' }),
-    { choices: [], usage: {} },
+    { choices: [] },
   ];
   expect(toMessages(chunks)).toEqual([
-    START,
     open(0, { type: 'thinking', thinking: '', signature: '' }),
     delta(0, { type: 'thinking_delta', thinking: 'hm' }),
     stop(0),
@@ -65,7 +62,6 @@ test('chat → messages: calls that interleave come out one after the other, com
     chunk({}, 'tool_calls'),
   ];
   expect(toMessages(chunks)).toEqual([
-    START,
     open(0, { type: 'text', text: '' }),
     delta(0, { type: 'text_delta', text: 'Looking' }),
     stop(0),
@@ -89,8 +85,7 @@ test('chat → messages: a refusal is text and a stop reason', () => {
 test('messages → chat: every kind of event', () => {
   const format = 'anthropic-claude-v1';
   const events = [
-    { ...START },
-    { type: 'ping' },
+    { type: 'message_start', message: {} },
     open(0, { type: 'thinking', thinking: '', signature: '' }),
     delta(0, { type: 'thinking_delta', thinking: 'hm' }),
     delta(0, { type: 'signature_delta', signature: 's' }),
@@ -105,6 +100,11 @@ test('messages → chat: every kind of event', () => {
     stop(3),
     open(4, { type: 'tool_use', id: 'y', name: 'g', input: { whole: true } }),
     stop(4),
+    open(5, { type: 'server_tool_use', id: 'z', name: 'web_search', input: {} }),
+    delta(5, { type: 'input_json_delta', partial_json: '{"query":"x"}' }),
+    stop(5),
+    open(6, { type: 'tool_use', id: 'w', name: 'now', input: {} }),
+    stop(6),
     end('tool_use'),
     { type: 'message_stop' },
   ];
@@ -114,8 +114,8 @@ test('messages → chat: every kind of event', () => {
     .map((one) => (one.choices as [{ delta: object }])[0]);
   expect(deltas).toEqual(
     [
-      { role: 'assistant', content: '' },
       {
+        reasoning_content: 'hm',
         reasoning: 'hm',
         reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: '', format, index: 0 }],
       },
@@ -129,7 +129,8 @@ test('messages → chat: every kind of event', () => {
           { index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '{"whole":true}' } },
         ],
       },
-      {},
-    ].map((body, index) => ({ index: 0, delta: body, finish_reason: index === 8 ? 'tool_calls' : null })),
+      { tool_calls: [{ index: 2, id: 'w', type: 'function', function: { name: 'now', arguments: '' } }] },
+      { tool_calls: [{ index: 2, function: { arguments: '{}' } }] },
+    ].map((body) => ({ index: 0, delta: body, finish_reason: null })),
   );
 });

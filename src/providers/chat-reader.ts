@@ -1,0 +1,278 @@
+import { readChatContent, toolCallsOf } from './chat-message.ts';
+import { ChatToolCalls } from './chat-tool-calls.ts';
+import { finishWithTools, readFinish } from './finish-reasons.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { EventReader } from './stream-reading.ts';
+import { laterUsage, readChatUsage } from './usage-reading.ts';
+
+/** Members of an answer that say something of it and not of who gave it: citations, and Azure's filter results. */
+const TOP_MEMBERS = ['citations', 'search_results', 'prompt_filter_results'] as const;
+/** OpenAI's own form; others write their names there (`fp_ollama`). */
+const FINGERPRINT = /^fp_[0-9a-f]{8,}$/;
+
+/** Reads a whole chat completion into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none. */
+export function readChatAnswer(wire: JsonObject): ProviderAnswer {
+  const choice = choiceOf(wire.choices);
+  const message = choice?.message ?? choice?.delta;
+  if (!choice || !isObject(message)) {
+    throw new ProviderFailure('malformed');
+  }
+  const finish = readFinish(choice.finish_reason);
+  const content = readChatContent(message);
+  const calls = wholeCalls(message, finish?.reason === 'length');
+  const finishReason = finishWithTools(finish?.reason ?? 'stop', calls.length > 0);
+  const exact = Object.assign(
+    { role: 'assistant', content: null, refusal: null },
+    content.members,
+    calls.length === 0 ? {} : { tool_calls: calls },
+  );
+  return {
+    wire: { ...topMembers(wire), choices: [exactChoice(choice, { message: exact }, finishReason)] },
+    text: content.text + content.refusal + calls.map(textOfCall).join(''),
+    reasoning: content.reasoning,
+    finishReason,
+    unknownFinish: finish?.unknown,
+    usage: usageOf(wire, choice),
+  };
+}
+
+/** A whole completion as the events of a stream, for servers that answer so although a stream was asked for. */
+export function chatAnswerAsEvents(wire: JsonObject): string[] {
+  return [JSON.stringify(wire), '[DONE]'];
+}
+
+/**
+ * Reads the chunks of a streamed chat completion and hands on exact ones: one choice of index 0, whose delta has no role
+ * and no empty members; the finish once, as the last.
+ */
+export function createChatReader(): EventReader {
+  return new ChatReader();
+}
+
+class ChatReader implements EventReader {
+  readonly #calls = new ChatToolCalls();
+  #usage: StreamPart['usage'];
+  #finish: FinishReason | undefined;
+  #unknownFinish: string | undefined;
+  #stopSequence: unknown;
+  /** Members of chunks without content, which wait for the next that has some. */
+  #waiting: JsonObject | undefined;
+  #fingerprint: unknown;
+  /** A choice was seen, and something of the answer. */
+  #begun = false;
+  #spoken = false;
+  #ended = false;
+
+  readonly isComplete = () => this.#finish !== undefined;
+  readonly isEnded = () => this.#ended;
+
+  done(): void {
+    this.#ended = true;
+    // some servers end without a finish reason; one that said nothing at all has not answered
+    if (this.#begun) {
+      this.#finish ??= 'stop';
+    }
+  }
+
+  read(event: JsonObject, parts: StreamPart[]): void {
+    const text = plainText(event, this.#fingerprint);
+    if (text === undefined) {
+      this.#readAny(event, parts);
+    } else {
+      this.#begun = true;
+    }
+    if (text) {
+      this.#spoken = true;
+      parts.push({
+        wire: { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] },
+        text,
+        reasoning: '',
+      });
+    }
+  }
+
+  finish(parts: StreamPart[]): void {
+    const finishReason = finishWithTools(this.#finish ?? 'stop', this.#calls.any);
+    const last = this.#calls.end(finishReason === 'length');
+    if (last.length > 0) {
+      parts.push(this.#part({ tool_calls: last }, { text: last.map(textOfCall).join(''), reasoning: '' }));
+    }
+    const stopSequence = typeof this.#stopSequence === 'string' ? { stop_reason: this.#stopSequence } : {};
+    parts.push({
+      wire: { choices: [{ index: 0, delta: {}, ...stopSequence, finish_reason: finishReason }] },
+      text: '',
+      reasoning: '',
+      finishReason,
+      unknownFinish: this.#unknownFinish,
+      usage: this.#usage,
+    });
+  }
+
+  #readAny(event: JsonObject, parts: StreamPart[]): void {
+    const choice = choiceOf(event.choices);
+    const usage = usageOf(event, choice);
+    if (usage) {
+      this.#usage = laterUsage(this.#usage, usage);
+    }
+    this.#waiting = topMembers(event, this.#waiting, this.#fingerprint);
+    this.#fingerprint = event.system_fingerprint ?? this.#fingerprint;
+    const before = parts.length;
+    if (choice) {
+      this.#readChoice(choice, parts);
+    }
+    if (usage && parts.length === before) {
+      parts.push({ wire: NO_CHOICES, text: '', reasoning: '', usage: this.#usage });
+    }
+  }
+
+  #readChoice(choice: JsonObject, parts: StreamPart[]): void {
+    const finish = readFinish(choice.finish_reason);
+    if (finish) {
+      this.#finish = finish.reason;
+      this.#unknownFinish = finish.unknown;
+      this.#stopSequence = choice.stop_reason;
+    }
+    // a whole message is an answer only where no deltas came before: some repeat theirs at the end
+    const delta = choice.delta ?? (this.#spoken ? undefined : choice.message);
+    this.#begun ||= isObject(delta) || finish !== undefined;
+    if (!isObject(delta)) {
+      return;
+    }
+    const { members, text, refusal, reasoning } = readChatContent(delta);
+    const calls = toolCallsOf(delta).flatMap((call) => this.#calls.add(call));
+    if (Object.keys(members).length > 0) {
+      const started = calls.length === 0 ? this.#calls.close() : [];
+      if (started.length > 0) {
+        parts.push(this.#part({ tool_calls: started }, { text: textOfCalls(started), reasoning: '' }));
+      }
+      parts.push(this.#part(members, { text: text + refusal, reasoning }, choiceMembers(choice)));
+    }
+    if (calls.length > 0) {
+      parts.push(this.#part({ tool_calls: calls }, { text: textOfCalls(calls), reasoning: '' }));
+    }
+  }
+
+  #part(delta: JsonObject, facts: { text: string; reasoning: string }, beside?: JsonObject): StreamPart {
+    const top = this.#waiting;
+    this.#waiting = undefined;
+    this.#spoken = true;
+    const choice = { index: 0, delta, ...beside, finish_reason: null };
+    return { wire: { ...top, choices: [choice] }, ...facts, usage: this.#usage };
+  }
+}
+
+const NO_CHOICES: JsonObject = { choices: [] };
+
+/**
+ * The text of a chunk that is exact already and says nothing but text, which most are: every member is one that is known
+ * to carry nothing more, or was handed on before. Undefined for any other chunk.
+ */
+function plainText(event: JsonObject, fingerprint: unknown): string | undefined {
+  for (const name in event) {
+    switch (name) {
+      case 'choices':
+      case 'id':
+      case 'object':
+      case 'created':
+      case 'model':
+      case 'service_tier':
+      case 'provider':
+      case 'obfuscation':
+        break;
+      default:
+        if (event[name] !== null && (name !== 'system_fingerprint' || event[name] !== fingerprint)) {
+          return undefined;
+        }
+    }
+  }
+  const { choices } = event;
+  return Array.isArray(choices) && choices.length === 1 ? plainDelta(choices[0]) : undefined;
+}
+
+function plainDelta(choice: unknown): string | undefined {
+  if (!isObject(choice) || choice.index !== 0) {
+    return undefined;
+  }
+  for (const name in choice) {
+    if (name !== 'index' && name !== 'delta' && choice[name] !== null) {
+      return undefined;
+    }
+  }
+  const { delta } = choice;
+  if (!isObject(delta) || typeof delta.content !== 'string') {
+    return undefined;
+  }
+  for (const name in delta) {
+    if (name !== 'content' && name !== 'role' && delta[name] !== null) {
+      return undefined;
+    }
+  }
+  return delta.content;
+}
+
+/** The only choice that was asked for; others are nobody's. */
+function choiceOf(choices: unknown): JsonObject | undefined {
+  return objectsOf(choices).find((choice) => choice.index === 0 || typeof choice.index !== 'number');
+}
+
+function usageOf(event: JsonObject, choice: JsonObject | undefined): StreamPart['usage'] {
+  return (
+    readChatUsage(event.usage) ?? readChatUsage(choice?.usage) ?? readChatUsage(objectOf(event.x_groq).usage)
+  );
+}
+
+function topMembers(event: JsonObject, before?: JsonObject, told?: unknown): JsonObject | undefined {
+  let kept: Record<string, unknown> | undefined = before && { ...before };
+  for (const name of TOP_MEMBERS) {
+    if (Array.isArray(event[name])) {
+      kept = Object.assign(kept ?? {}, { [name]: event[name] });
+    }
+  }
+  const fingerprint = textOf(event.system_fingerprint);
+  return fingerprint !== told && FINGERPRINT.test(fingerprint)
+    ? { ...kept, system_fingerprint: fingerprint }
+    : kept;
+}
+
+/** What stands beside a message or delta and belongs to it. */
+function choiceMembers(choice: JsonObject): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
+  for (const name of ['logprobs', 'content_filter_results']) {
+    if (isObject(choice[name]) && Object.keys(choice[name]).length > 0) {
+      members[name] = choice[name];
+    }
+  }
+  return members;
+}
+
+function exactChoice(choice: JsonObject, message: JsonObject, finishReason: FinishReason): JsonObject {
+  const stop = typeof choice.stop_reason === 'string' ? { stop_reason: choice.stop_reason } : {};
+  return {
+    index: 0,
+    ...message,
+    logprobs: null,
+    ...choiceMembers(choice),
+    finish_reason: finishReason,
+    ...stop,
+  };
+}
+
+function wholeCalls(message: JsonObject, wasCut: boolean): JsonObject[] {
+  const calls = new ChatToolCalls();
+  for (const [index, call] of toolCallsOf(message).entries()) {
+    // each stands for itself: no delta goes on with another
+    calls.add({ ...call, index });
+  }
+  return calls.whole(wasCut);
+}
+
+function textOfCalls(calls: readonly JsonObject[]): string {
+  return calls.map(textOfCall).join('');
+}
+
+function textOfCall(call: JsonObject): string {
+  const { name, arguments: args, input } = objectOf(call.function ?? call.custom);
+  return textOf(name) + textOf(args) + textOf(input);
+}

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from './json.ts';
+import { ProviderFailure } from './provider-failure.ts';
+
+interface Call {
+  readonly index: number;
+  readonly id: string;
+  /** The provider's id, empty when it gave none. */
+  readonly givenId: string;
+  readonly kind: 'function' | 'custom';
+  name: string;
+  args: string;
+  /** What stands beside the call and the next turn needs, e.g. Gemini's thought signature. */
+  extra: JsonObject | undefined;
+  started: boolean;
+}
+
+/**
+ * The tool calls of one answer, made exact: numbered from 0 in their order, with ids, with arguments as one string.
+ * Providers number all calls 0 (Gemini's converters), number none, start at 1, repeat ids or leave them out, send
+ * arguments as objects (TGI, llama.cpp), and a name late or in pieces. A call is handed on once its name is certain:
+ * with its first arguments, or when something else follows.
+ */
+export class ChatToolCalls {
+  readonly #calls: Call[] = [];
+  readonly #byGivenIndex = new Map<number, Call>();
+  #open: Call | undefined;
+
+  get any(): boolean {
+    return this.#calls.some((call) => call.name !== '');
+  }
+
+  /** Takes one delta in; returns the exact deltas that are certain by now. */
+  add(delta: JsonObject): JsonObject[] {
+    const custom = isObject(delta.custom);
+    const named = objectOf(delta.function ?? delta.custom);
+    const name = textOf(named.name);
+    const args = argumentsOf(custom ? named.input : named.arguments);
+    const call = this.#callOf(delta, name, args) ?? this.#begin(delta, name, custom);
+    const deltas = this.#open === call ? [] : this.close();
+    this.#open = call;
+    if (isObject(delta.extra_content)) {
+      call.extra = delta.extra_content;
+      if (call.started) {
+        deltas.push({ index: call.index, extra_content: call.extra });
+      }
+    }
+    if (!call.started && name !== '' && name !== call.name) {
+      call.name += name;
+    }
+    if (args === '' || isRepeat(call, args)) {
+      return deltas;
+    }
+    call.args += args;
+    if (call.started) {
+      deltas.push({ index: call.index, ...body(call, undefined, args) });
+    } else if (call.name !== '') {
+      deltas.push(start(call, call.args));
+    }
+    return deltas;
+  }
+
+  /** The start of the call that waited for more, because something else follows now. */
+  close(): JsonObject[] {
+    const call = this.#open;
+    this.#open = undefined;
+    return call && !call.started && call.name !== '' ? [start(call, call.args)] : [];
+  }
+
+  /**
+   * What was still missing at the end of the answer: starts, and `{}` for calls without arguments, which strict parsers
+   * need, unless the answer was cut and they may have been to come. Throws {@link ProviderFailure} `malformed` for
+   * arguments of a call that was never named: nobody could run it.
+   */
+  end(wasCut: boolean): JsonObject[] {
+    const deltas: JsonObject[] = [];
+    for (const call of this.#calls) {
+      if (call.name === '') {
+        if (call.args === '') {
+          continue;
+        }
+        throw new ProviderFailure('malformed');
+      }
+      const nothing = call.args === '' && call.kind === 'function' && !wasCut;
+      if (!call.started) {
+        deltas.push(start(call, nothing ? '{}' : call.args));
+      } else if (nothing) {
+        deltas.push({ index: call.index, ...body(call, undefined, '{}') });
+      }
+    }
+    return deltas;
+  }
+
+  /** The calls of an answer that came whole. Throws {@link ProviderFailure} `malformed` for one without a name. */
+  whole(wasCut: boolean): JsonObject[] {
+    return this.#calls.map((call) => {
+      if (call.name === '') {
+        throw new ProviderFailure('malformed');
+      }
+      const { index: _, ...exact } = start(call, call.args === '' && !wasCut ? '{}' : call.args);
+      return exact;
+    });
+  }
+
+  /** The call that a delta goes on with; undefined when it begins a new one. */
+  #callOf(delta: JsonObject, name: string, args: string): Call | undefined {
+    const givenId = textOf(delta.id);
+    const known = givenId === '' ? undefined : this.#calls.find((call) => call.givenId === givenId);
+    if (typeof delta.index !== 'number') {
+      return known ?? this.#unnumbered(givenId, name);
+    }
+    const numbered = this.#byGivenIndex.get(delta.index);
+    if (!numbered) {
+      const nothingNew = name === '' && (givenId === '' || known !== undefined);
+      return nothingNew ? (known ?? this.#calls.at(-1)) : undefined;
+    }
+    if (name === '' || name === numbered.name || numbered.name === '') {
+      // a new id without a name is the same call (OCI gives each piece its own); with the same name it is another
+      const another = name !== '' && numbered.name !== '' && givenId !== '' && !known;
+      return another ? undefined : (known ?? numbered);
+    }
+    if (known) {
+      return known;
+    }
+    const whole = givenId !== '' || (numbered.args !== '' && isJson(numbered.args)) || args.startsWith('{');
+    return whole && numbered.started ? undefined : givenId === '' ? numbered : undefined;
+  }
+
+  #unnumbered(givenId: string, name: string): Call | undefined {
+    const last = this.#calls.at(-1);
+    if (givenId !== '' || !last) {
+      return undefined;
+    }
+    return name === '' || (last.args === '' && !last.started) ? last : undefined;
+  }
+
+  #begin(delta: JsonObject, name: string, custom: boolean): Call {
+    const givenId = textOf(delta.id);
+    const taken = givenId === '' || this.#calls.some((call) => call.id === givenId);
+    const call: Call = {
+      index: this.#calls.length,
+      id: taken ? newToolCallId() : givenId,
+      givenId,
+      kind: custom ? 'custom' : 'function',
+      name,
+      args: '',
+      extra: undefined,
+      started: false,
+    };
+    this.#calls.push(call);
+    if (typeof delta.index === 'number') {
+      this.#byGivenIndex.set(delta.index, call);
+    }
+    return call;
+  }
+}
+
+/** A new id for a call whose provider gave none; clients send it back with the result. */
+export function newToolCallId(): string {
+  return `call_${randomBytes(12).toString('hex')}`;
+}
+
+function start(call: Call, args: string): JsonObject {
+  call.started = true;
+  const head = { index: call.index, id: call.id, type: call.kind, ...body(call, call.name, args) };
+  return call.extra ? { ...head, extra_content: call.extra } : head;
+}
+
+function body(call: Call, name: string | undefined, args: string): JsonObject {
+  if (call.kind === 'custom') {
+    return { custom: name === undefined ? { input: args } : { name, input: args } };
+  }
+  return { function: name === undefined ? { arguments: args } : { name, arguments: args } };
+}
+
+/** Arguments as the text that the protocol wants. */
+function argumentsOf(value: unknown): string {
+  if (typeof value === 'string') {
+    return value;
+  }
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
+/** Some servers say the whole call once more with the last chunk. */
+function isRepeat(call: Call, args: string): boolean {
+  return args.length > 2 && args === call.args && isJson(args);
+}
+
+function isJson(text: string): boolean {
+  return parseJson(text) !== undefined;
+}

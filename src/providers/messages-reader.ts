@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto';
+import { finishWithTools, readFinish } from './finish-reasons.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import type { Facts, FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { EventReader } from './stream-reading.ts';
+import { joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
+
+/** The protocol's own words for a finish; clients are closed on them. */
+const STOP_REASONS: ReadonlySet<unknown> = new Set([
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'pause_turn',
+  'refusal',
+  'model_context_window_exceeded',
+]);
+
+/** The protocol's word for a finish, where a provider used another. */
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** Reads a whole message into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none. */
+export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
+  if (!Array.isArray(wire.content)) {
+    throw new ProviderFailure('malformed');
+  }
+  const content = objectsOf(wire.content).map(exactBlock);
+  let text = '';
+  let reasoning = '';
+  for (const block of content) {
+    const facts = blockFacts(block);
+    text += facts.text;
+    reasoning += facts.reasoning;
+  }
+  const called = content.some((block) => block.type === 'tool_use');
+  const { finishReason, unknownFinish, word } = readEnd(wire.stop_reason, called);
+  const exact = { ...shell(wire), content, stop_reason: word, stop_sequence: wire.stop_sequence ?? null };
+  return {
+    wire: exact,
+    text,
+    reasoning,
+    finishReason,
+    unknownFinish,
+    usage: readMessagesUsage(wire.usage),
+  };
+}
+
+/** A whole message as the events of a stream, for servers that answer so although a stream was asked for. */
+export function messagesAnswerAsEvents(wire: JsonObject): string[] {
+  const blocks = objectsOf(wire.content).flatMap((block, index) => {
+    const { start, deltas } = pieces(block);
+    return [
+      { type: 'content_block_start', index, content_block: start },
+      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    ];
+  });
+  const { stop_reason, stop_sequence = null, usage } = wire;
+  return [
+    { type: 'message_start', message: { ...wire, content: [] } },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
+    { type: 'message_stop' },
+  ].map((event) => JSON.stringify(event));
+}
+
+function pieces(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
+  switch (block.type) {
+    case 'text':
+      return { start: { ...block, text: '' }, deltas: [{ type: 'text_delta', text: block.text }] };
+    case 'thinking': {
+      const signature = { type: 'signature_delta', signature: block.signature };
+      return {
+        start: { ...block, thinking: '', signature: '' },
+        deltas: [{ type: 'thinking_delta', thinking: block.thinking }, signature],
+      };
+    }
+    case 'tool_use': {
+      const input = { type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) };
+      return { start: { ...block, input: {} }, deltas: [input] };
+    }
+    default:
+      return { start: block, deltas: [] };
+  }
+}
+
+/**
+ * Reads the events of a streamed message and hands on exact ones: known events only, every delta in a block that was
+ * started and ends before the next begins; the closing delta, of which some send several, once and last.
+ */
+export function createMessagesReader(): EventReader {
+  return new MessagesReader();
+}
+
+class MessagesReader implements EventReader {
+  /** The closing delta so far, with what stands beside it. */
+  #closing: Record<string, unknown> = {};
+  #delta: Record<string, unknown> = {};
+  /** Whether the closing delta reported usage: before it the output is a placeholder. */
+  #reported = false;
+  #usage: JsonObject = {};
+  #blocks = 0;
+  #open = false;
+  #called = false;
+  #complete = false;
+  #ended = false;
+
+  readonly isComplete = () => this.#complete;
+  readonly isEnded = () => this.#ended;
+
+  /** Some proxies add `[DONE]`; this protocol ends with message_stop. */
+  done(): void {}
+
+  read(event: JsonObject, parts: StreamPart[], name?: string): void {
+    switch (event.type ?? name) {
+      case 'message_start':
+        this.#readStart(event, parts);
+        break;
+      case 'content_block_start':
+        this.#startBlock(exactBlock(objectOf(event.content_block)), parts);
+        break;
+      case 'content_block_delta':
+        this.#readDelta(event, parts);
+        break;
+      case 'content_block_stop':
+        this.#stopBlock(parts);
+        break;
+      case 'message_delta':
+        this.#readClosing(event);
+        break;
+      case 'message_stop':
+        this.#complete = true;
+        this.#ended = true;
+        break;
+      default:
+        // pings, and events of proxies (`vertex_event`, metrics) that clients of the protocol do not know
+        break;
+    }
+  }
+
+  finish(parts: StreamPart[]): void {
+    this.#stopBlock(parts);
+    const { finishReason, unknownFinish, word } = readEnd(this.#delta.stop_reason, this.#called);
+    const delta = { stop_sequence: null, ...this.#delta, stop_reason: word };
+    parts.push({
+      wire: { ...this.#closing, type: 'message_delta', delta },
+      ...NOTHING,
+      finishReason,
+      unknownFinish,
+      usage: this.#reported ? readMessagesUsage(this.#usage) : undefined,
+    });
+  }
+
+  #readStart(event: JsonObject, parts: StreamPart[]): void {
+    const message = objectOf(event.message);
+    this.#usage = joinMessagesReports(this.#usage, message.usage);
+    const usage = readMessagesUsage({ output_tokens: 0, ...this.#usage });
+    parts.push({
+      wire: { type: 'message_start', message: shell(message) },
+      ...NOTHING,
+      inputUsage: usage && { ...usage, outputTokens: 0, reasoningTokens: 0 },
+    });
+  }
+
+  #startBlock(block: JsonObject, parts: StreamPart[]): void {
+    this.#stopBlock(parts);
+    this.#called ||= block.type === 'tool_use';
+    this.#open = true;
+    parts.push({
+      wire: { type: 'content_block_start', index: this.#blocks, content_block: block },
+      ...blockFacts(block),
+    });
+  }
+
+  #readDelta(event: JsonObject, parts: StreamPart[]): void {
+    const delta = objectOf(event.delta);
+    if (!this.#open) {
+      this.#startBlock(blockOfDelta(delta), parts);
+    }
+    const { text, reasoning } = deltaFacts(delta);
+    const exact = event.index === this.#blocks && event.type !== undefined;
+    parts.push({
+      wire: exact ? event : { type: 'content_block_delta', index: this.#blocks, delta },
+      text,
+      reasoning,
+    });
+  }
+
+  #stopBlock(parts: StreamPart[]): void {
+    if (this.#open) {
+      parts.push({ wire: { type: 'content_block_stop', index: this.#blocks }, ...NOTHING });
+      this.#open = false;
+      this.#blocks += 1;
+    }
+  }
+
+  #readClosing(event: JsonObject): void {
+    const { delta, usage } = event;
+    Object.assign(this.#closing, shell(event));
+    for (const [name, value] of Object.entries(objectOf(delta))) {
+      if (value !== null) {
+        this.#delta[name] = value;
+      }
+    }
+    this.#reported ||= Number(objectOf(usage).output_tokens ?? 0) > 0;
+    this.#usage = joinMessagesReports(this.#usage, usage);
+    this.#complete ||= readFinish(this.#delta.stop_reason) !== undefined;
+  }
+}
+
+/** Members of a message beside its content that say something of it and not of who gave it. */
+const SHELL_MEMBERS = ['container', 'context_management', 'stop_details'] as const;
+
+function shell(message: JsonObject): JsonObject {
+  const kept: Record<string, unknown> = {};
+  for (const name of SHELL_MEMBERS) {
+    if (message[name] !== undefined) {
+      kept[name] = message[name];
+    }
+  }
+  return kept;
+}
+
+const NOTHING = { text: '', reasoning: '' };
+
+function readEnd(stopReason: unknown, called: boolean) {
+  const finish = readFinish(stopReason);
+  const finishReason = finishWithTools(finish?.reason ?? 'stop', called);
+  const plain = finishReason === (finish?.reason ?? 'stop') && STOP_REASONS.has(stopReason);
+  return {
+    finishReason,
+    unknownFinish: finish?.unknown,
+    word: plain ? textOf(stopReason) : WORDS[finishReason],
+  };
+}
+
+/** A block that every client takes: a call has an id and a name. Throws {@link ProviderFailure} `malformed` without the name. */
+function exactBlock(block: JsonObject): JsonObject {
+  if (block.type !== 'tool_use') {
+    return block;
+  }
+  if (textOf(block.name) === '') {
+    throw new ProviderFailure('malformed');
+  }
+  const id = textOf(block.id) || `toolu_${randomBytes(12).toString('hex')}`;
+  return { ...block, id, input: objectOf(block.input) };
+}
+
+/** The block that a delta without one belongs to. */
+function blockOfDelta(delta: JsonObject): JsonObject {
+  switch (delta.type) {
+    case 'text_delta':
+      return { type: 'text', text: '' };
+    case 'thinking_delta':
+    case 'signature_delta':
+      return { type: 'thinking', thinking: '', signature: '' };
+    default:
+      throw new ProviderFailure('malformed');
+  }
+}
+
+function blockFacts(block: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
+  switch (block.type) {
+    case 'text':
+      return { text: textOf(block.text), reasoning: '' };
+    case 'thinking':
+      return { text: '', reasoning: textOf(block.thinking) };
+    case 'tool_use': {
+      const input = Object.keys(objectOf(block.input)).length > 0 ? JSON.stringify(block.input) : '';
+      return { text: textOf(block.name) + input, reasoning: '' };
+    }
+    default:
+      return NOTHING;
+  }
+}
+
+function deltaFacts(delta: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
+  return {
+    text: textOf(delta.text) + textOf(delta.partial_json),
+    reasoning: textOf(delta.thinking),
+  };
+}
