@@ -7,6 +7,8 @@ import type { RedisRateStore } from './redis-rate-store.ts';
 const PATIENCE_MS = 100;
 /** After a failure the shared store is left alone this long, so that an outage costs one slow request per second. */
 const PAUSE_MS = 1_000;
+/** Times in a row that no answer came, each after the one before: a busy moment of this process or of Redis is no outage. */
+const MISSES_MAX = 2;
 
 /** Asks Redis, and decides within the process by the same policy when Redis is away or slow. Never fails a request. */
 export class FallbackRateStore implements RateStore {
@@ -16,6 +18,8 @@ export class FallbackRateStore implements RateStore {
   readonly #onDecision: (store: 'shared' | 'local', refused: RateDimension | null) => void;
   readonly #locallyAdmitted = new Set<string>();
   #pausedUntilMs = 0;
+  #misses = 0;
+  #missedAtMs = 0;
 
   constructor(
     shared: RedisRateStore,
@@ -30,13 +34,15 @@ export class FallbackRateStore implements RateStore {
   }
 
   async take(question: RateQuestion): Promise<RateDecision> {
-    if (this.#shared.ready && this.#clock.now() >= this.#pausedUntilMs) {
+    const askedAtMs = this.#clock.now();
+    if (this.#shared.ready && askedAtMs >= this.#pausedUntilMs) {
       const decision = await withinPatience(this.#shared.take(question));
       if (decision) {
+        this.#misses = 0;
         this.#onDecision('shared', decision.refused);
         return decision;
       }
-      this.#pausedUntilMs = this.#clock.now() + PAUSE_MS;
+      this.#missed(askedAtMs);
       // an answer that comes too late must not leave the call counted
       void this.#shared.finish(question, -question.cost.tokens);
     }
@@ -53,16 +59,31 @@ export class FallbackRateStore implements RateStore {
     await store.finish(question, tokensDelta);
   }
 
+  /** Questions that were waiting together count once. After a pause, one more miss makes the next. */
+  #missed(askedAtMs: number): void {
+    if (askedAtMs < this.#missedAtMs) {
+      return;
+    }
+    this.#missedAtMs = this.#clock.now();
+    this.#misses += 1;
+    if (this.#misses >= MISSES_MAX) {
+      this.#pausedUntilMs = this.#missedAtMs + PAUSE_MS;
+    }
+  }
+
   close(): void {
     this.#shared.close();
     this.#local.close();
   }
 }
 
-/** The answer, or undefined when it fails or takes longer than {@link PATIENCE_MS}. */
+/**
+ * The answer, or undefined when it fails or takes longer than {@link PATIENCE_MS}. After a turn of the event loop as long as that, timers
+ * run before sockets are read: an answer that is there already is read before it is given up.
+ */
 function withinPatience(answer: Promise<RateDecision>): Promise<RateDecision | undefined> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+    const timer = setTimeout(() => setImmediate(resolve, undefined), PATIENCE_MS);
     const settle = (decision: RateDecision | undefined): void => {
       clearTimeout(timer);
       resolve(decision);
