@@ -222,7 +222,7 @@ function composeTaskRoutes(
     publisher: createCancelPublisher(redis, REDIS_PREFIX),
     stoppablePools,
   });
-  const service = new TasksService(tasks.reads, tasks.retention, tasks.estimates, storage);
+  const service = new TasksService(tasks.reads, tasks.retention, tasks.estimates, storage, tasks.waiter);
   return [
     ...taskRoutes(submits, tasks.results),
     ...nativeTaskRoutes(service, cancels),

@@ -13,6 +13,7 @@ import {
   TASK_PARAMS,
   TASK_RESPONSE,
 } from './native-tasks.schema.ts';
+import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
 import { scopeOf, taskIdOf } from './task-scope.ts';
 import type { TasksService } from './tasks.service.ts';
 
@@ -48,15 +49,20 @@ function getRoute(tasks: TasksService): Route {
     method: 'get',
     path: '/api/v1/tasks/{id}',
     operationId: 'getTask',
-    summary: 'Get a task',
+    summary: 'Get a task; Prefer: wait=N (up to 30) holds the answer until it has ended',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'data',
     params: TASK_PARAMS,
+    requestHeaders: { Prefer: PREFER_WAIT },
     response: { status: 200, schema: TASK_RESPONSE },
     errors: ['task_not_found'],
-    async handle({ principal, params }) {
-      const { task, outputs, estimate } = await tasks.get(taskIdOf(params.id), scopeOf(principal));
+    async handle({ principal, params, headers, signal }) {
+      const id = taskIdOf(params.id);
+      const scope = scopeOf(principal);
+      const waitMs = preferredWaitMs(headers.prefer);
+      const { task, outputs, estimate } =
+        waitMs > 0 ? await tasks.getWhenEnded(id, scope, waitMs, signal) : await tasks.get(id, scope);
       return { body: { data: presentTask(task, outputs, estimate) } };
     },
   });

@@ -1,5 +1,8 @@
 const WAIT_SECONDS_MAX = 30;
 
+/** What routes that honour the header say of it. */
+export const PREFER_WAIT = 'wait=N waits up to N (at most 30) seconds for the end of the task';
+
 /** Ms that `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
 export function preferredWaitMs(header: string | string[] | undefined): number {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '');

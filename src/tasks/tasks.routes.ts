@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
-import { preferredWaitMs } from './prefer-wait.ts';
+import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
@@ -121,7 +121,7 @@ function resultRoute(results: TaskResultsService): Route {
     access: 'inference',
     envelope: 'task',
     query: TASK_RESULT_QUERY,
-    requestHeaders: { Prefer: 'wait=N waits up to N (at most 30) seconds for the end of the task' },
+    requestHeaders: { Prefer: PREFER_WAIT },
     response: { status: 200, schema: TASK_RESULT },
     errors: ['task_not_found'],
     async handle({ principal, query, headers, signal }) {

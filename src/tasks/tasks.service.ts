@@ -2,12 +2,14 @@ import { decodeCursor, UUID_PART } from '../http/cursor.ts';
 import { cutPage, type Page } from '../http/page.ts';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { TaskContentQuery, TaskListQuery } from './native-tasks.schema.ts';
 import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
 import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
 import type { TaskRetentionStore } from './task-retention.store.ts';
 import { isTerminal } from './task-state.ts';
+import type { TaskWaiter } from './task-waiter.ts';
 import { taskNotFound } from './tasks.errors.ts';
 import type { TaskView } from './tasks.types.ts';
 
@@ -26,13 +28,16 @@ export class TasksService {
   readonly #retention: Pick<TaskRetentionStore, 'deleteTask'>;
   readonly #estimates: QueueEstimates;
   readonly #storage: Pick<Storage, 'signedUrl' | 'delete'>;
+  readonly #waiter: TaskWaiter;
 
   constructor(
     reads: TaskReadsStore,
     retention: Pick<TaskRetentionStore, 'deleteTask'>,
     estimates: QueueEstimates,
     storage: Pick<Storage, 'signedUrl' | 'delete'>,
+    waiter: TaskWaiter,
   ) {
+    this.#waiter = waiter;
     this.#reads = reads;
     this.#retention = retention;
     this.#estimates = estimates;
@@ -44,6 +49,20 @@ export class TasksService {
     const task = await this.#find(taskId, scope);
     const [outputs, estimate] = await Promise.all([this.#outputs(task), this.#estimates.estimate(task)]);
     return { task, outputs, estimate };
+  }
+
+  /** The task as soon as it has ended, at the latest after `waitMs` or when the signal aborts. Throws AppError task_not_found. */
+  async getWhenEnded(
+    taskId: string,
+    scope: TaskScope,
+    waitMs: number,
+    signal: StopSignal,
+  ): Promise<TaskDetails> {
+    const task = await this.#find(taskId, scope);
+    if (!task.completedAt) {
+      await this.#waiter.wait(taskId, waitMs, signal);
+    }
+    return await this.get(taskId, scope);
   }
 
   /** Newest first; positions in the queue are left to {@link get}. Throws AppError invalid_cursor. */

@@ -207,7 +207,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     estimates,
     published,
     submits: new SubmitTaskService(ledger, CATALOG, { deadlineMs: { image: deadlineMs, video: deadlineMs } }),
-    tasks: new TasksService(reads, retentionStore, estimates, storage),
+    tasks: new TasksService(reads, retentionStore, estimates, storage, waiter),
     cancels: new CancelTaskService({
       reads,
       sweeps: sweepStore,

@@ -170,6 +170,22 @@ test('Prefer: wait holds the answer until the end, and no longer than asked', as
   await running.close();
 });
 
+test('Prefer: wait holds the native view of a task as well', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=150');
+  const task = (seconds: number) =>
+    server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`, {
+      headers: { prefer: `wait=${seconds}` },
+    });
+  const startedAt = Date.now();
+  expect((await task(1)).json.data.status).toBe('queued');
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(950);
+  const waiting = task(20);
+  const running = it.stack.start();
+  expect((await waiting).json.data.status).toBe('succeeded');
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
+  await running.close();
+});
+
 test('an inference key sees the tasks it submitted and no others', async () => {
   const mine = await server.call('POST', '/v3/async/image-turbo', {
     body: { prompt: 'x' },
