@@ -44,11 +44,10 @@ export class OrphanSweepService {
     let left = this.#filesMax;
     let deleted = 0;
     while (left > 0 && !signal.aborted) {
-      const limit = Math.min(PAGE, left);
-      const page = await this.#nextPage(limit);
-      left -= page.length;
-      deleted += await this.#clear(page);
-      if (page.length < limit && this.#advance()) {
+      const swept = await this.#sweepPrefix(left, signal);
+      left -= swept.files;
+      deleted += swept.deleted;
+      if (!swept.ended || this.#advance()) {
         break;
       }
     }
@@ -58,17 +57,33 @@ export class OrphanSweepService {
     return deleted;
   }
 
-  async #nextPage(limit: number): Promise<ListedObject[]> {
+  /** One listing for all pages: a listing reads and sorts a whole folder before its first file. */
+  async #sweepPrefix(
+    filesMax: number,
+    signal: AbortSignal,
+  ): Promise<{ files: number; deleted: number; ended: boolean }> {
     const { prefix, after } = this.#position;
-    const page: ListedObject[] = [];
+    let page: ListedObject[] = [];
+    let [files, deleted] = [0, 0];
+    const clearPage = async () => {
+      deleted += await this.#clear(page);
+      this.#position = { prefix, after: page.at(-1)?.key ?? this.#position.after };
+      page = [];
+    };
+    let ended = true;
     for await (const object of this.#storage.list(PREFIXES[prefix] ?? PREFIXES[0], after)) {
       page.push(object);
-      if (page.length === limit) {
+      files += 1;
+      if (page.length === PAGE) {
+        await clearPage();
+      }
+      if (files === filesMax || signal.aborted) {
+        ended = false;
         break;
       }
     }
-    this.#position = { prefix, after: page.at(-1)?.key ?? after };
-    return page;
+    await clearPage();
+    return { files, deleted, ended };
   }
 
   /** On to the next prefix. True when that was the last one. */

@@ -119,3 +119,28 @@ test('a round looks at so many files and the next goes on behind them', async ()
   expect(Math.max(...rounds)).toBeLessThanOrEqual(3);
   expect(rounds.length).toBeGreaterThan(1);
 });
+
+test('a round lists each prefix once, however many pages it makes of it', async () => {
+  const listings: string[] = [];
+  const asked: number[] = [];
+  const keys = Array.from({ length: 1_200 }, () => `raw/${newUuid()}/1/0.png`).toSorted();
+  const storage = {
+    async *list(prefix: string, after = '') {
+      listings.push(prefix);
+      yield* keys
+        .filter((key) => key.startsWith(prefix) && key > after)
+        .map((key) => ({ key, storedAtMs: 0 }));
+    },
+    delete: async () => undefined,
+  };
+  const store = {
+    findUnlisted: async (files: readonly unknown[]) => {
+      asked.push(files.length);
+      return [];
+    },
+  };
+  const sweep = new OrphanSweepService(store, storage, { clock: { now: Date.now }, log: silentLog });
+  await sweep.sweep(signal);
+  expect(listings).toEqual(['acct/', 'raw/']);
+  expect(asked).toEqual([500, 500, 200]);
+});
