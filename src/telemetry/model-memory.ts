@@ -10,8 +10,10 @@ export class ModelMemory {
     this.#models.set(holdId, model);
   }
 
-  /** The model's public id; `unknown` for a hold of another process. */
+  /** The model's public id, which is forgotten then; `unknown` for a hold of another process. */
   recall(holdId: string): string {
-    return this.#models.get(holdId) ?? 'unknown';
+    const model = this.#models.get(holdId) ?? 'unknown';
+    this.#models.delete(holdId);
+    return model;
   }
 }

@@ -25,12 +25,17 @@ export class ObservedLedger extends PostgresLedger {
     this.#observation = observation;
   }
 
-  override reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
+  override async reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
     const { models, tracing } = this.#observation;
+    const hold = tracing.enabled
+      ? await this.#reserveTraced(request, signal)
+      : await super.reserve(request, signal);
     models.remember(request.id, request.model);
-    if (!tracing.enabled) {
-      return super.reserve(request, signal);
-    }
+    return hold;
+  }
+
+  #reserveTraced(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
+    const { tracing } = this.#observation;
     const traced = withTrace(request, tracing.current());
     return tracing.span('ledger reserve', {}, () => super.reserve(traced, signal));
   }
