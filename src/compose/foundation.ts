@@ -3,6 +3,7 @@ import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource } from '../catalog/catalog-source.ts';
 import type { Config } from '../config/config.ts';
+import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
 import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
@@ -12,10 +13,12 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
 import { createDatabase, type Database } from '../store/database.ts';
+import { DatabaseWatch } from '../store/database-watch.ts';
+import { inspectDatabase } from '../store/inspect-database.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
 import { ObservedLedger } from '../telemetry/observed-ledger.ts';
 import { createOtelTracing } from '../telemetry/otel-tracing.ts';
-import { registerPoolGauges } from '../telemetry/process-gauges.ts';
+import { registerDatabaseGauges, registerPoolGauges } from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
@@ -32,6 +35,7 @@ export interface Foundation extends StorageParts {
   /** Which model a hold is for, for the metrics of its settlement. */
   readonly models: ModelMemory;
   readonly database: Database;
+  readonly databaseWatch: DatabaseWatch;
   readonly catalogSource: CatalogSource;
   readonly catalog: CatalogService;
   readonly ledgerStore: LedgerStore;
@@ -63,12 +67,16 @@ export async function composeFoundation(
   };
   const database = createDatabase(settings, (error) => log.warn({ error }, 'a database connection broke'));
   const prices = new CatalogStore(database.money);
-  const catalogSource = await CatalogSource.open({
-    file: config.catalogFile,
-    variables: config.variables,
-    prepare: (catalog) => prices.savePrices(catalog.models.values()),
-    log,
-  }).catch(async (error: unknown) => {
+  const openCatalog = async () => {
+    await inspectDatabase(database);
+    return await CatalogSource.open({
+      file: config.catalogFile,
+      variables: config.variables,
+      prepare: (catalog) => prices.savePrices(catalog.models.values()),
+      log,
+    });
+  };
+  const catalogSource = await openCatalog().catch(async (error: unknown) => {
     await Promise.all([database.close(), storage.storage.close()]);
     throw error;
   });
@@ -83,6 +91,7 @@ export async function composeFoundation(
   };
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
   const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
+  const databaseWatch = composeDatabaseWatch(config, database, registry, log);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, database.money);
@@ -94,6 +103,7 @@ export async function composeFoundation(
     tracing,
     models,
     database,
+    databaseWatch,
     catalogSource,
     catalog: new CatalogService(() => catalogSource.current),
     ledgerStore,
@@ -105,10 +115,27 @@ export async function composeFoundation(
       catalogSource.close();
       await ledger.close();
       await storage.storage.close();
+      await databaseWatch.close();
       await database.close();
       await tracing.close();
     },
   };
+}
+
+/** Starts looking where the database's address leads; says so once when what is said to it can be overheard. */
+function composeDatabaseWatch(
+  { databaseUrl, production }: Config,
+  database: Database,
+  registry: Registry,
+  log: Logger,
+): DatabaseWatch {
+  if (production && !databaseAddresses(databaseUrl).every(isPrivateWay)) {
+    log.warn('DATABASE_URL has no TLS to another host: sslmode=verify-full&sslrootcert=... encrypts it');
+  }
+  const watch = new DatabaseWatch(database, (error) => log.warn({ error }, 'the database cannot be reached'));
+  registerDatabaseGauges(registry, watch);
+  void watch.start();
+  return watch;
 }
 
 /** Traces where a collector is named. */

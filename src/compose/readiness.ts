@@ -5,6 +5,8 @@ import type { Foundation } from './foundation.ts';
 import { missingFunctions, missingMigrations } from './readiness.sql.ts';
 
 const ANSWER_WITHIN_MS = 500;
+/** Hosts whose clocks differ by more would sign and expire things at each other's cost. */
+const SKEW_MS_MAX = 60_000;
 /** A settle lane this deep means the database does not keep up: new calls would only wait. */
 const SETTLE_DEPTH_MAX = 2_000;
 
@@ -13,8 +15,11 @@ export interface Readiness {
   shutDown(): void;
 }
 
-/** Whether this process should get requests: database reachable, schema current, lanes moving, not on its way out. */
-export function composeReadiness({ database, ledger }: Foundation): Readiness {
+/**
+ * Whether this process should get requests: database reachable and taking writes, both pools at the same server, schema current,
+ * clocks together, lanes moving, not on its way out.
+ */
+export function composeReadiness({ database, databaseWatch, ledger }: Foundation): Readiness {
   let leaving = false;
   const files = functionFiles();
   const functions = [files.map((file) => file.name), files.map((file) => file.checksum)];
@@ -25,8 +30,12 @@ export function composeReadiness({ database, ledger }: Foundation): Readiness {
   return {
     check: async () => {
       const current = await withinTime(schema());
+      const { writable, pools, skewMs = 0 } = databaseWatch.state;
       return {
         database: current !== undefined,
+        writable,
+        pools,
+        clock: Math.abs(skewMs) <= SKEW_MS_MAX,
         migrations: current === true,
         lanes: ledger.depth.settle < SETTLE_DEPTH_MAX,
         accepting: !leaving,

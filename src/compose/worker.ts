@@ -48,7 +48,7 @@ export async function composeWorker(
   foundation: Foundation,
   { serves, postprocesses }: { serves: (pool: string) => boolean; postprocesses: boolean },
 ) {
-  const { config, log } = foundation;
+  const { config, database, log } = foundation;
   const tasks = composeTasks(foundation);
   const gpus = await discoverGpus();
   const supervision = await superviseEngines(foundation.catalogSource.current.engines, {
@@ -91,7 +91,7 @@ export async function composeWorker(
       dispatch: tasks.dispatch,
       deliveries: tasks.deliveries,
       listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
-        new TaskSignalsStore(config.databaseUrl, onSignal, (error) => log.debug({ error }, 'not listening')),
+        new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
       log,
     },
     close: async () => {

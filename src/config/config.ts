@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
+import { databaseAddresses } from './database-url.ts';
 import { adminToken, DEFAULT_OPERATOR, namedOperators, type Operator } from './operator-settings.ts';
 import { type StorageChoice, storageChoice, storageVariables } from './storage-settings.ts';
 
@@ -47,7 +48,7 @@ const SETTINGS = z.object({
     .max(100, 'must have at most 100 characters')
     .optional(),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
-  DATABASE_URL: url(['postgres:', 'postgresql:']),
+  DATABASE_URL: z.string().min(1),
   REDIS_URL: url(['redis:', 'rediss:']),
   DATA_DIR: z.string().min(1).default('./.data'),
   TOLLGATE_CONFIG: z.string().min(1).default('./tollgate.yaml'),
@@ -139,7 +140,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       /\/+$/,
       '',
     ),
-    databaseUrl: settings.DATABASE_URL,
+    databaseUrl: checkedDatabaseUrl(settings.DATABASE_URL),
     databaseConnections: settings.DATABASE_CONNECTIONS,
     redisUrl: settings.REDIS_URL,
     dataFolder: resolve(settings.DATA_DIR),
@@ -164,6 +165,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     production: settings.NODE_ENV === 'production',
     variables: present,
   });
+}
+
+/** Throws ConfigError for a URL that no connection could use. */
+function checkedDatabaseUrl(text: string): string {
+  databaseAddresses(text);
+  return text;
 }
 
 /** Forged payment events are free credits: a Stripe key without a webhook secret must not start. */

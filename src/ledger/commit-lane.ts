@@ -33,6 +33,8 @@ export interface LaneObserver {
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
+/** A statement refused that often, on as many connections, is tried on apart: should one item be at fault after all, the others pass. */
+const STATEMENT_RETRIES = 8;
 /** Looks for items that wait too long, within the time they may wait. */
 const WATCHES_PER_PATIENCE = 12;
 
@@ -46,7 +48,7 @@ export class CommitLane<Item, Result> {
   #inFlight: readonly WaitingItem<Item, Result>[] = [];
   #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** Groups that are stuck behind a lock get a lane of their own until they are through. */
+  /** Groups that are stuck get a lane of their own until they are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
 
   readonly #isDetour: boolean;
@@ -175,7 +177,8 @@ export class CommitLane<Item, Result> {
       if (kind === 'item') {
         return await this.#isolate(batch, error);
       }
-      if (kind === 'lock' && !this.#isDetour) {
+      const isStuck = kind === 'lock' || (kind === 'statement' && retry >= STATEMENT_RETRIES);
+      if (isStuck && !this.#isDetour) {
         return this.#detour(batch);
       }
       // Not known whether it committed: the same ids are sent again, and what is done already stays as it is.
@@ -230,7 +233,7 @@ export class CommitLane<Item, Result> {
     await this.#deliver(batch.slice(middle));
   }
 
-  /** Gives each group of a batch that ran into a lock its own lane, so that only the stuck one waits. */
+  /** Gives each group of a batch that is stuck its own lane, so that only the stuck one waits. */
   #detour(batch: readonly WaitingItem<Item, Result>[]): void {
     for (const [group, members] of this.#groupsOf(batch)) {
       const lane = new CommitLane<Item, Result>(this.#options, true);

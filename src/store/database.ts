@@ -1,5 +1,7 @@
 import pg from 'pg';
 import { Sequelize } from 'sequelize';
+import { databaseAddresses } from '../config/database-url.ts';
+import { PrimaryClient, ServerRegistry } from './primary-client.ts';
 
 export interface DatabaseSettings {
   readonly url: string;
@@ -13,6 +15,10 @@ export interface DatabaseSettings {
 export interface Database {
   readonly money: pg.Pool;
   readonly sequelize: Sequelize;
+  /** The server that all connections of this process belong to. */
+  readonly servers: ServerRegistry;
+  /** A connection outside the pools, checked like theirs; the caller connects and ends it. */
+  openClient(options?: pg.ClientConfig): PrimaryClient;
   close(): Promise<void>;
 }
 
@@ -23,35 +29,64 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 /** The client's own limit, for a server that does not answer at all; above the statement timeout. */
 const QUERY_TIMEOUT_MS = 12_000;
+/** A connection is replaced at that age, so that none outlives what is known of its server and its certificate. */
+const AGE_MS_MAX = 300_000;
 
-const SESSION = {
+const SESSION_LIMITS = {
+  lock: LOCK_TIMEOUT_MS,
+  statement: STATEMENT_TIMEOUT_MS,
+  idleInTransaction: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+};
+
+const CONNECTION: pg.ClientConfig = {
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  lock_timeout: LOCK_TIMEOUT_MS,
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   query_timeout: QUERY_TIMEOUT_MS,
   keepAlive: true,
 };
 
 /**
- * Opens both pools; connections are made on first use. `onError` hears of idle connections that broke: they are
- * replaced, but an unheard 'error' event would end the process.
+ * Opens both pools; connections are made on first use, both by the one parsed URL. `onError` hears of idle connections that broke:
+ * they are replaced, but an unheard 'error' event would end the process. Throws ConfigError for a URL that cannot be used.
  */
 export function createDatabase(settings: DatabaseSettings, onError: (error: Error) => void): Database {
-  const money = new pg.Pool({ ...SESSION, connectionString: settings.url, max: settings.moneyConnections });
+  const servers = new ServerRegistry(databaseAddresses(settings.url));
+  class Client extends PrimaryClient {
+    constructor(options: pg.ClientConfig = {}) {
+      super(servers, SESSION_LIMITS, options);
+    }
+  }
+  const money = new pg.Pool({
+    ...CONNECTION,
+    Client,
+    max: settings.moneyConnections,
+    maxLifetimeSeconds: AGE_MS_MAX / 1_000,
+  });
   money.on('error', onError);
-  const sequelize = new Sequelize(settings.url, {
+  const sequelize = new Sequelize({
     dialect: 'postgres',
+    dialectModule: { ...pg, Client },
     logging: false,
-    pool: { max: settings.connections, min: 0, acquire: CONNECT_TIMEOUT_MS, idle: 10_000 },
-    dialectOptions: SESSION,
+    pool: {
+      ...{ max: settings.connections, min: 0, acquire: CONNECT_TIMEOUT_MS, idle: 10_000 },
+      validate: isUsable as (client: unknown) => boolean,
+    },
+    dialectOptions: CONNECTION,
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
   return {
     money,
     sequelize,
+    servers,
+    openClient: (options) => new Client({ ...CONNECTION, ...options }),
     close: async () => {
       await Promise.all([money.end(), sequelize.close()]);
     },
   };
+}
+
+/** Sequelize marks connections that broke. */
+function isUsable(
+  client: PrimaryClient & { readonly _invalid?: boolean; readonly _ending?: boolean },
+): boolean {
+  return !client._invalid && !client._ending && !client.isSpent && client.ageMs < AGE_MS_MAX;
 }

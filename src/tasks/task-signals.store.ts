@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 
 /** `waiting`: a task became ready for a queue; `ended`: one reached its final state. */
 export type TaskSignal = 'waiting' | 'ended';
@@ -15,7 +15,7 @@ const RECONNECT_MS_MAX = 2_000;
  * listens needs a sweep as a net, and is told `waiting` after each reconnect.
  */
 export class TaskSignalsStore {
-  readonly #url: string;
+  readonly #open: (options: pg.ClientConfig) => pg.Client;
   readonly #onSignal: (signal: TaskSignal) => void;
   readonly #onError: (error: unknown) => void;
   #client: pg.Client | undefined;
@@ -23,9 +23,13 @@ export class TaskSignalsStore {
   #failures = 0;
   #closed = false;
 
-  /** Connects in the background. */
-  constructor(url: string, onSignal: (signal: TaskSignal) => void, onError: (error: unknown) => void) {
-    this.#url = url;
+  /** Connects in the background, by what `open` makes. */
+  constructor(
+    open: (options: pg.ClientConfig) => pg.Client,
+    onSignal: (signal: TaskSignal) => void,
+    onError: (error: unknown) => void,
+  ) {
+    this.#open = open;
     this.#onSignal = onSignal;
     this.#onError = onError;
     void this.#connect();
@@ -39,11 +43,9 @@ export class TaskSignalsStore {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#url,
+    const client = this.#open({
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
       application_name: 'tollgate-signals',
     });
     this.#client = client;

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RateDimension } from '../http/rate-policy.ts';
 import type { Database } from '../store/database.ts';
+import type { DatabaseWatch } from '../store/database-watch.ts';
 import { poolCounts } from '../store/pool-counts.ts';
 
 /** Connections of this process's pools, read at scrape time. */
@@ -15,6 +16,32 @@ export function registerPoolGauges(registry: Registry, database: Database): void
         for (const [state, count] of Object.entries(counts)) {
           this.set({ pool, state }, count);
         }
+      }
+    },
+  });
+}
+
+/** What the last look at the database showed, read at scrape time. */
+export function registerDatabaseGauges(registry: Registry, watch: Pick<DatabaseWatch, 'state'>): void {
+  new Gauge({
+    name: 'tollgate_database_writable',
+    help: 'Whether the database was a primary that takes writes, and both pools were connected to it, within 15 seconds',
+    registers: [registry],
+    collect() {
+      const { writable, pools } = watch.state;
+      this.set(writable && pools ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'tollgate_clock_skew_seconds',
+    help: "This host's clock minus the database's",
+    registers: [registry],
+    collect() {
+      const { skewMs } = watch.state;
+      if (skewMs === undefined) {
+        this.remove();
+      } else {
+        this.set(skewMs / 1_000);
       }
     },
   });

@@ -114,8 +114,10 @@ async function happen(
 ): Promise<void> {
   const running: Promise<unknown>[] = [];
   const tell = async (objectId: string) => {
-    await shard.inbox.receive({ id: newUuid(), type: 'refund.updated', subject: 'payment', objectId });
-    await shard.inbox.process(10);
+    const event = { id: newUuid(), type: 'refund.updated', subject: 'payment', objectId } as const;
+    // what was not taken is delivered again, and what was taken is followed by the next sweep
+    await untilTaken(() => shard.inbox.receive(event));
+    await shard.inbox.process(10).catch(() => undefined);
   };
   let untold = 0;
   for (const command of story) {
@@ -142,7 +144,24 @@ async function happen(
     if ((await money.query(due)).rowCount === 0) {
       return;
     }
-    await arriveInAnyOrder(shard, shard.inbox.process(50));
+    await arriveInAnyOrder(
+      shard,
+      shard.inbox.process(50).catch(() => 0),
+    );
+  }
+}
+
+/** As Stripe does: again, until it is answered. */
+async function untilTaken(deliver: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await deliver();
+    } catch (error) {
+      if (tries >= 20) {
+        throw error;
+      }
+      await pause(50);
+    }
   }
 }
 

@@ -185,7 +185,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     ...(inPlace ? { inPlace } : {}),
     dispatch,
     deliveries,
-    listenSignals: (onSignal) => new TaskSignalsStore(options.databaseUrl, onSignal, () => undefined),
+    listenSignals: (onSignal) => new TaskSignalsStore(options.database.openClient, onSignal, () => undefined),
     log,
   };
   const running: RunningWorker[] = [];

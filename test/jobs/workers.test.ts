@@ -125,7 +125,7 @@ test('a lapsed lease is swept by the schedule alone', async () => {
 test('notifications come again after the connection was cut', async () => {
   const heard: string[] = [];
   const signals = new TaskSignalsStore(
-    it.database.url,
+    it.database.database.openClient,
     (signal) => heard.push(signal),
     () => undefined,
   );

@@ -41,6 +41,32 @@ function lane(
 const values = (items: readonly Item[]) => items.map((item) => item.value);
 const item = (value: number, group = 'a'): Item => ({ group, value });
 
+describe('errors that say nothing of the item', () => {
+  test.each(['42P05', '26000', '42501', '42P01', '0A000'])('%s: sent again until it works', async (code) => {
+    let tries = 0;
+    const tested = lane((items) => {
+      tries += 1;
+      return tries < 4 ? Promise.reject(databaseError(code)) : Promise.resolve(values(items));
+    });
+    expect(await Promise.all([1, 2].map((value) => tested.submit(item(value))))).toEqual([1, 2]);
+  });
+
+  test('one item that the database cannot digest does not stop the others, and is not thrown away', async () => {
+    let isMended = false;
+    const tested = lane((items) =>
+      !isMended && items.some(({ value }) => value === 13)
+        ? Promise.reject(databaseError('P0002'))
+        : Promise.resolve(values(items)),
+    );
+    const stuck = tested.submit(item(13, 'unlucky'));
+    const others = await Promise.all([1, 2, 3].map((value) => tested.submit(item(value))));
+    expect(others).toEqual([1, 2, 3]);
+    expect(await tested.submit(item(4))).toBe(4);
+    isMended = true;
+    expect(await stuck).toBe(13);
+  }, 20_000);
+});
+
 describe('batches', () => {
   test('one statement is in flight, and what arrives meanwhile is the next batch', async () => {
     const batches: number[][] = [];

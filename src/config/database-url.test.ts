@@ -1,0 +1,72 @@
+import { ConfigError } from './config-error.ts';
+import { databaseAddresses, isPrivateWay } from './database-url.ts';
+
+test.each<[string, object[]]>([
+  [
+    'postgres://u:p%40w@db.example/tollgate',
+    [{ host: 'db.example', user: 'u', password: 'p@w', database: 'tollgate' }],
+  ],
+  ['postgresql://u:p@h:6543/d', [{ host: 'h', port: 6543 }]],
+  ['postgresql://u:p@[::1]:6543/d', [{ host: '::1', port: 6543 }]],
+  [
+    'postgresql:///d?host=/run/pg&port=46001&user=u&password=p',
+    [{ host: '/run/pg', port: 46001, user: 'u' }],
+  ],
+  ['postgresql://u:p@%2Frun%2Fpg:46001/d', [{ host: '/run/pg', port: 46001, database: 'd' }]],
+  [
+    'postgresql://u:p@a:1,b:2,c/d?target_session_attrs=read-write',
+    [{ host: 'a', port: 1 }, { host: 'b', port: 2 }, { host: 'c' }],
+  ],
+  [
+    'postgresql://u:p@/d?host=a,b&port=1,2',
+    [
+      { host: 'a', port: 1 },
+      { host: 'b', port: 2 },
+    ],
+  ],
+  [
+    'postgresql://u:p@a,b/d?port=7',
+    [
+      { host: 'a', port: 7 },
+      { host: 'b', port: 7 },
+    ],
+  ],
+  ['postgresql://u:p@h/d?sslmode=require', [{ ssl: {} }]],
+  ['postgresql://u:p@h/d?sslmode=no-verify', [{ ssl: { rejectUnauthorized: false } }]],
+  ['postgresql://u:p@h/d?sslmode=disable', [{ ssl: false }]],
+])('%s', (url, addresses) => {
+  expect(databaseAddresses(url)).toMatchObject(addresses);
+});
+
+test.each<[string, string]>([
+  ['mysql://u:p@h/d', 'must be a URL that starts with postgres://'],
+  ['postgres://u:p@h', 'names no database'],
+  ['postgres://u:secret@h/d?sslmode=allow', 'has sslmode=allow; it can be disable'],
+  [
+    'postgres://u:secret@a,b/d?target_session_attrs=any',
+    'has target_session_attrs=any; it can be read-write',
+  ],
+  ['postgres://u:secret@a,b,c/d?port=1,2', 'names more ports than hosts'],
+  ['postgres://u:secret@h/d?sslrootcert=/nowhere/ca.pem', 'names a certificate that cannot be read'],
+  ['postgres://u:secret@h:port/d', 'cannot be read'],
+])('%s is refused in words, without the password', (url, words) => {
+  const message = (() => {
+    try {
+      databaseAddresses(url);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError);
+      return (error as Error).message;
+    }
+    return '';
+  })();
+  expect(message).toContain(`DATABASE_URL ${words}`);
+  expect(message).not.toContain('secret');
+});
+
+test('what can be overheard is known', () => {
+  const isPrivate = (url: string) => databaseAddresses(url).every(isPrivateWay);
+  expect(isPrivate('postgres://u:p@db/d')).toBe(false);
+  expect(isPrivate('postgres://u:p@db/d?sslmode=require')).toBe(true);
+  expect(isPrivate('postgres://u:p@127.0.0.1/d')).toBe(true);
+  expect(isPrivate('postgres:///d?host=/run/pg&user=u')).toBe(true);
+});

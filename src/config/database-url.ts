@@ -1,0 +1,93 @@
+import { parseIntoClientConfig } from 'pg-connection-string';
+import { ConfigError } from './config-error.ts';
+
+type ClientConfig = ReturnType<typeof parseIntoClientConfig>;
+
+/** How one server of Postgres is reached: the same object for every pool and connection. */
+export type DatabaseAddress = Readonly<ClientConfig> & { readonly host: string };
+
+/** `require`, `prefer` and `verify-ca` are verified in full, too: an unverified server could be anybody. */
+const TLS_MODES: Readonly<Record<string, string>> = {
+  ...{ disable: 'disable', 'no-verify': 'no-verify', 'verify-full': 'verify-full' },
+  ...{ require: 'verify-full', prefer: 'verify-full', 'verify-ca': 'verify-full' },
+};
+const PRIMARY = ['read-write', 'primary'];
+
+/**
+ * The servers that a URL of Postgres names, in its order: one, or several of which one is the primary
+ * (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS). Every way to the database goes through here, so that no two
+ * of them read the same URL differently. Throws ConfigError with the reason in words; the message never holds the password.
+ */
+export function databaseAddresses(text: string, variable = 'DATABASE_URL'): readonly DatabaseAddress[] {
+  const refuse = (problem: string) => new ConfigError(`${variable} ${problem}`);
+  const [, scheme, userInfo = '', authority = '', path = '', query = ''] =
+    /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text) ?? [];
+  if (scheme === undefined) {
+    throw refuse('must be a URL that starts with postgres:// or postgresql://');
+  }
+  const parameters = new URLSearchParams(query);
+  settle(parameters, refuse);
+  const hosts = (parameters.get('host') ?? authority).split(',');
+  const ports = parameters.get('port')?.split(',') ?? [];
+  if (hosts.length > 1 && ports.length > 1 && ports.length !== hosts.length) {
+    throw refuse('names more ports than hosts, or fewer');
+  }
+  return hosts.map((host, index) => {
+    const single = new URLSearchParams(parameters);
+    const port = ports[index] ?? ports[0];
+    if (parameters.has('host')) {
+      single.set('host', host);
+    }
+    if (port !== undefined) {
+      single.set('port', port);
+    }
+    const ownAuthority = parameters.has('host') ? authority.replace(/,.*/, '') : host;
+    return addressOf(`${scheme}${userInfo}${ownAuthority}${path}?${single}`, refuse);
+  });
+}
+
+/** Whether nobody on the way can listen: TLS, a socket, or the same machine. */
+export function isPrivateWay({ host, ssl }: DatabaseAddress): boolean {
+  const isLocal = host.startsWith('/') || /^(localhost|127\.[\d.]+|::1)$/.test(host);
+  return isLocal || (ssl !== undefined && ssl !== false);
+}
+
+/** Checks the parameters that mean something else here than in libpq, and takes out those that are ours to keep. */
+function settle(parameters: URLSearchParams, refuse: (problem: string) => ConfigError): void {
+  const mode = parameters.get('sslmode');
+  if (mode !== null) {
+    const known = TLS_MODES[mode];
+    if (known === undefined) {
+      throw refuse(`has sslmode=${mode}; it can be ${Object.keys(TLS_MODES).join(', ')}`);
+    }
+    parameters.set('sslmode', known);
+  }
+  const attributes = parameters.get('target_session_attrs');
+  if (attributes !== null && !PRIMARY.includes(attributes)) {
+    throw refuse(
+      `has target_session_attrs=${attributes}; it can be read-write: only a primary can book, and a standby is refused anyway`,
+    );
+  }
+  parameters.delete('target_session_attrs');
+  parameters.delete('uselibpqcompat');
+}
+
+function addressOf(url: string, refuse: (problem: string) => ConfigError): DatabaseAddress {
+  let address: ClientConfig;
+  try {
+    address = parseIntoClientConfig(url);
+  } catch (error) {
+    const { path } = error as Partial<Record<string, unknown>>;
+    throw refuse(
+      typeof path === 'string'
+        ? `names a certificate that cannot be read: ${path}`
+        : 'cannot be read: write special characters of the password as %40 and the like, and one port per host',
+    );
+  }
+  const { host, user, database } = address;
+  if (!host || !user || !database) {
+    const missing = !host ? 'host' : !user ? 'user' : 'database';
+    throw refuse(`names no ${missing}: postgres://user:password@host:5432/database`);
+  }
+  return { ...address, host };
+}

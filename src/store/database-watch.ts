@@ -1,0 +1,99 @@
+import type { Database } from './database.ts';
+import { readRows } from './report.ts';
+import type { Statement } from './statement.ts';
+import { run } from './statement.ts';
+
+/** Ms between two looks: a moved address is noticed within it. */
+const EVERY_MS = 5_000;
+/** What was seen last counts that long, in ms. */
+const FRESH_MS = 15_000;
+
+const serverSeen: Statement = {
+  name: 'server_seen',
+  text: `SELECT extract(epoch FROM pg_postmaster_start_time())::text AS run,
+                (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`,
+};
+
+interface ServerSeen {
+  readonly run: string;
+  readonly database: string;
+}
+
+export interface DatabaseState {
+  /** The server takes writes. */
+  readonly writable: boolean;
+  /** Both pools answered, and ended where a new connection does. */
+  readonly pools: boolean;
+  /** This host's clock minus the server's, in ms; undefined until the first look. */
+  readonly skewMs: number | undefined;
+}
+
+/**
+ * Opens a new connection every few seconds: only a new one shows where the address leads now. Through it the others learn that the
+ * server changed, and readiness that it takes no writes, that a pool is stuck or that the clocks differ.
+ */
+export class DatabaseWatch {
+  readonly #database: Database;
+  readonly #onFailure: (error: unknown) => void;
+  #writableAt = Number.NEGATIVE_INFINITY;
+  #poolsAt = Number.NEGATIVE_INFINITY;
+  #skewMs: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(database: Database, onFailure: (error: unknown) => void) {
+    this.#database = database;
+    this.#onFailure = onFailure;
+  }
+
+  get state(): DatabaseState {
+    const isFresh = (at: number) => performance.now() - at < FRESH_MS;
+    return { writable: isFresh(this.#writableAt), pools: isFresh(this.#poolsAt), skewMs: this.#skewMs };
+  }
+
+  /** Looks once, then again and again until closed. */
+  async start(): Promise<void> {
+    this.#looking = this.#look();
+    await this.#looking;
+    if (!this.#isClosed) {
+      this.#timer = setTimeout(() => void this.start(), EVERY_MS);
+      this.#timer.unref();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const client = this.#database.openClient({ application_name: 'tollgate-watch' });
+    try {
+      await client.connect();
+      const askedAt = Date.now();
+      const { rows } = await client.query<{ now: number }>(
+        'SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS now',
+      );
+      this.#skewMs = (askedAt + Date.now()) / 2 - (rows[0]?.now ?? askedAt);
+      if (client.server?.isReadOnly === false) {
+        this.#writableAt = performance.now();
+      }
+      const { money, sequelize } = this.#database;
+      const [[own], [reports]] = await Promise.all([
+        run<ServerSeen>(money, serverSeen, []),
+        readRows<ServerSeen>(sequelize, serverSeen, []),
+      ]);
+      const isHere = (seen: ServerSeen | undefined) =>
+        seen?.run === client.server?.run && seen?.database === client.server?.databaseId;
+      if (isHere(own) && isHere(reports)) {
+        this.#poolsAt = performance.now();
+      }
+    } catch (error) {
+      this.#onFailure(error);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { ConfigError } from '../config/config-error.ts';
+import type { Database } from './database.ts';
+import type { PrimaryClient } from './primary-client.ts';
+
+const VERSION_MIN = 14;
+
+/**
+ * Looks at the server before anything is built on it: it is reachable, a primary, new enough, and a connection stays with one of its
+ * sessions. Throws ConfigError for what only a human can change, and what the last address answered when none has a primary.
+ */
+export async function inspectDatabase(database: Database): Promise<void> {
+  const [first, second] = [await reachPrimary(database), database.openClient()];
+  try {
+    const { version = 0 } = first.server ?? {};
+    if (version < VERSION_MIN * 10_000) {
+      throw new ConfigError(
+        `DATABASE_URL: this server is Postgres ${Math.floor(version / 10_000)}; ${VERSION_MIN} or newer is needed`,
+      );
+    }
+    await second.connect();
+    if (await sharesSessions(first, second)) {
+      throw new ConfigError(
+        'DATABASE_URL: this looks like a pooler in transaction mode, where prepared statements, locks and LISTEN get lost: use its session mode, or Postgres itself',
+      );
+    }
+  } finally {
+    await Promise.allSettled([first.end(), second.end()]);
+  }
+}
+
+/** Tries each address once: which of several is the primary shows when one of them is asked. */
+async function reachPrimary(database: Database): Promise<PrimaryClient> {
+  for (let tries = 1; ; tries += 1) {
+    const client = database.openClient();
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (tries >= database.servers.addressCount) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Whether a transaction of one connection runs in the session that another one had, or a connection changes its session. */
+async function sharesSessions(first: PrimaryClient, second: PrimaryClient): Promise<boolean> {
+  const before = await session(first);
+  await second.query('BEGIN');
+  const other = await session(second);
+  const after = await session(first);
+  await second.query('ROLLBACK');
+  return other === before || after !== before;
+}
+
+async function session(client: PrimaryClient): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid;
+}

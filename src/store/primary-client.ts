@@ -1,0 +1,210 @@
+import pg from 'pg';
+import type { DatabaseAddress } from '../config/database-url.ts';
+
+/** The server that a connection ended at. */
+export interface ServerIdentity {
+  /** Start of the server in seconds since 1970: no two servers, and no two runs of one, share it. */
+  readonly run: string;
+  /** Of the database within its server. */
+  readonly databaseId: string;
+  readonly version: number;
+  readonly isReadOnly: boolean;
+}
+
+/** How long statements may take, in ms. */
+export interface SessionLimits {
+  readonly lock: number;
+  readonly statement: number;
+  readonly idleInTransaction: number;
+}
+
+/** A connection ended at a standby: it would serve reads of the past and refuse every booking. */
+export class StandbyError extends Error {
+  /** SQLSTATE cannot_connect_now: an outage, to be tried again. */
+  readonly code = '57P03';
+
+  constructor() {
+    super('this server of Postgres is a standby: its primary is wanted');
+    this.name = 'StandbyError';
+  }
+}
+
+const CHECK_TIMEOUT_MS = 3_000;
+
+/**
+ * SQLSTATEs that speak of the statement or of somebody else's lock, and leave the connection as good as it was: data (22), integrity
+ * (23), rolled back (40), lock not available (55), statement timeout (57014), raised by our functions (P0, TG).
+ */
+const HARMLESS = /^(22...|23...|40...|55...|57014|P0...|TG...)$/;
+
+/**
+ * Which server the connections of this process belong to. They come from several pools, and a failover moves the address under
+ * them: as soon as one of them meets another server, all that still talk to the former one are broken off.
+ */
+export class ServerRegistry {
+  readonly #addresses: readonly DatabaseAddress[];
+  readonly #clients = new Set<PrimaryClient>();
+  #next = 0;
+  #current: ServerIdentity | undefined;
+
+  constructor(addresses: readonly DatabaseAddress[]) {
+    this.#addresses = addresses;
+  }
+
+  /** The server that the newest connection ended at. */
+  get current(): ServerIdentity | undefined {
+    return this.#current;
+  }
+
+  /** The address to try now. */
+  get address(): DatabaseAddress {
+    return this.#addresses[this.#next % this.#addresses.length] as DatabaseAddress;
+  }
+
+  get addressCount(): number {
+    return this.#addresses.length;
+  }
+
+  /** No primary answered at this address: the next connection tries the following one. */
+  failed(address: DatabaseAddress): void {
+    if (address === this.address) {
+      this.#next += 1;
+    }
+  }
+
+  joined(client: PrimaryClient, server: ServerIdentity): void {
+    this.#clients.add(client);
+    client.once('end', () => this.#clients.delete(client));
+    if (this.#current?.run === server.run) {
+      return;
+    }
+    this.#current = server;
+    for (const other of this.#clients) {
+      if (other.server?.run !== server.run) {
+        other.breakOff();
+      }
+    }
+  }
+}
+
+/**
+ * A connection to the primary. It is checked before anybody gets it: a standby is refused, and the session's limits are set by a
+ * statement, which poolers pass on where they refuse unknown startup parameters. An error that says something about the connection
+ * or its server marks it as spent: no pool hands it out again.
+ */
+export class PrimaryClient extends pg.Client {
+  readonly #address: DatabaseAddress;
+  readonly #registry: ServerRegistry;
+  readonly #limits: SessionLimits;
+  readonly #bornAt = performance.now();
+  #server: ServerIdentity | undefined;
+  #isSpent = false;
+
+  constructor(registry: ServerRegistry, limits: SessionLimits, options: pg.ClientConfig) {
+    super({ ...options, ...registry.address });
+    this.#address = registry.address;
+    this.#registry = registry;
+    this.#limits = limits;
+    this.query = watched(this.query.bind(this), (error) => this.#judge(error));
+  }
+
+  /** Undefined until it has been checked. */
+  get server(): ServerIdentity | undefined {
+    return this.#server;
+  }
+
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#bornAt;
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    const connected = this.#connectChecked();
+    if (callback === undefined) {
+      return connected;
+    }
+    const done = callback as (error?: Error) => void;
+    connected.then(() => done(), done);
+    return undefined;
+  }
+
+  /** Ends it at once, without a word to the server; what runs on it fails as with any broken connection. */
+  breakOff(): void {
+    this.#isSpent = true;
+    this.connection.stream.destroy();
+  }
+
+  async #connectChecked(): Promise<pg.Client> {
+    try {
+      await super.connect();
+      const server = await this.#check();
+      this.#server = server;
+      this.#registry.joined(this, server);
+      return this;
+    } catch (error) {
+      this.#registry.failed(this.#address);
+      this.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #check(): Promise<ServerIdentity> {
+    const { lock, statement, idleInTransaction } = this.#limits;
+    const { rows } = await this.query<{
+      standby: boolean;
+      run: string;
+      database: string;
+      version: number;
+      read_only: boolean;
+    }>({
+      text: `SELECT pg_is_in_recovery() AS standby, extract(epoch FROM pg_postmaster_start_time())::text AS run,
+        (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database,
+        current_setting('server_version_num')::integer AS version,
+        current_setting('transaction_read_only')::boolean AS read_only,
+        set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false),
+        set_config('idle_in_transaction_session_timeout', $3, false)`,
+      values: [lock, statement, idleInTransaction].map(String),
+      query_timeout: CHECK_TIMEOUT_MS,
+    } as pg.QueryConfig);
+    const [row] = rows;
+    if (row === undefined || row.standby) {
+      throw new StandbyError();
+    }
+    return { run: row.run, databaseId: row.database, version: row.version, isReadOnly: row.read_only };
+  }
+
+  #judge(error: unknown): void {
+    const code = (error as { code?: unknown } | null)?.code;
+    if (!(typeof code === 'string' && HARMLESS.test(code))) {
+      this.#isSpent = true;
+    }
+  }
+}
+
+/** The same function, whose failures `judge` hears first, whichever way the caller hears of them. */
+function watched(query: pg.Client['query'], judge: (error: unknown) => void): pg.Client['query'] {
+  const send = query as (...values: unknown[]) => unknown;
+  const watching = (...values: unknown[]): unknown => {
+    const callback = values.at(-1);
+    if (typeof callback === 'function') {
+      values[values.length - 1] = (error: unknown, result: unknown) => {
+        if (error) {
+          judge(error);
+        }
+        callback(error, result);
+      };
+      return send(...values);
+    }
+    const result = send(...values);
+    if (result instanceof Promise) {
+      result.catch(judge);
+    }
+    return result;
+  };
+  return watching as pg.Client['query'];
+}
