@@ -5,7 +5,7 @@ export type CommandResult = { code: number; stdout: string; stderr: string };
 export type CommandOptions = Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'> & { timeoutMs: number };
 
 const OUTPUT_CHARACTERS_MAX = 200_000;
-const REASON_CHARACTERS_MAX = 500;
+const REASON_END_CHARACTERS = 250;
 
 /**
  * Runs a program to its end and returns what it printed. A program that is missing or runs longer than
@@ -54,9 +54,11 @@ export async function whyNotRunning(
   if (code === 0) {
     return undefined;
   }
-  const words = stderr
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' | ')
-    .slice(0, REASON_CHARACTERS_MAX);
+  // the beginning is what the loader says, the end what a script dies of
+  const said = stderr.trim().replaceAll(/\s*\n\s*/g, ' | ');
+  const words =
+    said.length <= 2 * REASON_END_CHARACTERS
+      ? said
+      : `${said.slice(0, REASON_END_CHARACTERS)} … ${said.slice(-REASON_END_CHARACTERS)}`;
   return words.includes(command) ? words : `${command}: ${words === '' ? `exit code ${code}` : words}`;
 }

@@ -41,11 +41,18 @@ export async function findSwift(environment: NodeJS.ProcessEnv): Promise<SwiftPy
 
 /** The first Python that can import swift, else why the last one cannot. */
 async function pythonIn(folder: string): Promise<SwiftPython | string> {
+  const libraries = libraryPath(folder);
+  // OpenSSL loads these by an absolute path that does not exist here
+  const openssl = libraries
+    .split(':')
+    .map((place) => join(place, 'ossl-modules'))
+    .find(existsSync);
   const environment = {
     PATH: '/usr/bin:/bin',
     PYTHONPATH: join(folder, 'usr', 'lib', 'python3', 'dist-packages'),
     PYTHONDONTWRITEBYTECODE: '1',
-    LD_LIBRARY_PATH: libraryPath(folder),
+    LD_LIBRARY_PATH: libraries,
+    ...(openssl === undefined ? {} : { OPENSSL_MODULES: openssl }),
   };
   let reason = 'there is no Python';
   for (const command of [SYSTEM_PYTHON, join(folder, SYSTEM_PYTHON)].filter(existsSync)) {
