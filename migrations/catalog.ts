@@ -12,6 +12,7 @@ import { ledgerPlans } from './0011-ledger-plans.ts';
 import { schemaFunctions } from './0012-schema-functions.ts';
 import { paymentStandings } from './0013-payment-standings.ts';
 import { statementVersions } from './0014-statement-versions.ts';
+import { generationRuns } from './0015-generation-runs.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   schemaFunctions,
   paymentStandings,
   statementVersions,
+  generationRuns,
 ];

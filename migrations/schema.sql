@@ -372,6 +372,7 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   deadline_at timestamp with time zone NOT NULL
   media_expires_at timestamp with time zone
   media_deleted_at timestamp with time zone
+  generation_runs integer NOT NULL DEFAULT 0
   tasks_ended CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)))
   tasks_kind_check CHECK ((kind = ANY (ARRAY['image'::text, 'video'::text])))
   tasks_pkey PRIMARY KEY (id)

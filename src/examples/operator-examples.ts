@@ -13,6 +13,7 @@ const OPERATOR_TASK = {
   seed: '7',
   progress_percent: 40,
   attempts: 3,
+  generation_runs: 3,
   failures: 3,
   dispatches: 1,
   worker: null,

@@ -20,6 +20,7 @@ export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
     seed: row.seed,
     progress_percent: Math.round(row.progress * 100),
     attempts: row.attempt,
+    generation_runs: row.generation_runs,
     failures: row.failures,
     dispatches: row.dispatches,
     worker: row.worker,

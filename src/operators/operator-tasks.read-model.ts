@@ -32,6 +32,7 @@ export interface OperatorTaskRow {
   readonly provider_cost: string | null;
   readonly runs: readonly TaskRunRow[];
   readonly attempt: number;
+  readonly generation_runs: number;
   readonly failures: number;
   readonly worker: string | null;
   readonly lease_until: Date | null;

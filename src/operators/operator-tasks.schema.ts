@@ -25,7 +25,12 @@ const taskMembers = {
   state: z.enum(TASK_STATES),
   seed: z.string(),
   progress_percent: z.int(),
-  attempts: z.int().meta({ description: 'How often it was claimed; the number is the fence' }),
+  attempts: z.int().meta({
+    description: 'How often it was claimed, for generation or post-processing; the number is the fence',
+  }),
+  generation_runs: z
+    .int()
+    .meta({ description: 'How often its generation was begun: the attempts that its customer sees' }),
   failures: z.int(),
   dispatches: z.int().meta({ description: 'How often it was handed to its queue' }),
   worker: z.string().nullable(),

@@ -22,7 +22,9 @@ export const TASK_RESOURCE = z
     progress_percent: z.int(),
     queue_position: z.int().nullable(),
     seed: z.string(),
-    attempts: z.int(),
+    attempts: z
+      .int()
+      .meta({ description: 'How often its generation was begun; more than 1 after a failure' }),
     cancel_requested: z.boolean(),
     estimated_amount: usdString,
     charged_amount: usdString,
@@ -65,7 +67,7 @@ export function presentTask(
     progress_percent: progressPercent(task),
     queue_position: estimate.queuePosition,
     seed: task.seed.toString(),
-    attempts: task.attempt,
+    attempts: task.generationRuns,
     cancel_requested: task.cancelRequestedAt !== null,
     estimated_amount: formatUsd(task.charge),
     charged_amount: formatUsd(task.state === 'succeeded' ? task.charge : ZERO_USD),

@@ -17,6 +17,7 @@ export const claimTasks: Statement = {
        ORDER BY t.id FOR UPDATE OF t)
     UPDATE tasks t
        SET state = $5, attempt = attempt + 1, worker = f.worker,
+           generation_runs = generation_runs + CASE WHEN $5 = 'generating' THEN 1 ELSE 0 END,
            lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
            started_at = coalesce(started_at, clock_timestamp()),
            base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)

@@ -101,7 +101,7 @@ interface TaskRow {
   state: TaskState;
   seed: string;
   charge: string;
-  attempt: number;
+  generation_runs: number;
   failures: number;
   progress: number;
   cancel_requested_at: Date | null;
@@ -128,7 +128,7 @@ function toView(row: TaskRow): TaskView {
     state: row.state,
     seed: BigInt(row.seed),
     charge: nanoUsd(row.charge),
-    attempt: row.attempt,
+    generationRuns: row.generation_runs,
     failures: row.failures,
     progress: row.progress,
     cancelRequestedAt: row.cancel_requested_at,

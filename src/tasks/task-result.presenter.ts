@@ -117,7 +117,7 @@ export function progressPercent(task: TaskView): number {
 function wireStatus(task: TaskView): WireStatus {
   switch (task.state) {
     case 'queued':
-      return task.attempt === 0 ? 'TASK_STATUS_QUEUED' : 'TASK_STATUS_PROCESSING';
+      return task.startedAt === null ? 'TASK_STATUS_QUEUED' : 'TASK_STATUS_PROCESSING';
     case 'generating':
     case 'generated':
     case 'processing':

@@ -37,7 +37,8 @@ export interface TaskView {
   readonly state: TaskState;
   readonly seed: bigint;
   readonly charge: NanoUsd;
-  readonly attempt: number;
+  /** How often its generation was begun; the post-processing does not count. */
+  readonly generationRuns: number;
   readonly failures: number;
   /** 0–1 */
   readonly progress: number;

@@ -59,7 +59,7 @@ test('a refused prompt fails at once, free, with the reason', async () => {
     state: 'failed',
     errorCode: 'content_refused',
     errorMessage: 'no',
-    attempt: 1,
+    generationRuns: 1,
   });
   expect(await it.charges(id)).toEqual([]);
   expect(await it.openHolds()).toBe(0);

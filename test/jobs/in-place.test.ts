@@ -40,12 +40,19 @@ async function postprocessJobs(): Promise<number> {
   return Number(rows[0]?.count);
 }
 
+/** How often a task was claimed, for its generation or its post-processing. */
+async function claimsOf(id: string): Promise<number> {
+  const { rows } = await it.pool.query<{ attempt: number }>('SELECT attempt FROM tasks WHERE id = $1', [id]);
+  return rows[0]?.attempt ?? 0;
+}
+
 test('a picture is finished where it was generated: one claim, one charge, no raw file, no folder left', async () => {
   it = await TaskTest.open({ inPlace: PLACES });
   it.stack.start('generate,maintenance');
   const id = await submitImage(it.stack, it.who);
   const { task, media } = await it.ended(id);
-  expect(task).toMatchObject({ state: 'succeeded', progress: 1, attempt: 1, failures: 0 });
+  expect(task).toMatchObject({ state: 'succeeded', progress: 1, generationRuns: 1, failures: 0 });
+  expect(await claimsOf(id)).toBe(1);
   expect(media).toHaveLength(1);
   expect(await it.charges(id)).toEqual(['-5000000']);
   expect(await it.openHolds()).toBe(0);
@@ -61,7 +68,8 @@ test("the engine's slot is free before the work on the files begins", async () =
   await eventually(async () => held.entered() === 2);
   held.open();
   for (const id of ids) {
-    expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', attempt: 1 });
+    expect((await it.ended(id)).task.state).toBe('succeeded');
+    expect(await claimsOf(id)).toBe(1);
   }
 });
 
@@ -75,7 +83,8 @@ test('where no place becomes free in time, the task takes the way through the qu
   held.open();
   it.stack.start('postprocess,maintenance');
   const tasks = await Promise.all(ids.map(async (id) => (await it.ended(id)).task));
-  expect(tasks.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
+  expect(tasks.map(({ generationRuns }) => generationRuns)).toEqual([1, 1]);
+  expect((await Promise.all(ids.map(claimsOf))).sort()).toEqual([1, 2]);
 });
 
 test('files that could not be made in place are made by post-processing', async () => {
@@ -92,7 +101,8 @@ test('files that could not be made in place are made by post-processing', async 
   });
   it.stack.start();
   const id = await submitImage(it.stack, it.who);
-  expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', attempt: 2, failures: 0 });
+  expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', generationRuns: 1, failures: 0 });
+  expect(await claimsOf(id)).toBe(2);
   expect(submitsOf(it.journal, id)).toEqual([1]);
   expect(await it.charges(id)).toHaveLength(1);
 });

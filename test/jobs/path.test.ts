@@ -19,7 +19,7 @@ afterAll(() => it?.close());
 test('a submitted task is generated, post-processed, charged once, and has a URL', async () => {
   const id = await submitImage(it.stack, it.who, 'run=30', { seed: -1 });
   const { task, media } = await it.ended(id);
-  expect(task).toMatchObject({ state: 'succeeded', progress: 1, attempt: 2, failures: 0 });
+  expect(task).toMatchObject({ state: 'succeeded', progress: 1, generationRuns: 1, failures: 0 });
   expect(media).toEqual([
     {
       index: 0,

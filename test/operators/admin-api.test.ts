@@ -65,6 +65,7 @@ describe('tasks', () => {
       held: '0.005',
       charged: '0.00',
       attempts: 0,
+      generation_runs: 0,
       retryable: false,
       history: [{ state: 'queued', attempt: 0, detail: null, at: expect.any(String) }],
     });

@@ -131,6 +131,24 @@ test('a task on its second attempt still counts as processing, and its progress 
   await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
 });
 
+test('the attempts a customer sees are runs of the generation; its post-processing is none', async () => {
+  const attempts = async () =>
+    (await server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`)).json.data.attempts;
+  const healthy = await finished();
+  const { json } = await server.call('GET', `/api/v1/tasks/${publicId('generation', healthy)}`);
+  expect(json.data).toMatchObject({ status: 'succeeded', attempts: 1 });
+
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  expect(await attempts()).toBe(0);
+  await it.stack.claims.claim(id, 'generating', 'w', 60_000);
+  expect(await attempts()).toBe(1);
+  await it.stack.claims.giveBack({ id, attempt: 1, failures: 1, waitMs: 0, forgetRun: true, reason: 'x' });
+  await it.stack.claims.claim(id, 'generating', 'w', 60_000);
+  expect(await attempts()).toBe(2);
+  await it.stack.claims.giveBack({ id, attempt: 2, failures: 1, waitMs: 0, forgetRun: true, reason: 'x' });
+  await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+});
+
 test('unknown, foreign, malformed: one answer to all of them', async () => {
   const id = publicId('generation', await finished());
   const ask = async (taskId: string, key?: string) => {
