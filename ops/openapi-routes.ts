@@ -20,7 +20,7 @@ const nothing = new Proxy({}, { get: () => undefined }) as never;
 
 /** Every route that an installation can have, whichever payment provider it uses. */
 export function describedRoutes(): Route[] {
-  const paid = { service: nothing, bodyBytesMax: 10 * 1024 * 1024 };
+  const paid = { service: nothing, bodyBytesMax: 32 * 2 ** 20 };
   return allRoutes({
     paidRoutes: [
       ...chatRoutes(paid),

@@ -6,6 +6,7 @@ import { CreditsReadModel } from '../../src/credits/credits.read-model.ts';
 import { creditRoutes } from '../../src/credits/credits.routes.ts';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../src/http/authenticator.ts';
+import { BodyBytes } from '../../src/http/body-bytes.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -54,6 +55,8 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     ),
     metrics: createHttpMetrics(new Registry()),
     log,
+    bodyBytes: new BodyBytes(),
+    requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
   };
   const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];

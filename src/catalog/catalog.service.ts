@@ -35,6 +35,13 @@ export class CatalogService {
     this.#current = current;
   }
 
+  /** Whether there is a text model that costs nothing whatever is sent. */
+  get hasFreeModel(): boolean {
+    return [...this.#current().models.values()].some(
+      ({ pricing, routes }) => routes.length > 0 && Object.values(pricing).every((price) => price === 0n),
+    );
+  }
+
   /** A model by its public id or one of its aliases, whoever asks. */
   find(id: string): Model | undefined {
     const { models } = this.#current();

@@ -11,6 +11,7 @@ import { GenerationsService } from '../generations/generations.service.ts';
 import type { AliasSource } from '../http/aliases.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
+import { BodyBytes } from '../http/body-bytes.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
@@ -29,6 +30,7 @@ import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { LoopTurns } from '../lib/loop-turns.ts';
+import { nanoUsd } from '../lib/money.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
@@ -178,7 +180,7 @@ function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): voi
 
 function composeIdentity({ database, clock, log, movements }: Foundation): Identity {
   const keysStore = new KeysStore(database.sequelize, database.money);
-  const keyCache = new KeyCache((hash) => keysStore.facts(hash), clock);
+  const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   return {
     keysStore,
     keyCache,
@@ -204,6 +206,12 @@ function composeKernel(foundation: Foundation, identity: Identity, rateLimiter: 
     ),
     metrics: createHttpMetrics(registry),
     log,
+    bodyBytes: new BodyBytes(),
+    requireFunds: async ({ accountId, apiKeyId }) => {
+      if (!foundation.catalog.hasFreeModel) {
+        await foundation.ledger.requireFunds(accountId, apiKeyId, nanoUsd(1n));
+      }
+    },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
   };
 }

@@ -13,7 +13,7 @@ import { tracedProviders } from '../telemetry/traced-providers.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Base64 images make chat bodies large. */
-const BODY_BYTES_MAX = 10 * 2 ** 20;
+const BODY_BYTES_MAX = 32 * 2 ** 20;
 
 export interface InvocationParts {
   readonly routes: readonly Route[];

@@ -57,7 +57,7 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
     requireJson(request.headers['content-type']);
     const { key, bytes, sha256 } = validate(
       uploadBody,
-      parseJson(await readBody(request, BODY_BYTES_MAX)),
+      parseJson(await readBody(request, BODY_BYTES_MAX, { json: true })),
       'body',
     );
     const mediaType = mediaTypeOfKey(key) ?? '';

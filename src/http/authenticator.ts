@@ -47,15 +47,15 @@ export class Authenticator {
   }
 
   /**
-   * The name of the operator whose token this is. Every token is compared, in constant time. Throws AppError missing_api_key,
-   * invalid_api_key.
+   * The name of the operator whose token this is. Every token is compared, in constant time, before failures of the address count: the
+   * right one always passes. Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded.
    */
   operator(headers: IncomingHttpHeaders, address: string): string {
-    this.#refuseFlood(address);
     try {
       const digest = sha256(presentedSecret(headers));
       const [found] = this.#operators.filter((operator) => timingSafeEqual(digest, operator.digest));
       if (!found) {
+        this.#refuseFlood(address);
         throw new AppError('invalid_api_key', 'the operator token is not valid');
       }
       return found.name;
@@ -67,12 +67,13 @@ export class Authenticator {
 
   #hash(secret: string, address: string): string {
     const hash = this.#options.digest(secret);
-    // a key that worked lately passes even while its address is shut out for other people's failures
-    if (hash === undefined || !this.#options.keys.wasKnown(hash)) {
-      this.#refuseFlood(address);
-    }
+    // only text that can be no key of ours is refused for its address: many clients can share one, behind a proxy all of them do
     if (hash === undefined) {
-      throw new AppError('invalid_api_key', 'the API key is not valid');
+      this.#refuseFlood(address);
+      throw new AppError(
+        'invalid_api_key',
+        'the API key is not valid: it is mistyped, cut off or of another service',
+      );
     }
     return hash;
   }

@@ -46,6 +46,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   }
   const table = routeTable(options.routes);
   options.aliases.addCheck((aliases) => aliasMistake(options.routes, aliases));
+  const warnOfProxy = createProxyWarning(options);
   // Express tries its layers and patterns one after the other; a path without parameters is found at once
   const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));
   app.use((request, response, next) => {
@@ -57,6 +58,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
       sendError(exchange, new AppError('invalid_request', 'the Host header is missing'));
       return;
     }
+    warnOfProxy(request);
     const aliases = options.aliases.current();
     renameHeaders(request, aliases.headers);
     const known = fixed.get(request.path);
@@ -77,6 +79,19 @@ export function createHttpApp(options: HttpAppOptions): Express {
   });
   app.use(answerErrors(report));
   return app;
+}
+
+/** Says once that a proxy stands in front which is not believed: all its clients count as one address, e.g. for wrong keys. */
+function createProxyWarning({ trustedProxies, kernel }: HttpAppOptions): (request: Request) => void {
+  let isSaid = trustedProxies > 0;
+  return ({ headers }) => {
+    if (!isSaid && headers['x-forwarded-for'] !== undefined) {
+      isSaid = true;
+      kernel.log.warn(
+        'requests carry X-Forwarded-For, which is not believed: set TRUSTED_PROXIES to the number of proxies in front',
+      );
+    }
+  };
 }
 
 function isFixed({ pattern }: TableEntry): boolean {

@@ -1,5 +1,6 @@
 import type { Logger } from '../lib/logger.ts';
 import type { Authenticator } from './authenticator.ts';
+import type { BodyBytes } from './body-bytes.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -12,6 +13,9 @@ export interface Kernel {
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
+  readonly bodyBytes: BodyBytes;
+  /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and all models cost something. */
+  readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */
   readonly onAuthenticated: (principal: Principal) => void;
 }

@@ -21,9 +21,9 @@ function setUp() {
   let stored: KeyFacts | undefined = facts(false);
   let lookups = 0;
   const cache = new KeyCache(
-    async () => {
+    async (hashes) => {
       lookups += 1;
-      return stored;
+      return new Map(hashes.flatMap((hash) => (stored ? [[hash, stored] as const] : [])));
     },
     { now: () => now },
   );
@@ -59,7 +59,30 @@ test('many requests at the same time ask once; an unknown key is remembered too'
   await Promise.all(Array.from({ length: 50 }, () => cache.find('h')));
   await cache.find('h');
   expect(lookups()).toBe(1);
-  expect(cache.wasKnown('h')).toBe(false);
+});
+
+test('a flood of unknown keys is one lookup after the other, and pushes no known key out', async () => {
+  let [inFlight, most, lookups] = [0, 0, 0];
+  const cache = new KeyCache(
+    async (hashes) => {
+      inFlight += 1;
+      lookups += 1;
+      most = Math.max(most, inFlight);
+      await new Promise((resolve) => setImmediate(resolve));
+      inFlight -= 1;
+      return new Map(hashes.filter((hash) => hash === 'h').map((hash) => [hash, facts(false)]));
+    },
+    { now: () => 0 },
+  );
+  expect(await cache.find('h')).toBeDefined();
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 5_000 }, (_, index) => cache.find(`${round}-${index}`)));
+  }
+  const before = lookups;
+  expect(before).toBeLessThanOrEqual(1 + 4 * 11);
+  expect(most).toBe(1);
+  expect(await cache.find('h')).toBeDefined();
+  expect(lookups).toBe(before);
 });
 
 test('a failed lookup is not remembered', async () => {
@@ -69,7 +92,7 @@ test('a failed lookup is not remembered', async () => {
       if (fails) {
         throw new Error('away');
       }
-      return facts(false);
+      return new Map([['h', facts(false)]]);
     },
     { now: () => 0 },
   );

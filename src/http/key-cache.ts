@@ -12,11 +12,18 @@ export interface KeyFacts {
   readonly expiresAtMs: number | null;
 }
 
-export type KeyLookup = (hash: string) => Promise<KeyFacts | undefined>;
+/** The facts of those keys that exist, by hash. */
+export type KeyLookup = (hashes: readonly string[]) => Promise<ReadonlyMap<string, KeyFacts>>;
 
 interface Entry {
-  readonly facts: KeyFacts | undefined;
+  readonly facts: KeyFacts;
   readonly freshUntilMs: number;
+}
+
+interface Question {
+  readonly hash: string;
+  resolve(facts: KeyFacts | undefined): void;
+  reject(error: unknown): void;
 }
 
 /** Counted from the start of the lookup, so that a change is seen on every replica within a second. */
@@ -24,13 +31,24 @@ const FRESH_MS = 800;
 const ENTRIES_MAX = 10_000;
 /** A store that is silent for longer, in ms, is as good as away: the caller is told so instead of waiting with it. */
 const LOOKUP_MS_MAX = 2_000;
+/** Keys in one lookup, and keys that may wait for the next one. */
+const BATCH_MAX = 500;
+const WAITING_MAX = 10_000;
 
-/** Remembers looked-up keys for less than a second, and asks once for any number of requests at the same time. */
+/**
+ * Remembers looked-up keys for less than a second. One lookup is in flight at a time, with all keys that were asked for meanwhile: so
+ * any number of wrong keys costs the store one statement after the other, and nobody is refused for somebody else's. Keys that do not
+ * exist are remembered apart: they push no known one out.
+ */
 export class KeyCache {
   readonly #lookup: KeyLookup;
   readonly #clock: Clock;
-  readonly #entries = new LruMap<string, Entry>(ENTRIES_MAX);
+  readonly #known = new LruMap<string, Entry>(ENTRIES_MAX);
+  /** Unix ms until which a key is taken for unknown. */
+  readonly #unknown = new LruMap<string, number>(ENTRIES_MAX);
   readonly #pending = new Map<string, Promise<KeyFacts | undefined>>();
+  readonly #waiting: Question[] = [];
+  #asking = false;
 
   constructor(lookup: KeyLookup, clock: Clock) {
     this.#lookup = lookup;
@@ -39,46 +57,85 @@ export class KeyCache {
 
   /**
    * The facts of a key by its hash; undefined for an unknown or deleted one. Rejects when the store does, and with AppError
-   * service_unavailable when it does not answer.
+   * service_unavailable when it does not answer or too many keys wait for it.
    */
   async find(hash: string): Promise<KeyFacts | undefined> {
-    const entry = this.#entries.get(hash);
-    if (entry && entry.freshUntilMs > this.#clock.now()) {
+    const now = this.#clock.now();
+    const entry = this.#known.get(hash);
+    if (entry && entry.freshUntilMs > now) {
       return entry.facts;
+    }
+    if ((this.#unknown.get(hash) ?? 0) > now) {
+      return undefined;
     }
     let pending = this.#pending.get(hash);
     if (!pending) {
-      pending = this.#load(hash).finally(() => this.#pending.delete(hash));
+      pending = this.#ask(hash).finally(() => this.#pending.delete(hash));
       this.#pending.set(hash, pending);
     }
     return pending;
   }
 
-  /** Whether the key was a known one when last asked, however long ago. Asks nobody. */
-  wasKnown(hash: string): boolean {
-    return this.#entries.get(hash)?.facts !== undefined;
-  }
-
   /** Makes the next request ask again: for the replica that just changed the key. */
   forget(hash: string): void {
-    this.#entries.delete(hash);
+    this.#known.delete(hash);
+    this.#unknown.delete(hash);
     this.#pending.delete(hash);
   }
 
-  async #load(hash: string): Promise<KeyFacts | undefined> {
-    const freshUntilMs = this.#clock.now() + FRESH_MS;
-    const facts = await withinTime(this.#lookup(hash));
-    this.#entries.set(hash, { facts, freshUntilMs });
+  #ask(hash: string): Promise<KeyFacts | undefined> {
+    if (this.#waiting.length >= WAITING_MAX) {
+      return Promise.reject(unanswered());
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ hash, resolve, reject });
+      if (!this.#asking) {
+        void this.#askAll();
+      }
+    });
+  }
+
+  async #askAll(): Promise<void> {
+    this.#asking = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_MAX);
+      const freshUntilMs = this.#clock.now() + FRESH_MS;
+      try {
+        const found = await withinTime(this.#lookup(batch.map(({ hash }) => hash)));
+        for (const { hash, resolve } of batch) {
+          resolve(this.#remember(hash, found.get(hash), freshUntilMs));
+        }
+      } catch (error) {
+        for (const { reject } of batch) {
+          reject(error);
+        }
+      }
+    }
+    this.#asking = false;
+  }
+
+  #remember(hash: string, facts: KeyFacts | undefined, freshUntilMs: number): KeyFacts | undefined {
+    if (facts) {
+      this.#known.set(hash, { facts, freshUntilMs });
+    } else {
+      this.#known.delete(hash);
+      this.#unknown.set(hash, freshUntilMs);
+    }
     return facts;
   }
+}
+
+function unanswered(): AppError {
+  return new AppError('service_unavailable', 'The key cannot be looked up right now, please retry.', {
+    retryAfterSeconds: 1,
+  });
 }
 
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const message = 'The key cannot be looked up right now, please retry.';
-      reject(new AppError('service_unavailable', message, { retryAfterSeconds: 1 }));
+      reject(unanswered());
     }, LOOKUP_MS_MAX);
   });
   try {

@@ -1,15 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../lib/errors.ts';
-import { guardJson } from './json-guard.ts';
+import { JsonStructure } from './json-structure.ts';
+import { withPatience } from './patient-request.ts';
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]{1,60}\+json)$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** How a body is read. */
+export interface BodyReading {
+  /** Whether its structure is bounded as JSON while it comes in. */
+  readonly json?: boolean;
+  /** Told of every chunk before it is kept; may throw to refuse it. */
+  readonly onBytes?: (bytes: number) => void;
+  /** Whether slow uplinks are waited for, as long as they keep a floor rate. */
+  readonly patient?: boolean;
+}
+
 /**
  * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` (in bytes, compressed bodies
- * are not accepted at all: unsupported_media_type).
+ * are not accepted at all: unsupported_media_type), invalid_request for JSON that is nested too deep or holds too much, and for a
+ * patient reading (408) when fewer bytes come than the floor rate.
  */
-export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading = {},
+): Promise<Buffer> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new AppError('unsupported_media_type', 'compressed request bodies are not supported');
@@ -17,31 +33,67 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
     throw tooLarge(bytesMax);
   }
-  return collect(request, bytesMax);
+  return reading.patient
+    ? await withPatience(request, () => collect(request, bytesMax, reading))
+    : await collect(request, bytesMax, reading);
 }
 
-function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+/** What a slow uplink must deliver on average once the grace is over, bytes per ms: 16 kB/s, a third of a 384 kbit/s line. */
+const FLOOR_BYTES_PER_MS = 16;
+const FLOOR_GRACE_MS = 10_000;
+const PATIENCE_MS_MAX = 15 * 60_000;
+const LOOK_EVERY_MS = 1_000;
+
+function collect(request: IncomingMessage, bytesMax: number, reading: BodyReading): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const structure = reading.json ? new JsonStructure() : undefined;
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const stop = (error: unknown): void => {
+      clearInterval(watch);
+      // the rest is left to Node, which reads and drops it after the answer, within the server's request timeout
+      request.off('data', onData).pause();
+      reject(error);
+    };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > bytesMax) {
-        // the rest is left to Node, which reads and drops it after the answer, within the server's request timeout
-        request.off('data', onData).pause();
-        reject(tooLarge(bytesMax));
+      try {
+        if (bytes > bytesMax) {
+          throw tooLarge(bytesMax);
+        }
+        structure?.add(chunk);
+        reading.onBytes?.(chunk.length);
+      } catch (error) {
+        stop(error);
         return;
       }
       chunks.push(chunk);
     };
+    const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
     request.on('data', onData);
-    request.once('end', () =>
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)),
-    );
-    request.once('error', (cause) =>
-      reject(new AppError('invalid_request', 'the body was cut off', { cause })),
-    );
+    request.once('end', () => {
+      clearInterval(watch);
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
+    });
+    request.once('error', (cause) => {
+      clearInterval(watch);
+      reject(new AppError('invalid_request', 'the body was cut off', { cause }));
+    });
+    request.once('close', () => clearInterval(watch));
   });
+}
+
+/** Ends a reading whose bytes come slower than the floor rate, or for longer than anybody waits. */
+function watchRate(received: () => number, stop: (error: AppError) => void): NodeJS.Timeout {
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - startedAt;
+    const isSlow = received() < (elapsedMs - FLOOR_GRACE_MS) * FLOOR_BYTES_PER_MS;
+    if (isSlow || elapsedMs > PATIENCE_MS_MAX) {
+      stop(new AppError('invalid_request', 'the request took too long to arrive', { status: 408 }));
+    }
+  }, LOOK_EVERY_MS);
+  return timer.unref();
 }
 
 function tooLarge(bytesMax: number): AppError {
@@ -58,7 +110,7 @@ export function requireJson(contentType: string | undefined): void {
   }
 }
 
-/** Parses a body as JSON. Throws AppError invalid_json. */
+/** Parses a body as JSON; members named `__proto__` are left out. Throws AppError invalid_json. */
 export function parseJson(bytes: Buffer): unknown {
   let value: unknown;
   try {
@@ -69,6 +121,27 @@ export function parseJson(bytes: Buffer): unknown {
       bytes.length === 0 ? 'the body is empty' : 'the body is not valid JSON',
     );
   }
-  guardJson(value);
+  if (mayNamePrototype(bytes)) {
+    removePrototypes(value);
+  }
   return value;
+}
+
+/** Whether the text can hold the name `__proto__`, plain or with escapes: few bodies do, and the walk costs as much as the parsing. */
+function mayNamePrototype(bytes: Buffer): boolean {
+  return bytes.includes('__proto__') || bytes.includes('\\u00');
+}
+
+/** JSON.parse makes them own members; a later copy would turn them into a prototype. */
+function removePrototypes(value: unknown): void {
+  if (typeof value !== 'object' || value === null) {
+    return;
+  }
+  if (Object.hasOwn(value, '__proto__')) {
+    Reflect.deleteProperty(value, '__proto__');
+  }
+  const members: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const member of members) {
+    removePrototypes(member);
+  }
 }

@@ -78,7 +78,10 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   /** Unknown members of the query are refused: a misspelt filter must not return a wrong total. */
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
-  /** Bytes; default 64 KiB. */
+  /**
+   * Bytes; default 64 KiB. A larger one makes it a large body: counted against what the account's bodies may hold, waited for at a floor
+   * rate, and read from callers with credits only.
+   */
   readonly bodyBytesMax?: number;
   /** `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms). Default `json`. */
   readonly bodyFormat?: 'json' | 'raw';

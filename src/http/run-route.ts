@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import { newUuid, publicId } from '../lib/ids.ts';
+import { ZERO_USD } from '../lib/money.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -35,7 +36,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   }
   try {
     const admission = await admitCaller(kernel, route, exchange);
-    const input = await readInput(route, exchange);
+    const input = await readInput(kernel, route, exchange, admission.principal);
     const begun = await beginOnce(kernel, route, exchange, admission.principal, input);
     if (begun && 'body' in begun) {
       replay(exchange, begun);
@@ -51,7 +52,12 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   }
 }
 
-async function readInput(route: Route, exchange: Exchange): Promise<Input> {
+async function readInput(
+  kernel: Kernel,
+  route: Route,
+  exchange: Exchange,
+  principal: Principal | undefined,
+): Promise<Input> {
   const { request } = exchange;
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
@@ -64,9 +70,33 @@ async function readInput(route: Route, exchange: Exchange): Promise<Input> {
   if (route.bodyFormat !== 'raw') {
     requireJson(request.headers['content-type']);
   }
-  const bytes = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  const isJson = route.bodyFormat !== 'raw';
+  const bytes =
+    principal && route.bodyBytesMax !== undefined && route.bodyBytesMax > BODY_BYTES_MAX
+      ? await readLargeBody(kernel, exchange, principal, route.bodyBytesMax)
+      : await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX, { json: isJson });
   const body = route.bodyFormat === 'raw' ? bytes : validate(route.body, parseJson(bytes), 'body');
   return { params, query, body, bytes };
+}
+
+/**
+ * A body that may hold images. Callers with nothing to spend are refused before it is read, unless it is small; the rest counts against
+ * what their account's bodies may hold until the answer has ended.
+ */
+async function readLargeBody(
+  kernel: Kernel,
+  { request, response }: Exchange,
+  principal: Principal,
+  bytesMax: number,
+): Promise<Buffer> {
+  const announced = request.headers['content-length'];
+  const isLarge = announced === undefined || Number(announced) > BODY_BYTES_MAX;
+  if (isLarge && principal.spendable <= ZERO_USD) {
+    await kernel.requireFunds(principal);
+  }
+  const share = kernel.bodyBytes.share(principal.accountId);
+  response.once('close', () => share.release());
+  return await readBody(request, bytesMax, { json: true, patient: true, onBytes: share.take });
 }
 
 /** A rest-of-path parameter arrives as its decoded segments. */

@@ -3,11 +3,11 @@ import type { Statement } from '../store/statement.ts';
 export const findKeyFacts: Statement = {
   name: 'find_key_facts',
   text: `
-    SELECT k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
+    SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
            a.allowed_models AS account_models, k.allowed_models AS key_models,
            CASE WHEN b.debt > 0 THEN 0 ELSE least(b.posted - b.held, k.limit_nano - k.spent - k.held) END AS spendable
       FROM api_keys k JOIN accounts a ON a.id = k.account_id JOIN balances b ON b.account_id = k.account_id
-     WHERE k.hash = $1 AND k.deleted_at IS NULL`,
+     WHERE k.hash = ANY ($1::text[]) AND k.deleted_at IS NULL`,
 };
 
 /** SKIP LOCKED: a key that is being charged right now is stamped by the next round, so nobody waits for anybody here. */

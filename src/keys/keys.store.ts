@@ -21,6 +21,7 @@ export interface NewKeyRow {
 }
 
 interface FactsRow extends pg.QueryResultRow {
+  readonly hash: string;
   readonly id: string;
   readonly account_id: string;
   readonly account_name: string;
@@ -92,10 +93,10 @@ export class KeysStore {
     return rows.map((row) => row.get({ plain: true }));
   }
 
-  /** What authentication needs to know, in one statement; undefined for an unknown or deleted key. */
-  async facts(hash: string): Promise<KeyFacts | undefined> {
-    const [row] = await run<FactsRow>(this.#pool, findKeyFacts, [hash]);
-    return row && toFacts(row, hash);
+  /** What authentication needs to know of these keys, in one statement; unknown and deleted ones are left out. */
+  async facts(hashes: readonly string[]): Promise<Map<string, KeyFacts>> {
+    const rows = await run<FactsRow>(this.#pool, findKeyFacts, [hashes]);
+    return new Map(rows.map((row) => [row.hash, toFacts(row)]));
   }
 
   /** Books uses (key id → Unix ms). Returns the ids that were locked by somebody else and have to be tried again. */
@@ -107,13 +108,13 @@ export class KeysStore {
   }
 }
 
-function toFacts(row: FactsRow, hash: string): KeyFacts {
+function toFacts(row: FactsRow): KeyFacts {
   return {
     principal: {
       accountId: row.account_id,
       accountName: row.account_name,
       apiKeyId: row.id,
-      keyHash: hash,
+      keyHash: row.hash,
       role: row.role,
       allowedModels: intersection(row.account_models, row.key_models),
       spendable: nanoUsd(row.spendable),

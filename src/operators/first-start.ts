@@ -22,7 +22,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
     const keysService = new KeysService(
       keys,
       movements,
-      new KeyCache((hash) => keys.facts(hash), systemClock),
+      new KeyCache((hashes) => keys.facts(hashes), systemClock),
     );
     const readModel = new AccountsReadModel(database.sequelize);
     const accounts = new AccountsService(

@@ -111,12 +111,12 @@ describe('every refusal has the envelope', () => {
       'invalid_json',
     ],
     [
-      '33 levels',
+      '201 levels',
       'POST',
       '/api/v1/echo',
-      { raw: '['.repeat(33) + ']'.repeat(33), headers: json },
+      { raw: '['.repeat(201) + ']'.repeat(201), headers: json },
       400,
-      'invalid_json',
+      'invalid_request',
     ],
     ['an array', 'POST', '/api/v1/echo', { raw: '[]', headers: json }, 400, 'invalid_request'],
     [

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../src/http/authenticator.ts';
+import { BodyBytes } from '../../src/http/body-bytes.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -47,7 +48,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
   const kernel = {
     authenticator: new Authenticator({
       digest: secretHash,
-      keys: new KeyCache((hash) => keys.facts(hash), systemClock),
+      keys: new KeyCache((hashes) => keys.facts(hashes), systemClock),
       clock: systemClock,
       operators: [{ name: 'operator', token: 'test-admin-token-0123456789abcdef' }],
       failuresPerMinute: 1_000_000,
@@ -60,6 +61,8 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     ),
     metrics: createHttpMetrics(new Registry()),
     log: silentLog,
+    bodyBytes: new BodyBytes(),
+    requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
   };
   const routes = [

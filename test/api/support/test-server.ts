@@ -11,6 +11,7 @@ import { createBillingSurface, type PaymentChoice } from '../../../src/compose/b
 import type { AliasNames } from '../../../src/http/aliases.ts';
 import { createAnswerCipher } from '../../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../../src/http/authenticator.ts';
+import { BodyBytes } from '../../../src/http/body-bytes.ts';
 import { createHttpApp } from '../../../src/http/http-app.ts';
 import { createHttpMetrics } from '../../../src/http/http-metrics.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
@@ -59,6 +60,7 @@ export interface ServerOptions {
   readonly log?: Logger;
   readonly aliases?: AliasNames;
   readonly corsOrigins?: readonly string[];
+  readonly requireFunds?: Kernel['requireFunds'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
   /** Instead of the service's own routes. */
@@ -74,7 +76,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   const mediaFolder = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
   const catalog = { current: testCatalog(options.limits) };
   const keysStore = new KeysStore(database.sequelize, database.money);
-  const keyCache = new KeyCache((hash) => keysStore.facts(hash), clock);
+  const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   const lastUsed = new LastUsedService(keysStore, clock, log);
   const kernel = createKernel({ ...options, clock, log }, { database, keyCache, lastUsed, catalog });
   const account = createAccountServices({ database, keysStore, keyCache, catalog, mediaFolder });
@@ -158,6 +160,8 @@ function createKernel(
     idempotency: new Idempotency(new IdempotencyStore(parts.database.money), cipher, log),
     metrics: createHttpMetrics(new Registry()),
     log,
+    bodyBytes: new BodyBytes(),
+    requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
   };
 }

@@ -1,0 +1,76 @@
+import { connect } from 'node:net';
+import { z } from 'zod';
+import { defineRoute } from '../../src/http/route.ts';
+import { AppError } from '../../src/lib/errors.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { startTestServer, type TestServer } from './support/test-server.ts';
+
+const PATH = '/api/v1/large';
+const large = defineRoute({
+  method: 'post',
+  path: PATH,
+  operationId: 'large',
+  summary: 'Takes a large body',
+  tag: 'Test',
+  access: 'inference',
+  envelope: 'data',
+  body: z.looseObject({}),
+  bodyBytesMax: 2 ** 25,
+  response: { status: 200, schema: z.looseObject({}) },
+  errors: [],
+  handle: async () => ({ body: { data: {} } }),
+});
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer({
+    extraRoutes: [large],
+    requireFunds: async () => {
+      throw new AppError('insufficient_credits', 'Insufficient credits: nothing is left.');
+    },
+  });
+});
+afterAll(() => server.close());
+
+async function keyWith(credits: string): Promise<string> {
+  const account = await createAccount(server.database, { credits });
+  return (await createKey(server.database, account.id)).secret;
+}
+
+test('who has credits may send megabytes', async () => {
+  const key = await keyWith('1.00');
+  const { status } = await server.call('POST', PATH, { key, body: { text: 'x'.repeat(2 ** 22) } });
+  expect(status).toBe(200);
+});
+
+test('without credits a large body is refused before it is read, a small one is read', async () => {
+  const key = await keyWith('0.00');
+  expect((await server.call('POST', PATH, { key, body: { text: 'x' } })).status).toBe(200);
+  const head = await answerToHead(key, 2 ** 25);
+  expect(head).toContain('HTTP/1.1 402');
+});
+
+test('a body of a million empty lists is refused, whoever sends it', async () => {
+  const key = await keyWith('1.00');
+  const raw = `{"x":[${Array(1_000_000).fill('[]').join(',')}]}`;
+  const { status, json } = await server.call('POST', PATH, { key, raw });
+  expect([status, json.error.message]).toEqual([400, 'the body holds more than 200000 values']);
+});
+
+/** What is answered to the head of a request alone, whose body never comes. */
+function answerToHead(key: string, bytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', reject);
+    socket.once('data', (data) => {
+      socket.destroy();
+      resolve(data.toString());
+    });
+    socket.write(
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
+    );
+  });
+}
