@@ -5,7 +5,12 @@ import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
 import type { CallEnd } from './invocation.types.ts';
-import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
+import type {
+  AnswerIdentity,
+  AnswerPresenter,
+  DialectPresenter,
+  StreamPresenter,
+} from './presenter.types.ts';
 import { presentChatUsage } from './usage.presenter.ts';
 
 const DONE = 'data: [DONE]\n\n';
@@ -13,13 +18,12 @@ const DONE = 'data: [DONE]\n\n';
 /** Answers in OpenAI's chat dialect. Answers and chunks come exact: what stands in them is handed on. */
 export const chatPresenter: DialectPresenter = {
   keepAliveFrame: ': keep-alive\n\n',
-  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity, end: CallEnd): JsonObject {
+  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
     const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
     const choices = objectsOf(wire.choices).map((choice) => without(choice, 'stop_reason'));
-    const usage = presentChatUsage(end.usage);
-    const ours = { ...head(identity, 'chat.completion'), choices, usage };
-    // the official schema asks for the member, also where a provider has none
-    return { system_fingerprint: null, ...wire, ...ours };
+    // the official schema asks for the fingerprint, also where a provider has none
+    const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
+    return (end) => ({ ...told, usage: presentChatUsage(end.usage) });
   },
   stream: (dialect, identity) => new ChatStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {

@@ -6,7 +6,12 @@ import type { Admission, Admitted } from './admission.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import { outgoingRequest } from './outgoing-request.ts';
-import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
+import type {
+  AnswerIdentity,
+  AnswerPresenter,
+  DialectPresenter,
+  StreamPresenter,
+} from './presenter.types.ts';
 import { clientErrorOf } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
 import { relayStream, type StreamSink } from './stream-relay.ts';
@@ -45,14 +50,12 @@ export class InvocationService {
       }
       const headers = headersOf(admitted);
       onAdmitted(headers);
-      const answered = await this.#answer(admitted);
+      const answered = await this.#answer(admitted, presenter);
       if (!answered) {
         return undefined;
       }
-      const { answer, provider } = answered;
-      const end = await admitted.call.complete(answer.finishReason);
-      const body = presenter.answer(answer, provider.dialect, identityOf(admitted), end);
-      return { body, headers };
+      const end = await admitted.call.complete(answered.answer.finishReason);
+      return { body: answered.present(end), headers };
     });
   }
 
@@ -100,7 +103,10 @@ export class InvocationService {
     }
   }
 
-  async #answer(admitted: Admitted): Promise<{ answer: ProviderAnswer; provider: Provider } | undefined> {
+  async #answer(
+    admitted: Admitted,
+    presenter: DialectPresenter,
+  ): Promise<{ answer: ProviderAnswer; present: AnswerPresenter } | undefined> {
     const { call } = admitted;
     try {
       const run = await this.#run(admitted, (provider, route, upstream) =>
@@ -108,8 +114,10 @@ export class InvocationService {
       );
       run.upstream.release();
       call.answeredBy(run.route);
+      // translated before it is charged: an answer that cannot be told costs nothing
+      const present = presenter.answer(run.value, run.provider.dialect, identityOf(admitted));
       call.deliver(run.value);
-      return { answer: run.value, provider: run.provider };
+      return { answer: run.value, present };
     } catch (error) {
       await this.#settleFailure(admitted, error);
       return undefined;

@@ -7,16 +7,22 @@ import { chatAnswerToMessages } from './dialects/chat-answer-to-messages.ts';
 import { createChatToMessages } from './dialects/chat-stream-to-messages.ts';
 import { stopReasonOf } from './dialects/stop-reason.ts';
 import type { CallEnd } from './invocation.types.ts';
-import type { AnswerIdentity, DialectPresenter, StreamPresenter } from './presenter.types.ts';
+import type {
+  AnswerIdentity,
+  AnswerPresenter,
+  DialectPresenter,
+  StreamPresenter,
+} from './presenter.types.ts';
 import { presentMessagesUsage } from './usage.presenter.ts';
 
 /** Answers in Anthropic's messages dialect. */
 export const messagesPresenter: DialectPresenter = {
   keepAliveFrame: eventFrame({ type: 'ping' }, 'ping'),
-  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity, end: CallEnd): JsonObject {
+  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
     const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity.thinking);
     const { id, model } = identity;
-    return { ...wire, id, type: 'message', role: 'assistant', model, usage: presentMessagesUsage(end.usage) };
+    const told = { ...wire, id, type: 'message', role: 'assistant', model };
+    return (end) => ({ ...told, usage: presentMessagesUsage(end.usage) });
   },
   stream: (dialect, identity) => new MessagesStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {

@@ -24,11 +24,15 @@ export interface StreamPresenter {
   ending(end: CallEnd): string;
 }
 
+/** Tells a translated answer with what it cost. */
+export type AnswerPresenter = (end: CallEnd) => JsonObject;
+
 /** One client dialect: how answers and failures look to the client. */
 export interface DialectPresenter {
   /** Sent when a stream has been silent. */
   readonly keepAliveFrame: string;
-  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity, end: CallEnd): JsonObject;
+  /** Translates an answer, to be told once its charge is committed. Throws ProviderFailure for what cannot be told. */
+  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter;
   /** Opens a stream out of events in the provider's `dialect`. */
   stream(dialect: Dialect, identity: AnswerIdentity): StreamPresenter;
   /** The last frame of a stream that fails after its headers are out. */

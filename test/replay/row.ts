@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+/** What a client of one dialect gets. */
+export interface Expected {
+  /** The role chunk and the ends, which are always the same, are left out. Made-up ids end in `*`. */
+  readonly deltas?: readonly unknown[];
+  readonly events?: readonly unknown[];
+  /** Members of chunks and choices beside the deltas. */
+  readonly beside?: unknown;
+  readonly finish?: string;
+  /** The error code, where the provider's failure is one for the client. */
+  readonly error?: string;
+}
+
+/** One peculiarity of a provider: the bytes it sends, and what clients must get and pay. See docs/adding-a-provider.md. */
+export interface Row {
+  readonly name: string;
+  /** Who does so, and where it was reported. */
+  readonly source?: string;
+  readonly protocol: 'openai' | 'anthropic';
+  readonly status?: number;
+  readonly type?: string;
+  /** The answer as JSON text, where it is no stream. */
+  readonly json?: string;
+  /** Data of events that arrive each in a packet of its own … */
+  readonly events?: readonly string[];
+  /** … or the bytes as they came, as text or `{base64}`. */
+  readonly packets?: readonly (string | { readonly base64: string })[];
+  readonly chat?: Expected;
+  readonly messages?: Expected;
+  /** Tokens: input, output, cache reads, cache writes, reasoning. */
+  readonly usage?: readonly number[];
+  readonly counted?: boolean;
+  /** In USD, at 1 USD for a million tokens of input and 2 of output. */
+  readonly charge?: string;
+}
+
+const FOLDER = fileURLToPath(new URL('rows', import.meta.url));
+
+export function readRows(): Row[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.yaml'))
+    .sort()
+    .flatMap((name) => parse(readFileSync(join(FOLDER, name), 'utf8')) as Row[]);
+}
+
+/** The packets of a row; events without names are OpenAI's, with names Anthropic's. */
+export function packetsOf(row: Row): (string | Uint8Array)[] {
+  if (row.json !== undefined) {
+    return [row.json];
+  }
+  if (row.packets) {
+    return row.packets.map((packet) =>
+      typeof packet === 'string' ? packet : Buffer.from(packet.base64, 'base64'),
+    );
+  }
+  return row.events!.map((data) => {
+    const type = row.protocol === 'anthropic' ? /"type":"(\w+)"/.exec(data)?.[1] : undefined;
+    return `${type === undefined ? '' : `event: ${type}\n`}data: ${data}\n\n`;
+  });
+}
