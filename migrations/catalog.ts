@@ -13,6 +13,8 @@ import { schemaFunctions } from './0012-schema-functions.ts';
 import { paymentStandings } from './0013-payment-standings.ts';
 import { statementVersions } from './0014-statement-versions.ts';
 import { generationRuns } from './0015-generation-runs.ts';
+import { receivable } from './0016-receivable.ts';
+import { entryOrigins } from './0017-entry-origins.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -32,4 +34,6 @@ export const MIGRATIONS: readonly Migration[] = [
   paymentStandings,
   statementVersions,
   generationRuns,
+  receivable,
+  entryOrigins,
 ];

@@ -6,7 +6,7 @@ TYPE hold_request (ordinal integer, id uuid, account_id uuid, api_key_id uuid, r
 
 TYPE hold_settlement (id uuid, account_id uuid, api_key_id uuid, status generation_status, charge bigint, lines jsonb, shortfall bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, usage_source usage_source, error_code text, error_message text, provider text, provider_cost bigint, attempts jsonb, finish_reason text, latency_ms integer, first_token_ms integer, streamed boolean, only_expired boolean, task jsonb)
 
-TYPE ledger_contra ('cash_clearing', 'revenue', 'write_off', 'operator')
+TYPE ledger_contra ('cash_clearing', 'revenue', 'write_off', 'operator', 'receivable')
 
 TYPE ledger_entry_type ('credit_purchase', 'usage_charge', 'refund', 'adjustment')
 
@@ -228,7 +228,11 @@ TABLE ledger_entries PARTITION BY RANGE (reference)
   api_key_id uuid
   description text
   at timestamp with time zone NOT NULL
+  actor text
+  request_id text
+  reason_code text
   ledger_entries_amount_check CHECK ((amount <> 0))
+  ledger_entries_reason_code_check CHECK ((reason_code = ANY (ARRAY['purchase'::text, 'bank_payment'::text, 'grant'::text, 'goodwill'::text, 'correction'::text, 'usage_refund'::text, 'payment_refund'::text, 'dispute'::text, 'reinstatement'::text, 'debt'::text, 'debt_repayment'::text, 'write_off'::text])))
   ledger_entries_reference_unique PRIMARY KEY (reference, type)
   ledger_entries_seq_check CHECK ((seq > 0))
   CREATE INDEX ledger_entries_account ON ledger_entries USING btree (account_id, at DESC, seq DESC)
@@ -540,6 +544,15 @@ TABLE write_offs
   CREATE UNIQUE INDEX write_offs_once ON write_offs USING btree (generation_id, reason)
   CREATE TRIGGER write_offs_append_only BEFORE DELETE OR UPDATE ON write_offs FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
+CREATE OR REPLACE FUNCTION act_as(act jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM set_config('tollgate.act', act::text, true);
+END $function$
+
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  RETURNS SETOF accounts
  LANGUAGE plpgsql
@@ -555,6 +568,9 @@ BEGIN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
     WHERE a.id = account RETURNING a.*;
+  IF FOUND THEN
+    PERFORM record_act(current_act(), '{}');
+  END IF;
 END $function$
 
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb)
@@ -580,6 +596,7 @@ BEGIN
       deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
   IF FOUND THEN
+    PERFORM record_act(current_act(), '{}');
     PERFORM pg_notify('tollgate_keys', key::text);
   END IF;
 END $function$
@@ -644,6 +661,15 @@ AS $function$
       END LOOP;
       RETURN made;
     END $function$
+
+CREATE OR REPLACE FUNCTION current_act()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT coalesce(nullif(current_setting('tollgate.act', true), ''), '{}')::jsonb
+$function$
 
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
  RETURNS integer
@@ -732,7 +758,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'account_not_found';
   END IF;
-  existing := ledger_existing(account, 'adjustment', entry_reference, signed_amount);
+  existing := ledger_replayed(account, 'adjustment', entry_reference, signed_amount, NULL, note);
   IF existing IS NOT NULL THEN
     RETURN existing;
   END IF;
@@ -740,6 +766,8 @@ BEGIN
     RETURN 'insufficient_credits';
   END IF;
   PERFORM ledger_append(account, 'adjustment', signed_amount, 'operator', entry_reference, NULL, NULL, note);
+  PERFORM ledger_repay_debt(account, entry_reference);
+  PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('adjustment', entry_reference)));
   RETURN 'posted';
 END $function$
 
@@ -750,14 +778,58 @@ CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_t
 AS $function$
 DECLARE
   balance balances;
+  act jsonb := current_act();
+  reason text;
 BEGIN
+  reason := CASE
+    WHEN entry_type = 'credit_purchase' THEN 'purchase'
+    WHEN other = 'receivable' THEN CASE WHEN signed_amount > 0 THEN 'debt' ELSE 'debt_repayment' END
+    WHEN other = 'write_off' THEN 'write_off'
+    WHEN other = 'revenue' THEN 'usage_refund'
+    WHEN entry_type = 'refund' THEN coalesce(act->>'reason', 'payment_refund')
+    WHEN other = 'cash_clearing' THEN CASE WHEN reversed IS NULL THEN 'bank_payment' ELSE 'reinstatement' END
+    ELSE coalesce(act->>'reason', 'correction') END;
   UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
-      used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END
+      used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END,
+      debt = b.debt + CASE WHEN other = 'receivable' THEN signed_amount ELSE 0 END
     WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
   INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, reverses, api_key_id,
-                              description, at)
+                              description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
-            note, balance.last_at);
+            note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
+END $function$
+
+CREATE OR REPLACE FUNCTION ledger_clear_debt(account uuid, entry_reference uuid, cleared bigint, kind text, note text)
+ RETURNS TABLE(outcome text, amount bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  owed bigint;
+  other ledger_contra := CASE kind WHEN 'forgiven' THEN 'write_off' WHEN 'paid' THEN 'cash_clearing' END;
+BEGIN
+  SELECT b.debt INTO owed FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  outcome := CASE WHEN NOT FOUND THEN 'account_not_found'
+    ELSE ledger_replayed(account, 'adjustment', entry_reference, cleared, NULL, note) END;
+  IF outcome IS NULL AND coalesce(cleared, owed) NOT BETWEEN 1 AND owed THEN
+    outcome := 'exceeds_debt';
+    amount := owed;
+  END IF;
+  IF outcome IS NULL THEN
+    amount := coalesce(cleared, owed);
+    PERFORM ledger_append(account, 'adjustment', amount, other, entry_reference, NULL, NULL, note);
+    PERFORM ledger_append(account, 'adjustment', -amount, 'receivable', ledger_second_reference(entry_reference), NULL, NULL,
+      CASE kind WHEN 'forgiven' THEN 'Debt forgiven' ELSE 'Debt paid' END);
+    PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('adjustment', entry_reference),
+      'amount', usd_text(amount)));
+    outcome := 'posted';
+  ELSIF outcome = 'exists' THEN
+    SELECT e.amount INTO amount FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'adjustment'
+      AND e.contra = other;
+    outcome := CASE WHEN FOUND THEN 'exists' ELSE 'reference_conflict' END;
+  END IF;
+  RETURN NEXT;
 END $function$
 
 CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settled_at timestamp with time zone)
@@ -799,16 +871,6 @@ BEGIN
   END IF;
   RETURN ended;
 END $function$
-
-CREATE OR REPLACE FUNCTION ledger_existing(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint)
- RETURNS text
- LANGUAGE sql
- STABLE
- SET search_path TO 'public', 'pg_temp'
-AS $function$
-  SELECT CASE WHEN e.account_id = account AND e.amount = signed_amount THEN 'exists' ELSE 'reference_conflict' END
-    FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = entry_type
-$function$
 
 CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extra bigint)
  RETURNS bigint
@@ -862,6 +924,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  PERFORM act_as(jsonb_build_object('actor', provider));
   INSERT INTO payment_standings AS p (purchase_reference, reversal, account_id, kind, amount, booked, first_at)
     SELECT purchase, r.id, account, r.kind, r.amount, greatest(0,
              coalesce((SELECT t.amount FROM payment_reversals t WHERE t.reference = r.taken), 0)
@@ -894,6 +957,8 @@ BEGIN
   LOOP
     step := greatest(0, least(standing.amount - standing.booked, room));
     IF step > 0 THEN
+      PERFORM act_as(jsonb_build_object('actor', provider, 'reason',
+        CASE standing.kind WHEN 'refund' THEN 'payment_refund' ELSE 'dispute' END));
       result := ledger_reverse_payment(account, payment_step_reference(provider, standing), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN
@@ -926,28 +991,21 @@ CREATE OR REPLACE FUNCTION ledger_purchase(account uuid, entry_reference uuid, p
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
-  balance balances;
   existing text;
-  repaid bigint;
 BEGIN
   IF paid <= 0 THEN
     RAISE EXCEPTION 'a purchase is positive, not %', paid;
   END IF;
-  SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN 'account_not_found';
   END IF;
-  existing := ledger_existing(account, 'credit_purchase', entry_reference, paid);
+  existing := ledger_replayed(account, 'credit_purchase', entry_reference, paid, NULL, note);
   IF existing IS NOT NULL THEN
     RETURN existing;
   END IF;
   PERFORM ledger_append(account, 'credit_purchase', paid, 'cash_clearing', entry_reference, NULL, NULL, note);
-  IF balance.debt > 0 THEN
-    repaid := least(balance.debt, paid);
-    UPDATE balances b SET debt = b.debt - repaid WHERE b.account_id = account;
-    PERFORM ledger_append(account, 'adjustment', -repaid, 'cash_clearing', entry_reference, NULL, NULL,
-      'Repayment of a reversed payment');
-  END IF;
+  PERFORM ledger_repay_debt(account, entry_reference);
   RETURN 'posted';
 END $function$
 
@@ -968,10 +1026,10 @@ BEGIN
     RETURN QUERY SELECT 'charge_not_found', NULL::bigint;
     RETURN;
   END IF;
-  SELECT e.amount INTO before FROM ledger_entries e
-    WHERE e.reference = entry_reference AND e.type = 'refund';
-  IF FOUND THEN
-    RETURN QUERY SELECT CASE WHEN before = coalesce(given, before) THEN 'exists' ELSE 'reference_conflict' END, before;
+  outcome := ledger_replayed(account, 'refund', entry_reference, given, charge_reference, note);
+  IF outcome IS NOT NULL THEN
+    SELECT e.amount INTO refunded FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'refund';
+    RETURN NEXT;
     RETURN;
   END IF;
   SELECT coalesce(sum(e.amount), 0) INTO before FROM ledger_entries e
@@ -984,6 +1042,9 @@ BEGIN
   PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
   UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  PERFORM ledger_repay_debt(account, entry_reference);
+  PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
+    'amount', usd_text(refunded)));
   outcome := 'posted';
   RETURN NEXT;
 END $function$
@@ -997,6 +1058,7 @@ AS $function$
 DECLARE
   balance balances;
   existing payment_reinstatements;
+  earlier record;
   to_balance bigint;
 BEGIN
   IF given <= 0 THEN
@@ -1012,8 +1074,9 @@ BEGIN
                 ELSE 'reference_conflict' END;
   END IF;
   -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
-  IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
-    RETURN ledger_existing(account, 'adjustment', entry_reference, given);
+  SELECT e.account_id, e.amount INTO earlier FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'adjustment';
+  IF FOUND THEN
+    RETURN CASE WHEN earlier.account_id = account AND earlier.amount = given THEN 'exists' ELSE 'reference_conflict' END;
   END IF;
   IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
                    AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
@@ -1025,11 +1088,9 @@ BEGIN
   to_balance := greatest(given - balance.debt, 0);
   INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
     VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
-  UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
-  IF to_balance > 0 THEN
-    PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
-      ledger_reinstate_payment.purchase_reference, NULL, note);
-  END IF;
+  PERFORM ledger_append(account, 'adjustment', given, 'cash_clearing', entry_reference,
+    ledger_reinstate_payment.purchase_reference, NULL, note);
+  PERFORM ledger_repay_debt(account, entry_reference);
   RETURN 'posted';
 END $function$
 
@@ -1051,6 +1112,36 @@ BEGIN
   GET DIAGNOSTICS renewed = ROW_COUNT;
   RETURN renewed;
 END $function$
+
+CREATE OR REPLACE FUNCTION ledger_repay_debt(account uuid, entry_reference uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  repaid bigint;
+BEGIN
+  SELECT least(b.debt, b.posted - b.held) INTO repaid FROM balances b WHERE b.account_id = account;
+  IF repaid > 0 THEN
+    PERFORM ledger_append(account, 'adjustment', -repaid, 'receivable', ledger_second_reference(entry_reference), NULL, NULL,
+      'Repayment of a debt');
+  END IF;
+END $function$
+
+CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint, reversed uuid, note text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT CASE
+      WHEN bool_or(e.type = entry_type) THEN
+        CASE WHEN bool_or(e.type = entry_type AND e.account_id = account AND e.amount = coalesce(signed_amount, e.amount)
+                    AND e.reverses IS NOT DISTINCT FROM reversed AND e.description IS NOT DISTINCT FROM note)
+          THEN 'exists' ELSE 'reference_conflict' END
+      WHEN count(*) > 0 THEN 'reference_conflict' END
+    FROM ledger_entries e WHERE e.reference = entry_reference
+$function$
 
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, granted bigint)
@@ -1156,6 +1247,7 @@ CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference 
 AS $function$
 DECLARE
   balance balances;
+  existing payment_reversals;
   purchased bigint;
   reversed bigint;
   from_balance bigint;
@@ -1167,8 +1259,15 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'account_not_found';
   END IF;
-  IF EXISTS (SELECT 1 FROM payment_reversals r WHERE r.reference = entry_reference) THEN
-    RETURN 'exists';
+  SELECT * INTO existing FROM payment_reversals r WHERE r.reference = entry_reference;
+  IF FOUND THEN
+    RETURN CASE WHEN existing.account_id = account AND existing.amount = taken
+      AND existing.purchase_reference = ledger_reverse_payment.purchase_reference
+      AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'refund'
+                         AND e.description IS DISTINCT FROM note) THEN 'exists' ELSE 'reference_conflict' END;
+  END IF;
+  IF EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = entry_reference) THEN
+    RETURN 'reference_conflict';
   END IF;
   SELECT e.amount INTO purchased FROM ledger_entries e
     WHERE e.reference = purchase_reference AND e.type = 'credit_purchase' AND e.account_id = account;
@@ -1182,13 +1281,26 @@ BEGIN
   from_balance := least(taken, balance.posted - balance.held);
   INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
     VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
-  IF from_balance > 0 THEN
-    PERFORM ledger_append(account, 'refund', -from_balance, 'cash_clearing', entry_reference,
-      ledger_reverse_payment.purchase_reference, NULL, note);
+  -- what is owed first: at no entry is the balance below what is held
+  IF taken > from_balance THEN
+    PERFORM ledger_append(account, 'adjustment', taken - from_balance, 'receivable', ledger_second_reference(entry_reference),
+      ledger_reverse_payment.purchase_reference, NULL, 'Owed for a reversed payment');
   END IF;
-  UPDATE balances b SET debt = b.debt + taken - from_balance WHERE b.account_id = account;
+  PERFORM ledger_append(account, 'refund', -taken, 'cash_clearing', entry_reference,
+    ledger_reverse_payment.purchase_reference, NULL, note);
+  PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
+    'amount', usd_text(taken), 'debt', usd_text(taken - from_balance)));
   RETURN 'posted';
 END $function$
+
+CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT md5('second/' || first)::uuid
+$function$
 
 CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
  RETURNS TABLE(id uuid, outcome text, charge bigint)
@@ -1372,6 +1484,29 @@ BEGIN
   INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
 END $function$
 
+CREATE OR REPLACE FUNCTION open_customer(account uuid, account_name text, credits bigint, key jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  reference uuid := ledger_second_reference(account);
+BEGIN
+  IF EXISTS (SELECT 1 FROM accounts a WHERE a.id = account) THEN
+    RETURN false;
+  END IF;
+  PERFORM open_account(account, account_name);
+  INSERT INTO api_keys (id, account_id, hash, name, label, role)
+    VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', 'owner');
+  IF credits > 0 THEN
+    PERFORM ledger_append(account, 'adjustment', credits, 'operator', reference, NULL, NULL, 'Opening credits');
+  END IF;
+  PERFORM record_act(current_act(), CASE WHEN credits > 0
+    THEN jsonb_build_object('transaction_id', transaction_id('adjustment', reference)) ELSE '{}' END);
+  RETURN true;
+END $function$
+
 CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -1394,6 +1529,7 @@ $function$
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb)
  RETURNS void
  LANGUAGE sql
+ SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
   INSERT INTO audit_log (actor, action, object, request_id, detail)
@@ -1472,6 +1608,18 @@ CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
  SET search_path TO 'public', 'pg_temp'
 AS $function$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
+$function$
+
+CREATE OR REPLACE FUNCTION transaction_id(entry_type ledger_entry_type, reference uuid)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT 'txn_' || CASE entry_type WHEN 'credit_purchase' THEN 'P' WHEN 'usage_charge' THEN 'U' WHEN 'refund' THEN 'R' ELSE 'A' END
+    || (SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substring(bits FROM digit * 5 + 1 FOR 5)::bit(5)::integer + 1, 1), ''
+                 ORDER BY digit)
+          FROM (SELECT B'00' || ('x' || replace(reference::text, '-', ''))::bit(128) AS bits) b, generate_series(0, 25) digit)
 $function$
 
 CREATE OR REPLACE FUNCTION usd_text(nano bigint)

@@ -1,22 +1,59 @@
--- Posts one entry. The caller holds the lock of the account's balance.
+-- Posts one entry in the name of whom act_as named. The caller holds the lock of the account's balance.
 CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_type, signed_amount bigint, other ledger_contra,
   entry_reference uuid, reversed uuid, key uuid, note text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   balance balances;
+  act jsonb := current_act();
+  reason text;
 BEGIN
+  reason := CASE
+    WHEN entry_type = 'credit_purchase' THEN 'purchase'
+    WHEN other = 'receivable' THEN CASE WHEN signed_amount > 0 THEN 'debt' ELSE 'debt_repayment' END
+    WHEN other = 'write_off' THEN 'write_off'
+    WHEN other = 'revenue' THEN 'usage_refund'
+    WHEN entry_type = 'refund' THEN coalesce(act->>'reason', 'payment_refund')
+    WHEN other = 'cash_clearing' THEN CASE WHEN reversed IS NULL THEN 'bank_payment' ELSE 'reinstatement' END
+    ELSE coalesce(act->>'reason', 'correction') END;
   UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
-      used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END
+      used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END,
+      debt = b.debt + CASE WHEN other = 'receivable' THEN signed_amount ELSE 0 END
     WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
   INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, reverses, api_key_id,
-                              description, at)
+                              description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
-            note, balance.last_at);
+            note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
 END $$;
 
--- Outcome of a movement: 'posted', 'exists' (same reference, same amount: nothing written), or why it was refused.
-CREATE OR REPLACE FUNCTION ledger_existing(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint)
-RETURNS text LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-  SELECT CASE WHEN e.account_id = account AND e.amount = signed_amount THEN 'exists' ELSE 'reference_conflict' END
-    FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = entry_type
+-- What a reference stands for already: NULL nothing; 'exists' the same movement (nothing is to be written); 'reference_conflict'
+-- another one, whatever it differs in.
+CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint,
+  reversed uuid, note text) RETURNS text LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  SELECT CASE
+      WHEN bool_or(e.type = entry_type) THEN
+        CASE WHEN bool_or(e.type = entry_type AND e.account_id = account AND e.amount = coalesce(signed_amount, e.amount)
+                    AND e.reverses IS NOT DISTINCT FROM reversed AND e.description IS NOT DISTINCT FROM note)
+          THEN 'exists' ELSE 'reference_conflict' END
+      WHEN count(*) > 0 THEN 'reference_conflict' END
+    FROM ledger_entries e WHERE e.reference = entry_reference
 $$;
+DROP FUNCTION IF EXISTS ledger_existing(uuid, ledger_entry_type, uuid, bigint);
+
+-- The reference of the entry that a movement needs beside its own.
+CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid) RETURNS uuid
+LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+  SELECT md5('second/' || first)::uuid
+$$;
+
+-- Whatever comes into an account repays what it owes, as far as the free balance goes. Called after the entry of that reference.
+CREATE OR REPLACE FUNCTION ledger_repay_debt(account uuid, entry_reference uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  repaid bigint;
+BEGIN
+  SELECT least(b.debt, b.posted - b.held) INTO repaid FROM balances b WHERE b.account_id = account;
+  IF repaid > 0 THEN
+    PERFORM ledger_append(account, 'adjustment', -repaid, 'receivable', ledger_second_reference(entry_reference), NULL, NULL,
+      'Repayment of a debt');
+  END IF;
+END $$;

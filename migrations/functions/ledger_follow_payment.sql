@@ -23,6 +23,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  PERFORM act_as(jsonb_build_object('actor', provider));
   INSERT INTO payment_standings AS p (purchase_reference, reversal, account_id, kind, amount, booked, first_at)
     SELECT purchase, r.id, account, r.kind, r.amount, greatest(0,
              coalesce((SELECT t.amount FROM payment_reversals t WHERE t.reference = r.taken), 0)
@@ -55,6 +56,8 @@ BEGIN
   LOOP
     step := greatest(0, least(standing.amount - standing.booked, room));
     IF step > 0 THEN
+      PERFORM act_as(jsonb_build_object('actor', provider, 'reason',
+        CASE standing.kind WHEN 'refund' THEN 'payment_refund' ELSE 'dispute' END));
       result := ledger_reverse_payment(account, payment_step_reference(provider, standing), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN

@@ -13,10 +13,10 @@ BEGIN
     RETURN QUERY SELECT 'charge_not_found', NULL::bigint;
     RETURN;
   END IF;
-  SELECT e.amount INTO before FROM ledger_entries e
-    WHERE e.reference = entry_reference AND e.type = 'refund';
-  IF FOUND THEN
-    RETURN QUERY SELECT CASE WHEN before = coalesce(given, before) THEN 'exists' ELSE 'reference_conflict' END, before;
+  outcome := ledger_replayed(account, 'refund', entry_reference, given, charge_reference, note);
+  IF outcome IS NOT NULL THEN
+    SELECT e.amount INTO refunded FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'refund';
+    RETURN NEXT;
     RETURN;
   END IF;
   SELECT coalesce(sum(e.amount), 0) INTO before FROM ledger_entries e
@@ -29,6 +29,9 @@ BEGIN
   PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
   UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  PERFORM ledger_repay_debt(account, entry_reference);
+  PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
+    'amount', usd_text(refunded)));
   outcome := 'posted';
   RETURN NEXT;
 END $$;

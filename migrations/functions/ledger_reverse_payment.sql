@@ -5,11 +5,12 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
 $$;
 
--- The payment provider took money back. What is free leaves the balance; the rest is a debt that blocks new holds.
+-- The payment provider took money back: booked whole. What the balance cannot give of it is owed, which blocks new holds.
 CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference uuid, purchase_reference uuid, taken bigint, note text)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   balance balances;
+  existing payment_reversals;
   purchased bigint;
   reversed bigint;
   from_balance bigint;
@@ -21,8 +22,15 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'account_not_found';
   END IF;
-  IF EXISTS (SELECT 1 FROM payment_reversals r WHERE r.reference = entry_reference) THEN
-    RETURN 'exists';
+  SELECT * INTO existing FROM payment_reversals r WHERE r.reference = entry_reference;
+  IF FOUND THEN
+    RETURN CASE WHEN existing.account_id = account AND existing.amount = taken
+      AND existing.purchase_reference = ledger_reverse_payment.purchase_reference
+      AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'refund'
+                         AND e.description IS DISTINCT FROM note) THEN 'exists' ELSE 'reference_conflict' END;
+  END IF;
+  IF EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = entry_reference) THEN
+    RETURN 'reference_conflict';
   END IF;
   SELECT e.amount INTO purchased FROM ledger_entries e
     WHERE e.reference = purchase_reference AND e.type = 'credit_purchase' AND e.account_id = account;
@@ -36,21 +44,26 @@ BEGIN
   from_balance := least(taken, balance.posted - balance.held);
   INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
     VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
-  IF from_balance > 0 THEN
-    PERFORM ledger_append(account, 'refund', -from_balance, 'cash_clearing', entry_reference,
-      ledger_reverse_payment.purchase_reference, NULL, note);
+  -- what is owed first: at no entry is the balance below what is held
+  IF taken > from_balance THEN
+    PERFORM ledger_append(account, 'adjustment', taken - from_balance, 'receivable', ledger_second_reference(entry_reference),
+      ledger_reverse_payment.purchase_reference, NULL, 'Owed for a reversed payment');
   END IF;
-  UPDATE balances b SET debt = b.debt + taken - from_balance WHERE b.account_id = account;
+  PERFORM ledger_append(account, 'refund', -taken, 'cash_clearing', entry_reference,
+    ledger_reverse_payment.purchase_reference, NULL, note);
+  PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
+    'amount', usd_text(taken), 'debt', usd_text(taken - from_balance)));
   RETURN 'posted';
 END $$;
 
--- The provider gave back what it had taken of a payment. A debt is repaid from it first, the rest is credited.
+-- The provider gave back what it had taken of a payment: booked whole, then it repays what is owed.
 CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint,
   note text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   balance balances;
   existing payment_reinstatements;
+  earlier record;
   to_balance bigint;
 BEGIN
   IF given <= 0 THEN
@@ -66,8 +79,9 @@ BEGIN
                 ELSE 'reference_conflict' END;
   END IF;
   -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
-  IF ledger_existing(account, 'adjustment', entry_reference, given) IS NOT NULL THEN
-    RETURN ledger_existing(account, 'adjustment', entry_reference, given);
+  SELECT e.account_id, e.amount INTO earlier FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'adjustment';
+  IF FOUND THEN
+    RETURN CASE WHEN earlier.account_id = account AND earlier.amount = given THEN 'exists' ELSE 'reference_conflict' END;
   END IF;
   IF NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.account_id = account AND e.type = 'credit_purchase'
                    AND e.reference = ledger_reinstate_payment.purchase_reference) THEN
@@ -79,10 +93,8 @@ BEGIN
   to_balance := greatest(given - balance.debt, 0);
   INSERT INTO payment_reinstatements (reference, account_id, purchase_reference, amount, to_balance, at)
     VALUES (entry_reference, account, ledger_reinstate_payment.purchase_reference, given, to_balance, ledger_now());
-  UPDATE balances b SET debt = b.debt - (given - to_balance) WHERE b.account_id = account;
-  IF to_balance > 0 THEN
-    PERFORM ledger_append(account, 'adjustment', to_balance, 'cash_clearing', entry_reference,
-      ledger_reinstate_payment.purchase_reference, NULL, note);
-  END IF;
+  PERFORM ledger_append(account, 'adjustment', given, 'cash_clearing', entry_reference,
+    ledger_reinstate_payment.purchase_reference, NULL, note);
+  PERFORM ledger_repay_debt(account, entry_reference);
   RETURN 'posted';
 END $$;

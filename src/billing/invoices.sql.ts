@@ -81,7 +81,7 @@ export const draftInvoice: Statement = {
 export const statementLines: Statement = {
   name: 'statement_lines',
   text: `
-    SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
+    SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses, e.reason_code,
            e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
            NULL::integer AS statement_version
       FROM ledger_entries e

@@ -3,6 +3,28 @@ import { ulidToUuid, uuidToUlid } from '../lib/ids.ts';
 export const TRANSACTION_TYPES = ['credit_purchase', 'usage_charge', 'refund', 'adjustment'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 
+/** Why there is an entry; tells apart what shares a type. */
+export const REASON_CODES = [
+  'usage',
+  'purchase',
+  'bank_payment',
+  'grant',
+  'goodwill',
+  'correction',
+  'usage_refund',
+  'payment_refund',
+  'dispute',
+  'reinstatement',
+  'debt',
+  'debt_repayment',
+  'write_off',
+] as const;
+export type ReasonCode = (typeof REASON_CODES)[number];
+
+/** The account on the other side of an entry. */
+export const CONTRA_ACCOUNTS = ['cash_clearing', 'revenue', 'write_off', 'operator', 'receivable'] as const;
+export type ContraAccount = (typeof CONTRA_ACCOUNTS)[number];
+
 /** What the ledger knows an entry by: its kind and what it stands for. */
 export interface EntryKey {
   readonly type: TransactionType;

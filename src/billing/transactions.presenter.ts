@@ -2,7 +2,7 @@ import { CURRENCY } from '../http/wire-shapes.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import { invoiceId } from './invoice-id.ts';
-import { type TransactionType, transactionId } from './transaction-id.ts';
+import { type ReasonCode, type TransactionType, transactionId } from './transaction-id.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 import type { TransactionJson } from './transactions.schema.ts';
 
@@ -24,6 +24,8 @@ export function presentTransaction(row: EntryRow, accountId: string): Transactio
     status: 'settled',
     created_at: row.at.toISOString(),
     description: row.description ?? DESCRIPTIONS[row.type],
+    reason_code: reasonOf(row),
+    contra: row.contra,
     related_generation_id: relatedGeneration(row),
     related_checkout_session_id: relatedCheckout(row),
     invoice_id: invoiceId(accountId, row.at, row.statement_version ?? 1),
@@ -37,8 +39,31 @@ function relatedGeneration(row: EntryRow): string | null {
 
 /** Purchases, money taken back for one, and debts repaid out of one. */
 function relatedCheckout(row: EntryRow): string | null {
-  if (row.contra !== 'cash_clearing') {
-    return null;
+  const isPayment = row.contra === 'cash_clearing' && row.reason_code !== 'bank_payment';
+  const session = isPayment
+    ? (row.reverses ?? row.reference)
+    : row.contra === 'receivable'
+      ? row.reverses
+      : null;
+  return session === null ? null : publicId('checkoutSession', session);
+}
+
+/** Entries of earlier releases have no reason code; what they are follows from the rest, but for what an operator meant. */
+function reasonOf(row: EntryRow): ReasonCode {
+  if (row.reason_code !== null) {
+    return row.reason_code;
   }
-  return publicId('checkoutSession', row.reverses ?? row.reference);
+  if (row.type === 'usage_charge') {
+    return 'usage';
+  }
+  if (row.type === 'credit_purchase') {
+    return 'purchase';
+  }
+  if (row.type === 'refund') {
+    return row.contra === 'revenue' ? 'usage_refund' : 'payment_refund';
+  }
+  if (row.contra === 'cash_clearing') {
+    return row.reverses === null ? 'debt_repayment' : 'reinstatement';
+  }
+  return 'correction';
 }

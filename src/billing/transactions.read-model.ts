@@ -1,6 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
-import type { EntryKey, TransactionType } from './transaction-id.ts';
+import type { ContraAccount, EntryKey, ReasonCode, TransactionType } from './transaction-id.ts';
 import {
   transactionByReference,
   transactionsPage,
@@ -15,7 +15,9 @@ export interface EntryRow {
   readonly seq: string;
   readonly amount: string;
   readonly balance_after: string;
-  readonly contra: 'cash_clearing' | 'revenue' | 'write_off' | 'operator';
+  readonly contra: ContraAccount;
+  /** Null on usage and on entries of earlier releases. */
+  readonly reason_code: Exclude<ReasonCode, 'usage'> | null;
   readonly reverses: string | null;
   readonly description: string | null;
   readonly at: Date;

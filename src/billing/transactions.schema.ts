@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
 import { moneyJson } from '../http/wire-shapes.ts';
-import { TRANSACTION_TYPES } from './transaction-id.ts';
+import { CONTRA_ACCOUNTS, REASON_CODES, TRANSACTION_TYPES } from './transaction-id.ts';
 
 export const listTransactionsQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
@@ -28,6 +28,12 @@ export const transactionJson = z
     status: z.enum(['pending', 'settled', 'failed']),
     created_at: z.iso.datetime(),
     description: z.string(),
+    reason_code: z
+      .enum(REASON_CODES)
+      .meta({ description: 'Tells apart what shares a type', examples: ['usage'] }),
+    contra: z
+      .enum(CONTRA_ACCOUNTS)
+      .meta({ description: 'The other side of the entry', examples: ['revenue'] }),
     related_generation_id: z.string().nullable(),
     related_checkout_session_id: z.string().nullable(),
     invoice_id: z.string(),

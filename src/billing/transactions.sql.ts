@@ -2,7 +2,7 @@ import type { Statement } from '../store/statement.ts';
 
 /** statement_version: of the statement in force that has the entry; NULL where that is the first or there is none yet. */
 const ENTRY = `
-  SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
+  SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses, e.reason_code,
          e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
          i.version AS statement_version
     FROM ledger_entries e

@@ -98,7 +98,7 @@ export function composeOperatorServices(
 ): OperatorServices {
   const { sequelize, money } = database;
   const readModel = new AccountsReadModel(sequelize);
-  const accounts = new AccountsService(readModel, movements, keys, audit);
+  const accounts = new AccountsService(readModel, movements, keys);
   return {
     accounts,
     accountKeys: new AccountKeysService({
@@ -109,7 +109,7 @@ export function composeOperatorServices(
       cache: keyCache,
       audit,
     }),
-    corrections: new CorrectionsService(movements, readModel, audit),
+    corrections: new CorrectionsService(movements, readModel),
     statements: new StatementsService(new InvoicesReadModel(sequelize), new MonthClose(money, verifier, log)),
     verifier,
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),

@@ -8,6 +8,7 @@ export const creditsJson = z
     total_credits: usdString,
     total_usage: usdString,
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
+    debt: usdString.meta({ description: 'Owed for reversed payments; blocks new calls until it is paid' }),
     currency: z.literal(CURRENCY),
     updated_at: z.iso.datetime(),
   })
@@ -39,6 +40,7 @@ export function presentCredits(row: CreditsRow): z.output<typeof creditsJson> {
     total_credits: formatUsd(nanoUsd(remaining + used)),
     total_usage: formatUsd(used),
     remaining_credits: formatUsd(remaining),
+    debt: formatUsd(nanoUsd(row.debt)),
     currency: CURRENCY,
     updated_at: row.last_at.toISOString(),
   };

@@ -41,7 +41,8 @@ const OPERATOR_TASK = {
 /** What operators see, by schema. */
 export const OPERATOR_EXAMPLES = {
   CreateAccount: { name: 'Acme', credits: '100.00' },
-  Adjustment: { amount: '-2.50', description: 'Correction of May' },
+  Adjustment: { amount: '-2.50', description: 'Correction of May', reason: 'correction' },
+  ClearDebt: { kind: 'paid', amount: '18.25', description: 'Bank transfer of 2026-11-20' },
   Refund: { generation_id: GENERATION, description: 'Unusable answer' },
   Account: {
     id: ACCOUNT,

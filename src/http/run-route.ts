@@ -24,6 +24,9 @@ interface Input {
   readonly bytes: Buffer;
 }
 
+/** Whose the Idempotency-Keys of operators are: no account has this id. */
+const OPERATORS = { accountId: '00000000-0000-0000-0000-000000000000', apiKeyId: 'operator' };
+
 /**
  * One request through its route: who calls, may they, how often; what they send; whether it was done before; the
  * handler; the answer. Never rejects: whatever is thrown on the way is answered.
@@ -37,7 +40,8 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   try {
     const admission = await admitCaller(kernel, route, exchange);
     const input = await readInput(kernel, route, exchange, admission.principal);
-    const begun = await beginOnce(kernel, route, exchange, admission.principal, input);
+    const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
+    const begun = await beginOnce(kernel, route, exchange, owner, input);
     if (begun && 'body' in begun) {
       replay(exchange, begun);
       return;
@@ -110,7 +114,7 @@ async function beginOnce(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  principal: Principal | undefined,
+  principal: Pick<Principal, 'accountId' | 'apiKeyId'> | undefined,
   input: Input,
 ): Promise<IdempotencyRun | RecordedAnswer | undefined> {
   const key = route.idempotency ? idempotencyKey(exchange.request.headers['idempotency-key']) : undefined;

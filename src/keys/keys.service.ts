@@ -3,7 +3,7 @@ import type { KeyCache } from '../http/key-cache.ts';
 import type { Page, PageQuery } from '../http/page.ts';
 import { cutPage } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
-import type { KeyChanges, Movements } from '../ledger/movements.ts';
+import type { KeyChanges, Movements, NewOwnerKey } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
 import { type NanoUsd, parseUsdNumber } from '../lib/money.ts';
@@ -92,6 +92,13 @@ export class KeysService {
 
 function notFound(): never {
   throw new AppError('key_not_found', 'There is no such key.');
+}
+
+/** An owner key that is made together with its account, and its secret. */
+export function newOwnerKey(): { readonly secret: string; readonly key: NewOwnerKey } {
+  const secret = newSecret();
+  const key = { id: newUuid(), hash: requireHash(secret), name: 'owner', label: maskedSecret(secret) };
+  return { secret, key };
 }
 
 function requireHash(secret: string): string {

@@ -107,7 +107,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_refunds_within_charge',
     claim:
-      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what is left of what they took beyond',
+      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what the entries say is owed',
     text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
       FROM ledger_entries r LEFT JOIN ledger_entries c ON c.reference = r.reverses AND c.type = 'usage_charge'
      WHERE r.type = 'refund' AND r.contra = 'revenue' AND ($1::uuid IS NULL OR r.account_id = $1)
@@ -121,18 +121,19 @@ export const INVARIANTS: readonly Invariant[] = [
      GROUP BY r.purchase_reference, p.amount
     HAVING p.amount IS NULL OR sum(r.amount) NOT BETWEEN 0 AND p.amount
     UNION ALL
-    SELECT i.reference::text, 'reinstated ' || i.to_balance
+    SELECT r.reference::text, 'reversal of ' || r.amount
+      FROM payment_reversals r LEFT JOIN ledger_entries e ON e.reference = r.reference AND e.type = 'refund'
+     WHERE ($1::uuid IS NULL OR r.account_id = $1) AND -coalesce(e.amount, 0) NOT IN (r.amount, r.from_balance)
+    UNION ALL
+    SELECT i.reference::text, 'reinstatement of ' || i.amount
       FROM payment_reinstatements i LEFT JOIN ledger_entries e ON e.reference = i.reference AND e.type = 'adjustment'
-     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.to_balance <> coalesce(e.amount, 0)
+     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND coalesce(e.amount, 0) NOT IN (i.amount, i.to_balance)
     UNION ALL
     SELECT b.account_id::text, 'debt ' || b.debt FROM balances b
-      LEFT JOIN (SELECT account_id, sum(amount - from_balance) AS owed FROM payment_reversals GROUP BY 1) r USING (account_id)
-      LEFT JOIN (SELECT account_id, -sum(amount) AS repaid FROM ledger_entries
-        WHERE type = 'adjustment' AND contra = 'cash_clearing' AND reverses IS NULL GROUP BY 1) p USING (account_id)
-      LEFT JOIN (SELECT account_id, sum(amount - to_balance) AS forgiven FROM payment_reinstatements GROUP BY 1) i
+      LEFT JOIN (SELECT account_id, sum(amount) AS owed FROM ledger_entries
+        WHERE type = 'adjustment' AND contra = 'receivable' AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1) r
         USING (account_id)
-     WHERE ($1::uuid IS NULL OR b.account_id = $1)
-       AND b.debt <> coalesce(r.owed, 0) - coalesce(p.repaid, 0) - coalesce(i.forgiven, 0)`,
+     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.debt <> coalesce(r.owed, 0)`,
   },
   {
     name: 'invariant_statements_reconcile',

@@ -100,13 +100,17 @@ export class PostgresLedger implements Ledger {
         granted: row.granted,
       };
     }
+    if (row.outcome === 'insufficient_credits') {
+      const { debt } = await this.#store.spendable(request.accountId, request.apiKeyId);
+      throw insufficientCredits(request.minimum, debt);
+    }
     throw refusal(row.outcome, request);
   }
 
   async requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void> {
-    const { account, key } = await this.#store.spendable(accountId, apiKeyId);
+    const { account, key, debt } = await this.#store.spendable(accountId, apiKeyId);
     if (account < amount) {
-      throw insufficientCredits(amount);
+      throw insufficientCredits(amount, debt);
     }
     if (key !== null && key < amount) {
       throw refused('key_limit_exceeded');
@@ -171,9 +175,6 @@ export class PostgresLedger implements Ledger {
 }
 
 function refusal(outcome: string, request: HoldRequest): AppError {
-  if (outcome === 'insufficient_credits') {
-    return insufficientCredits(request.minimum);
-  }
   if (outcome === 'closed') {
     const generation = publicId('generation', request.id);
     return new AppError(
@@ -184,10 +185,12 @@ function refusal(outcome: string, request: HoldRequest): AppError {
   return refused(outcome);
 }
 
-function insufficientCredits(needed: NanoUsd): AppError {
+function insufficientCredits(needed: NanoUsd, debt: NanoUsd): AppError {
   return new AppError(
     'insufficient_credits',
-    `The account's credits do not cover this call, which may cost ${formatUsd(needed)} USD.`,
+    debt > 0n
+      ? `The account owes ${formatUsd(debt)} USD for a reversed payment: calls are possible again once that is paid.`
+      : `The account's credits do not cover this call, which may cost ${formatUsd(needed)} USD.`,
   );
 }
 

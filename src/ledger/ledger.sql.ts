@@ -12,11 +12,11 @@ export const reserveFewHolds: Statement = {
   text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
 };
 
-/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit. A deleted key's account has none. */
+/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit. A deleted key's account has none. debt: owed. */
 export const spendableFunds: Statement = {
   name: 'ledger_spendable_funds',
   text: `SELECT CASE WHEN b.debt > 0 THEN 0 ELSE b.posted - b.held END AS account,
-                k.limit_nano - k.spent - k.held AS key
+                k.limit_nano - k.spent - k.held AS key, b.debt
            FROM balances b JOIN api_keys k ON k.account_id = b.account_id
           WHERE b.account_id = $1 AND k.id = $2`,
 };
@@ -64,32 +64,41 @@ export const creditCheckoutSession: Statement = {
       UPDATE checkout_sessions
          SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = clock_timestamp()
        WHERE id = $1 AND credited_at IS NULL
-       RETURNING id, account_id, amount)
-    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome FROM paid`,
+       RETURNING id, account_id, amount, provider)
+    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome
+      FROM paid, LATERAL act_as(jsonb_build_object('actor', provider, 'request_id', $2::text))`,
 };
 
-/** $1 account, $2 reference, $3 signed nano-USD, $4 description. → outcome */
+/** $1 account, $2 reference, $3 signed nano-USD, $4 description, $5 act. → outcome */
 export const adjustBalance: Statement = {
   name: 'ledger_adjust',
-  text: 'SELECT ledger_adjust($1, $2, $3, $4) AS outcome',
+  text: 'SELECT ledger_adjust($1, $2, $3, $4) AS outcome FROM act_as($5::jsonb)',
 };
 
-/** $1 account, $2 reference, $3 generation of the charge, $4 nano-USD or NULL for the rest, $5 description. */
+/** $1 account, $2 reference, $3 nano-USD or NULL for all of it, $4 forgiven or paid, $5 description, $6 act. → outcome, amount */
+export const clearDebt: Statement = {
+  name: 'ledger_clear_debt',
+  text: `SELECT (cleared).outcome, (cleared).amount
+           FROM (SELECT ledger_clear_debt($1, $2, $3, $4, $5) AS cleared FROM act_as($6::jsonb)) c`,
+};
+
+/** $1 account, $2 reference, $3 generation of the charge, $4 nano-USD or NULL for the rest, $5 description, $6 act. */
 export const refundCharge: Statement = {
   name: 'ledger_refund_charge',
-  text: 'SELECT outcome, refunded FROM ledger_refund_charge($1, $2, $3, $4, $5)',
+  text: `SELECT (given).outcome, (given).refunded
+           FROM (SELECT ledger_refund_charge($1, $2, $3, $4, $5) AS given FROM act_as($6::jsonb)) g`,
 };
 
-/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description. → outcome */
+/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description, $6 act. → outcome */
 export const reversePayment: Statement = {
   name: 'ledger_reverse_payment',
-  text: 'SELECT ledger_reverse_payment($1, $2, $3, $4, $5) AS outcome',
+  text: 'SELECT ledger_reverse_payment($1, $2, $3, $4, $5) AS outcome FROM act_as($6::jsonb)',
 };
 
-/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description. → outcome */
+/** $1 account, $2 reference, $3 reference of the purchase, $4 nano-USD, $5 description, $6 act. → outcome */
 export const reinstatePayment: Statement = {
   name: 'ledger_reinstate_payment',
-  text: 'SELECT ledger_reinstate_payment($1, $2, $3, $4, $5) AS outcome',
+  text: 'SELECT ledger_reinstate_payment($1, $2, $3, $4, $5) AS outcome FROM act_as($6::jsonb)',
 };
 
 /**
@@ -104,16 +113,22 @@ export const followPayment: Statement = {
 /** $1 id, $2 name. */
 export const openAccount: Statement = { name: 'open_account', text: 'SELECT open_account($1, $2)' };
 
-/** $1 id, $2 changes as JSON. → the account's row */
-export const changeAccount: Statement = {
-  name: 'change_account',
-  text: 'SELECT * FROM change_account($1, $2::jsonb)',
+/** $1 id, $2 name, $3 nano-USD, $4 owner key as JSON, $5 act. → opened: false when it exists, then nothing is written */
+export const openCustomer: Statement = {
+  name: 'open_customer',
+  text: 'SELECT open_customer($1, $2, $3, $4::jsonb) AS opened FROM act_as($5::jsonb)',
 };
 
-/** $1 account, $2 key, $3 changes as JSON. → the key's row, none when it is deleted or another account's */
+/** $1 id, $2 changes as JSON, $3 act. → the account's row */
+export const changeAccount: Statement = {
+  name: 'change_account',
+  text: `SELECT (changed).* FROM (SELECT change_account($1, $2::jsonb) AS changed FROM act_as($3::jsonb) OFFSET 0) c`,
+};
+
+/** $1 account, $2 key, $3 changes as JSON, $4 act. → the key's row, none when it is deleted or another account's */
 export const changeApiKey: Statement = {
   name: 'change_api_key',
-  text: 'SELECT * FROM change_api_key($1, $2, $3::jsonb)',
+  text: `SELECT (changed).* FROM (SELECT change_api_key($1, $2, $3::jsonb) AS changed FROM act_as($4::jsonb) OFFSET 0) c`,
 };
 
 /** $1: how many at most. Accounts with a month that is over and not closed, and those whose statements are not final yet. */

@@ -70,13 +70,21 @@ export class LedgerStore {
   }
 
   /** Nano-USD that account and key (null: without limit) can spend now; an account in debt has none. */
-  async spendable(accountId: string, apiKeyId: string): Promise<{ account: NanoUsd; key: NanoUsd | null }> {
-    const rows = await run<{ account: string; key: string | null }>(this.#pool, spendableFunds, [
-      accountId,
-      apiKeyId,
-    ]);
+  async spendable(
+    accountId: string,
+    apiKeyId: string,
+  ): Promise<{ account: NanoUsd; key: NanoUsd | null; debt: NanoUsd }> {
+    const rows = await run<{ account: string; key: string | null; debt: string }>(
+      this.#pool,
+      spendableFunds,
+      [accountId, apiKeyId],
+    );
     const [row] = rows;
-    return { account: nanoUsd(row?.account ?? 0n), key: row?.key == null ? null : nanoUsd(row.key) };
+    return {
+      account: nanoUsd(row?.account ?? 0n),
+      key: row?.key == null ? null : nanoUsd(row.key),
+      debt: nanoUsd(row?.debt ?? 0n),
+    };
   }
 
   /** Settles a batch of holds. */

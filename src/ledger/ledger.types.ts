@@ -172,3 +172,11 @@ export interface AuditedAct {
   readonly object?: string;
   readonly detail?: object;
 }
+
+/** Why an operator or a provider books; what else an entry can be follows from its type and contra account. */
+export type BookingReason = 'grant' | 'goodwill' | 'correction' | 'dispute' | 'payment_refund';
+
+/** Who books an entry and why. */
+export interface BookingAct extends AuditedAct {
+  readonly reason?: BookingReason;
+}

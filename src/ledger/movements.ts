@@ -1,19 +1,22 @@
 import type pg from 'pg';
 import { AppError } from '../lib/errors.ts';
 import { invariant } from '../lib/invariant.ts';
-import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { run } from '../store/statement.ts';
 import {
   adjustBalance,
   changeAccount,
   changeApiKey,
+  clearDebt,
   creditCheckoutSession,
   followPayment,
   openAccount,
+  openCustomer,
   refundCharge,
   reinstatePayment,
   reversePayment,
 } from './ledger.sql.ts';
+import type { AuditedAct, BookingAct } from './ledger.types.ts';
 
 /** One movement of money that is no usage. Sending the same reference again changes nothing. */
 export interface Movement {
@@ -21,6 +24,23 @@ export interface Movement {
   /** UUID of what the entry stands for: a checkout session, a refund, an adjustment. */
   readonly reference: string;
   readonly description: string;
+  /** Who books it; absent: the service itself. */
+  readonly act?: BookingAct;
+}
+
+/** What became of a movement: `exists`: it had been booked before, and nothing was written. */
+export interface Booked {
+  readonly outcome: 'posted' | 'exists';
+  /** Nano-USD. */
+  readonly amount: NanoUsd;
+}
+
+/** An owner key that is made together with its account. */
+export interface NewOwnerKey {
+  readonly id: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly label: string;
 }
 
 /** A refund or dispute as its provider tells it, and the references under which earlier releases booked it. */
@@ -74,6 +94,22 @@ export class Movements {
     this.#pool = pool;
   }
 
+  /**
+   * Opens an account with its owner key and, above 0, first credits (nano-USD): all of it or nothing. False when the account exists:
+   * then nothing is written.
+   */
+  async openCustomer(
+    accountId: string,
+    name: string,
+    credits: NanoUsd,
+    key: NewOwnerKey,
+    act: BookingAct,
+  ): Promise<boolean> {
+    const values = [accountId, name, credits.toString(), JSON.stringify(key), JSON.stringify(act)];
+    const [row] = await run<{ opened: boolean }>(this.#pool, openCustomer, values);
+    return row?.opened ?? false;
+  }
+
   /** Creates an account with an empty balance. */
   async openAccount(accountId: string, name: string): Promise<void> {
     await run(this.#pool, openAccount, [accountId, name]);
@@ -91,24 +127,45 @@ export class Movements {
 
   /** Signed correction by an operator, in nano-USD. Throws AppError account_not_found, insufficient_credits. */
   async adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
-    const values = [movement.accountId, movement.reference, amount.toString(), movement.description];
+    const { accountId, reference, description } = movement;
+    const values = [accountId, reference, amount.toString(), description, actOf(movement)];
     const [row] = await run<{ outcome: string }>(this.#pool, adjustBalance, values);
     return posted(row?.outcome);
   }
 
   /**
-   * Gives back a charge or a part of it (undefined: what is left of it). Returns the nano-USD given back.
-   * Throws AppError transaction_not_found, invalid_parameter when it would exceed the charge.
+   * Gives back a charge or a part of it (undefined: what is left of it).
+   * Throws AppError transaction_not_found, invalid_parameter when it would exceed the charge, idempotency_key_reused.
    */
-  async refundCharge(movement: Movement, generationId: string, amount?: NanoUsd): Promise<NanoUsd> {
+  async refundCharge(movement: Movement, generationId: string, amount?: NanoUsd): Promise<Booked> {
     const { accountId, reference, description } = movement;
-    const values = [accountId, reference, generationId, amount?.toString() ?? null, description];
+    const values = [
+      accountId,
+      reference,
+      generationId,
+      amount?.toString() ?? null,
+      description,
+      actOf(movement),
+    ];
     const [row] = await run<{ outcome: string; refunded: string | null }>(this.#pool, refundCharge, values);
-    invariant(row, 'a refund has an outcome');
-    if (row.outcome === 'posted' || row.outcome === 'exists') {
-      return nanoUsd(row.refunded ?? '0');
+    return { outcome: posted(row?.outcome), amount: nanoUsd(row?.refunded ?? '0') };
+  }
+
+  /**
+   * Ends a debt or a part of it (undefined: all): written off, or paid outside of the checkout. Throws AppError account_not_found,
+   * invalid_parameter when that much is not owed, idempotency_key_reused.
+   */
+  async clearDebt(movement: Movement, kind: 'forgiven' | 'paid', amount?: NanoUsd): Promise<Booked> {
+    const { accountId, reference, description } = movement;
+    const values = [accountId, reference, amount?.toString() ?? null, kind, description, actOf(movement)];
+    const [row] = await run<{ outcome: string; amount: string | null }>(this.#pool, clearDebt, values);
+    if (row?.outcome === 'exceeds_debt') {
+      throw new AppError(
+        'invalid_parameter',
+        `amount: the account owes ${formatUsd(nanoUsd(row.amount ?? '0'))} USD.`,
+      );
     }
-    throw refused(row.outcome);
+    return { outcome: posted(row?.outcome), amount: nanoUsd(row?.amount ?? '0') };
   }
 
   /** Takes back a purchase or a part of it; what the balance cannot give becomes a debt that blocks new holds. */
@@ -157,13 +214,14 @@ export class Movements {
   async changeAccount<Row extends pg.QueryResultRow>(
     id: string,
     changes: AccountChanges,
+    act?: AuditedAct,
   ): Promise<Row | undefined> {
     const json = JSON.stringify({
       name: changes.name,
       suspended: changes.suspended,
       allowed_models: changes.allowedModels,
     });
-    return (await run<Row>(this.#pool, changeAccount, [id, json]))[0];
+    return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 
   /** Changes or deletes a key; the row after the change, undefined when it is gone or another account's. */
@@ -171,6 +229,7 @@ export class Movements {
     accountId: string,
     keyId: string,
     changes: KeyChanges,
+    act?: AuditedAct,
   ): Promise<Row | undefined> {
     const json = JSON.stringify({
       name: changes.name,
@@ -181,7 +240,8 @@ export class Movements {
       allowed_models: changes.allowedModels,
       deleted: changes.deleted,
     });
-    return (await run<Row>(this.#pool, changeApiKey, [accountId, keyId, json]))[0];
+    const values = [accountId, keyId, json, JSON.stringify(act ?? {})];
+    return (await run<Row>(this.#pool, changeApiKey, values))[0];
   }
 
   async #movePayment(
@@ -191,10 +251,14 @@ export class Movements {
     amount: NanoUsd,
   ): Promise<'posted' | 'exists'> {
     const { accountId, reference, description } = movement;
-    const values = [accountId, reference, purchaseReference, amount.toString(), description];
+    const values = [accountId, reference, purchaseReference, amount.toString(), description, actOf(movement)];
     const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
     return posted(row?.outcome);
   }
+}
+
+function actOf(movement: Movement): string {
+  return JSON.stringify(movement.act ?? {});
 }
 
 function posted(outcome: string | undefined): 'posted' | 'exists' {
@@ -226,7 +290,7 @@ function refused(outcome: string): Error {
     case 'reference_conflict':
       return new AppError(
         'idempotency_key_reused',
-        'This reference already stands for another amount or account.',
+        'This Idempotency-Key stands for another booking: with other amount, object, description or account.',
       );
     default:
       return new Error(`a movement came back as ${outcome}`);

@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
+import { audited, type OperatorAct } from './operator-access.ts';
 
 export interface AccountKeysParts {
   readonly accounts: Pick<AccountsService, 'get'>;
@@ -54,12 +54,18 @@ export class AccountKeysService {
     const { id } = await accounts.get(account);
     const keyId = await store.idOfHash(id, hash);
     const row =
-      keyId === undefined ? undefined : await movements.changeKey<ApiKeyRow>(id, keyId, { disabled });
+      keyId === undefined
+        ? undefined
+        : await movements.changeKey<ApiKeyRow>(
+            id,
+            keyId,
+            { disabled },
+            audited(act, disabled ? 'key.disable' : 'key.enable', account, { hash }),
+          );
     cache.forget(hash);
     if (!row) {
       throw new AppError('key_not_found', 'There is no such key.');
     }
-    await this.#record(disabled ? 'key.disable' : 'key.enable', account, act, { hash });
     return row;
   }
 

@@ -26,9 +26,10 @@ export function accountRoutes(accounts: AccountsService): Route[] {
       summary: 'Open an account; its owner key is shown in this answer only',
       body: createAccountBody,
       response: { status: 201, schema: createdAccountResponse },
-      errors: [],
-      async handle({ body, operator, requestId }) {
-        const { row, secret } = await accounts.open(body, { operator, requestId });
+      idempotency: 'replay',
+      errors: ['idempotency_key_reused', 'idempotency_in_progress'],
+      async handle({ body, operator, requestId, generationId }) {
+        const { row, secret } = await accounts.open(body, { operator, requestId }, generationId);
         return { body: { data: presentAccount(row), key: secret } };
       },
     }),

@@ -1,14 +1,12 @@
 import { decodeCursor, UUID_PART } from '../http/cursor.ts';
 import { cutPage, type Page, type PageQuery } from '../http/page.ts';
-import type { KeysService } from '../keys/keys.service.ts';
+import { type KeysService, newOwnerKey } from '../keys/keys.service.ts';
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
-import { newUuid, parsePublicId, publicId } from '../lib/ids.ts';
-import { invariant } from '../lib/invariant.ts';
-import type { NanoUsd } from '../lib/money.ts';
+import { parsePublicId, publicId } from '../lib/ids.ts';
+import { formatUsd, ZERO_USD } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
-import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
+import { audited, type OperatorAct } from './operator-access.ts';
 import type { CreateAccountBody, UpdateAccountBody } from './operators.schema.ts';
 
 export interface OpenedAccount {
@@ -22,30 +20,28 @@ export class AccountsService {
   readonly #readModel: AccountsReadModel;
   readonly #movements: Movements;
   readonly #keys: KeysService;
-  readonly #audit: AuditStore;
 
-  constructor(readModel: AccountsReadModel, movements: Movements, keys: KeysService, audit: AuditStore) {
+  constructor(readModel: AccountsReadModel, movements: Movements, keys: KeysService) {
     this.#readModel = readModel;
     this.#movements = movements;
     this.#keys = keys;
-    this.#audit = audit;
   }
 
-  /** Opens an account with an owner key and, when asked for, first credits. */
-  async open(body: CreateAccountBody, act: OperatorAct): Promise<OpenedAccount> {
-    const id = newUuid();
-    await this.#movements.openAccount(id, body.name);
-    if (body.credits !== undefined && body.credits > 0n) {
-      await this.#giveCredits(id, body.credits);
-    }
-    const { secret } = await this.createOwnerKey(id);
-    await this.#audit.append({
-      action: 'account.create',
-      object: publicId('account', id),
-      ...act,
-      detail: { name: body.name, credits: body.credits?.toString() ?? '0' },
+  /**
+   * Opens an account with an owner key and, when asked for, first credits: all of it or nothing. `id` is its stored id; opened
+   * twice under the same one (its first answer was lost) it gets another owner key and nothing else.
+   */
+  async open(body: CreateAccountBody, act: OperatorAct, id: string): Promise<OpenedAccount> {
+    const { secret, key } = newOwnerKey();
+    const credits = body.credits ?? ZERO_USD;
+    const opened = await this.#movements.openCustomer(id, body.name, credits, key, {
+      ...audited(act, 'account.create', publicId('account', id), {
+        name: body.name,
+        credits: formatUsd(credits),
+      }),
+      reason: 'grant',
     });
-    return { row: await this.#require(id), secret };
+    return { row: await this.#require(id), secret: opened ? secret : (await this.createOwnerKey(id)).secret };
   }
 
   /** One more owner key for an account, by its stored id. */
@@ -67,24 +63,15 @@ export class AccountsService {
   /** Changes an account; binds the very next call everywhere. */
   async update(id: string, body: UpdateAccountBody, act: OperatorAct): Promise<AccountRow> {
     const uuid = accountUuid(id);
-    const changed = await this.#movements.changeAccount(uuid, {
+    const changes = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.suspended !== undefined && { suspended: body.suspended }),
       ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
-    });
-    if (!changed) {
+    };
+    if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, body)))) {
       throw accountNotFound();
     }
-    await this.#audit.append({ ...act, action: 'account.update', object: id, detail: body });
     return this.#require(uuid);
-  }
-
-  async #giveCredits(accountId: string, amount: NanoUsd): Promise<void> {
-    const outcome = await this.#movements.adjust(
-      { accountId, reference: newUuid(), description: 'Opening credits' },
-      amount,
-    );
-    invariant(outcome === 'posted', 'a new reference is posted');
   }
 
   async #require(uuid: string): Promise<AccountRow> {

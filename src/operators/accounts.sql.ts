@@ -26,3 +26,9 @@ export const purchaseProvider: Statement = {
   name: 'purchase_provider',
   text: 'SELECT provider FROM checkout_sessions WHERE account_id = $1 AND id = $2',
 };
+
+/** $1 reference of a reversal. → what of it the balance could not give, in nano-USD */
+export const reversalDebt: Statement = {
+  name: 'reversal_debt',
+  text: 'SELECT amount - from_balance AS debt FROM payment_reversals WHERE reference = $1',
+};

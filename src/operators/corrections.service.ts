@@ -1,13 +1,13 @@
 import { parseTransactionId, transactionId } from '../billing/transaction-id.ts';
-import type { Movement, Movements } from '../ledger/movements.ts';
+import type { BookingAct } from '../ledger/ledger.types.ts';
+import type { Booked, Movement, Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
-import type { NanoUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { accountUuid } from './accounts.service.ts';
-import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
-import type { AdjustmentBody, RefundBody } from './operators.schema.ts';
+import { audited, type OperatorAct } from './operator-access.ts';
+import type { AdjustmentBody, ClearDebtBody, RefundBody } from './operators.schema.ts';
 import { requestReference } from './request-reference.ts';
 
 export interface CorrectionCall extends OperatorAct {
@@ -16,58 +16,80 @@ export interface CorrectionCall extends OperatorAct {
   readonly idempotencyKey: string | undefined;
 }
 
-export interface RefundResult {
+/** A booking, and whether it is the repetition of an earlier one: then nothing was written. */
+export interface BookingResult {
   readonly transactionId: string;
   readonly amount: NanoUsd;
+  readonly replayed: boolean;
+  /** Of a purchase that was taken back: what the balance could not give. */
+  readonly debt: NanoUsd;
 }
 
-/** Money that an operator gives or takes. Every booking is a new entry; nothing is edited. */
+/** Money that an operator gives or takes. Every booking is a new entry with its row in the audit log, both or neither. */
 export class CorrectionsService {
   readonly #movements: Movements;
   readonly #readModel: AccountsReadModel;
-  readonly #audit: AuditStore;
 
-  constructor(movements: Movements, readModel: AccountsReadModel, audit: AuditStore) {
+  constructor(movements: Movements, readModel: AccountsReadModel) {
     this.#movements = movements;
     this.#readModel = readModel;
-    this.#audit = audit;
   }
 
-  /** Books a signed correction. Throws AppError account_not_found, insufficient_credits. */
-  async adjust(call: CorrectionCall, body: AdjustmentBody): Promise<AccountRow> {
-    const movement = toMovement(call, body.description);
-    await this.#movements.adjust(movement, body.amount);
-    await this.#record('account.adjust', call, {
-      amount: body.amount.toString(),
-      description: body.description,
-    });
+  /** Books a signed correction. Throws AppError account_not_found, insufficient_credits, idempotency_key_reused. */
+  async adjust(
+    call: CorrectionCall,
+    body: AdjustmentBody,
+  ): Promise<BookingResult & { readonly row: AccountRow }> {
+    const { amount, description, reason } = body;
+    const act = {
+      ...audited(call, 'account.adjust', call.account, { amount: formatUsd(amount), description, reason }),
+      reason,
+    };
+    const movement = toMovement(call, description, act);
+    const outcome = await this.#movements.adjust(movement, amount);
     const row = await this.#readModel.find(movement.accountId);
     if (!row) {
       throw new AppError('account_not_found', 'There is no such account.');
     }
-    return row;
+    return { row, ...result('adjustment', movement, { outcome, amount }) };
   }
 
   /**
    * Gives usage back, or takes back a purchase whose money was returned. Throws AppError account_not_found,
-   * transaction_not_found, invalid_parameter (more than is left; a purchase that the provider refunds itself).
+   * transaction_not_found, invalid_parameter (more than is left; a purchase that the provider refunds itself),
+   * idempotency_key_reused.
    */
-  async refund(call: CorrectionCall, body: RefundBody): Promise<RefundResult> {
-    const movement = toMovement(call, body.description);
+  async refund(call: CorrectionCall, body: RefundBody): Promise<BookingResult> {
     const target = refundTarget(body);
-    const amount =
-      target.type === 'usage_charge'
-        ? await this.#movements.refundCharge(movement, target.reference, body.amount)
-        : await this.#takeBack(movement, target.reference, body.amount);
-    await this.#record('account.refund', call, {
-      ...target,
-      amount: amount.toString(),
-      description: body.description,
-    });
-    return { transactionId: transactionId({ type: 'refund', reference: movement.reference }), amount };
+    const detail = { refunds: transactionId(target), description: body.description };
+    const movement = toMovement(
+      call,
+      body.description,
+      audited(call, 'account.refund', call.account, detail),
+    );
+    if (target.type === 'usage_charge') {
+      return result(
+        'refund',
+        movement,
+        await this.#movements.refundCharge(movement, target.reference, body.amount),
+      );
+    }
+    const booked = await this.#takeBack(movement, target.reference, body.amount);
+    return {
+      ...result('refund', movement, booked),
+      debt: await this.#readModel.debtOfReversal(movement.reference),
+    };
   }
 
-  async #takeBack(movement: Movement, purchase: string, amount: NanoUsd | undefined): Promise<NanoUsd> {
+  /** Forgives a debt or books its payment outside of the checkout. Throws as `Movements.clearDebt`. */
+  async clearDebt(call: CorrectionCall, body: ClearDebtBody): Promise<BookingResult> {
+    const { kind, amount, description } = body;
+    const action = kind === 'forgiven' ? 'debt.forgive' : 'debt.pay';
+    const movement = toMovement(call, description, audited(call, action, call.account, { description }));
+    return result('adjustment', movement, await this.#movements.clearDebt(movement, kind, amount));
+  }
+
+  async #takeBack(movement: Movement, purchase: string, amount: NanoUsd | undefined): Promise<Booked> {
     const provider = await this.#readModel.purchaseProvider(movement.accountId, purchase);
     if (provider === undefined) {
       throw new AppError('transaction_not_found', 'There is no such transaction in this account.');
@@ -81,24 +103,26 @@ export class CorrectionsService {
     if (amount === undefined) {
       throw new AppError('invalid_parameter', 'amount: is required for a purchase.');
     }
-    await this.#movements.reversePayment(movement, purchase, amount);
-    return amount;
-  }
-
-  #record(action: string, call: CorrectionCall, detail: object): Promise<void> {
-    return this.#audit.append({
-      operator: call.operator,
-      requestId: call.requestId,
-      action,
-      object: call.account,
-      detail,
-    });
+    return { outcome: await this.#movements.reversePayment(movement, purchase, amount), amount };
   }
 }
 
-function toMovement(call: CorrectionCall, description: string): Movement {
+function toMovement(call: CorrectionCall, description: string, act: BookingAct): Movement {
   const accountId = accountUuid(call.account);
-  return { accountId, reference: requestReference(accountId, call.idempotencyKey), description };
+  return { accountId, reference: requestReference(accountId, call.idempotencyKey), description, act };
+}
+
+function result(
+  type: 'adjustment' | 'refund',
+  { reference }: Movement,
+  { outcome, amount }: Booked,
+): BookingResult {
+  return {
+    transactionId: transactionId({ type, reference }),
+    amount,
+    replayed: outcome === 'exists',
+    debt: ZERO_USD,
+  };
 }
 
 function refundTarget(body: RefundBody): { type: 'usage_charge' | 'credit_purchase'; reference: string } {

@@ -1,5 +1,6 @@
 import type { KeysStore } from '../keys/keys.store.ts';
 import { secretHash } from '../keys/secret.ts';
+import { newUuid } from '../lib/ids.ts';
 import { NANO_USD_PER_USD, nanoUsd } from '../lib/money.ts';
 import type { AccountsReadModel } from './accounts.read-model.ts';
 import type { AccountsService } from './accounts.service.ts';
@@ -24,7 +25,11 @@ export interface FirstAccountOptions {
 export async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
   const { dataFolder } = options;
   if (await options.readModel.isEmpty()) {
-    const { secret } = await options.accounts.open({ name: ACCOUNT_NAME, credits: OPENING_CREDITS }, ACT);
+    const { secret } = await options.accounts.open(
+      { name: ACCOUNT_NAME, credits: OPENING_CREDITS },
+      ACT,
+      newUuid(),
+    );
     await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
     return 'account default created with 10.00 USD';
   }

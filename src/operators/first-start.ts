@@ -6,7 +6,6 @@ import { systemClock } from '../lib/clock.ts';
 import { createDatabase } from '../store/database.ts';
 import { AccountsReadModel } from './accounts.read-model.ts';
 import { AccountsService } from './accounts.service.ts';
-import { AuditStore } from './audit.store.ts';
 import { ensureFirstAccount } from './first-account.ts';
 
 /** Entry: run once after the migrations when the database is the embedded one. Prints one line. */
@@ -25,12 +24,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
       new KeyCache((hashes) => keys.facts(hashes), systemClock),
     );
     const readModel = new AccountsReadModel(database.sequelize);
-    const accounts = new AccountsService(
-      readModel,
-      movements,
-      keysService,
-      new AuditStore(database.sequelize),
-    );
+    const accounts = new AccountsService(readModel, movements, keysService);
     const line = await ensureFirstAccount({ accounts, readModel, keys, dataFolder });
     process.stdout.write(`${line}\n`);
   } finally {

@@ -34,8 +34,23 @@ export const updateAccountBody = z
   .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
 
 export const adjustmentBody = z
-  .object({ amount: usdAmount.refine((amount) => amount !== 0n, 'must not be zero'), description })
+  .object({
+    amount: usdAmount.refine((amount) => amount !== 0n, 'must not be zero'),
+    description,
+    reason: z
+      .enum(['grant', 'goodwill', 'correction'])
+      .default('correction')
+      .meta({ description: 'What the books call it: the reason_code of the entry' }),
+  })
   .meta({ id: 'Adjustment' });
+
+export const clearDebtBody = z
+  .object({
+    kind: z.enum(['forgiven', 'paid']).meta({ description: 'Written off, or paid outside of the checkout' }),
+    amount: positive.optional().meta({ description: 'Default: all of it' }),
+    description,
+  })
+  .meta({ id: 'ClearDebt' });
 
 export const refundBody = z
   .object({
@@ -72,6 +87,11 @@ export const accountJson = z
 
 const requestId = z.string();
 export const accountResponse = z.strictObject({ data: accountJson, request_id: requestId });
+export const adjustmentResponse = z.strictObject({
+  data: accountJson,
+  transaction_id: z.string(),
+  request_id: requestId,
+});
 export const accountListResponse = z.strictObject({ data: z.array(accountJson), request_id: requestId });
 export const createdAccountResponse = z.strictObject({
   data: accountJson,
@@ -79,7 +99,13 @@ export const createdAccountResponse = z.strictObject({
   request_id: requestId,
 });
 export const refundResponse = z.strictObject({
-  data: z.object({ transaction_id: z.string(), amount: usdString, currency: z.literal(CURRENCY) }),
+  data: z.object({
+    transaction_id: z.string(),
+    amount: usdString,
+    from_balance: usdString,
+    debt: usdString.meta({ description: 'Of a purchase taken back: what the balance could not give' }),
+    currency: z.literal(CURRENCY),
+  }),
   request_id: requestId,
 });
 export const verifyResponse = z.strictObject({
@@ -95,5 +121,6 @@ export const verifyResponse = z.strictObject({
 export type CreateAccountBody = z.output<typeof createAccountBody>;
 export type UpdateAccountBody = z.output<typeof updateAccountBody>;
 export type AdjustmentBody = z.output<typeof adjustmentBody>;
+export type ClearDebtBody = z.output<typeof clearDebtBody>;
 export type RefundBody = z.output<typeof refundBody>;
 export type AccountJson = z.output<typeof accountJson>;

@@ -2,7 +2,7 @@ import type { InvoicesReadModel, StatementRow } from '../billing/invoices.read-m
 import type { MonthClose } from '../ledger/month-close.ts';
 import { AppError } from '../lib/errors.ts';
 import { accountUuid } from './accounts.service.ts';
-import type { OperatorAct } from './operator-access.ts';
+import { audited, type OperatorAct } from './operator-access.ts';
 
 /** The closed statements of any account, void ones included. */
 export class StatementsService {
@@ -25,13 +25,12 @@ export class StatementsService {
    */
   async reissue(account: string, month: Date, reason: string, act: OperatorAct): Promise<StatementRow[]> {
     const accountId = accountUuid(account);
-    const made = await this.#months.reissue(accountId, month, reason, {
-      actor: act.operator,
-      request_id: act.requestId,
-      action: 'statement.reissue',
-      object: account,
-      detail: { month: month.toISOString().slice(0, 7), reason },
-    });
+    const made = await this.#months.reissue(
+      accountId,
+      month,
+      reason,
+      audited(act, 'statement.reissue', account, { month: month.toISOString().slice(0, 7), reason }),
+    );
     if (made === 0) {
       throw new AppError(
         'invoice_not_found',

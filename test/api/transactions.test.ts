@@ -35,6 +35,8 @@ test('newest first, signed, each with the balance after it', async () => {
   const { data } = (await list()).json;
   expect(data).toHaveLength(13);
   expect(data[0]).toEqual({
+    reason_code: 'usage_refund',
+    contra: 'revenue',
     id: expect.stringMatching(/^txn_R[0-9A-Z]{26}$/),
     type: 'refund',
     amount: { value: '0.01', currency: 'USD' },

@@ -107,6 +107,40 @@ export const MUTANTS: readonly Mutant[] = [
       `CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
        RETURN now() + coalesce(nullif(current_setting('tollgate.clock_offset', true), ''), '0 s')::interval`,
     ],
+    // the fence alone would hold it
+    edits: [{ of: 'state_month', replace: 'b.last_at < month_end', by: 'false' }],
+  },
+  {
+    name: 'a close does not fence the time of its account',
+    edits: [{ of: 'state_month', replace: 'b.last_at < month_end', by: 'false' }],
+  },
+  {
+    name: 'a repeated key answers for another amount',
+    edits: [{ of: 'ledger_reverse_payment', replace: 'existing.amount = taken', by: 'true' }],
+  },
+  {
+    name: 'a repeated key answers for another description',
+    edits: [
+      {
+        of: 'ledger_replayed',
+        replace: 'e.description IS NOT DISTINCT FROM note',
+        by: 'true',
+      },
+    ],
+  },
+  {
+    name: 'more is forgiven than is owed',
+    edits: [{ of: 'ledger_clear_debt', replace: 'NOT BETWEEN 1 AND owed', by: '< 1' }],
+  },
+  {
+    name: 'a debt stands in no entry',
+    edits: [
+      {
+        of: 'ledger_reverse_payment',
+        replace: "'refund', -taken, 'cash_clearing'",
+        by: "'refund', -taken, 'operator'",
+      },
+    ],
   },
   {
     name: 'refund counted twice: earlier refunds of the charge are forgotten',
@@ -182,8 +216,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         of: 'ledger_reinstate_payment',
-        replace: 'to_balance := greatest(given - balance.debt, 0)',
-        by: 'to_balance := given',
+        replace: 'PERFORM ledger_repay_debt(account, entry_reference);',
+        by: '',
       },
     ],
   },

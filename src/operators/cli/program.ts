@@ -5,7 +5,7 @@ import { addAccountCommands } from './commands/accounts.command.ts';
 import { addAuditCommand } from './commands/audit.command.ts';
 import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
-import { addMoneyCommands } from './commands/money.command.ts';
+import { addDebtCommands, addMoneyCommands } from './commands/money.command.ts';
 import { addQueueCommands } from './commands/queues.command.ts';
 import { addStatementCommands } from './commands/statements.command.ts';
 import { addTaskCommands } from './commands/tasks.command.ts';
@@ -65,6 +65,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     .exitOverride();
   addAccountCommands(program, surroundings);
   addMoneyCommands(program, surroundings);
+  addDebtCommands(program, surroundings);
   addStatementCommands(program, surroundings);
   addKeyCommands(program, surroundings);
   addTaskCommands(program, surroundings);

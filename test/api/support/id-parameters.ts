@@ -33,6 +33,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   changeAccountKey: { id: 'account', hash: 'key' },
   createAdjustment: { id: 'account' },
   createRefund: { id: 'account' },
+  clearDebt: { id: 'account' },
   listStatements: { id: 'account' },
   reissueStatement: { id: 'account' },
   verifyLedger: { account_id: 'account' },

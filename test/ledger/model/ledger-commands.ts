@@ -12,6 +12,7 @@ export type LedgerCommand =
   | { readonly do: 'lose the process' }
   | { readonly do: 'purchase'; readonly amount: bigint; readonly times: number }
   | { readonly do: 'adjust'; readonly amount: bigint }
+  | { readonly do: 'clear debt'; readonly amount: bigint; readonly kind: 'forgiven' | 'paid' }
   | { readonly do: 'refund'; readonly charge: number; readonly amount: bigint; readonly times: number }
   | { readonly do: 'reverse'; readonly purchase: number; readonly amount: bigint; readonly times: number }
   | { readonly do: 'reinstate'; readonly purchase: number; readonly amount: bigint; readonly times: number }
@@ -59,6 +60,14 @@ const command: fc.Arbitrary<LedgerCommand> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('adjust' as const),
       amount: fc.bigInt({ min: -500n, max: 500n }).filter((value) => value !== 0n),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('clear debt' as const),
+      amount,
+      kind: fc.constantFrom('forgiven' as const, 'paid' as const),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), charge: index, amount, times }) },

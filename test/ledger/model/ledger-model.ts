@@ -91,12 +91,7 @@ export class LedgerModel {
     this.posted += amount;
     this.entries += 1;
     this.purchases.push({ reference, amount, reversed: 0n });
-    if (this.debt > 0n) {
-      const repaid = smallest(this.debt, amount);
-      this.debt -= repaid;
-      this.posted -= repaid;
-      this.entries += 1;
-    }
+    this.#repayDebt();
   }
 
   adjust(amount: bigint): boolean {
@@ -105,6 +100,17 @@ export class LedgerModel {
     }
     this.posted += amount;
     this.entries += 1;
+    this.#repayDebt();
+    return true;
+  }
+
+  /** Ends some of the debt from outside: forgiven or paid. */
+  clearDebt(amount: bigint): boolean {
+    if (amount > this.debt) {
+      return false;
+    }
+    this.debt -= amount;
+    this.entries += 2;
     return true;
   }
 
@@ -117,6 +123,7 @@ export class LedgerModel {
     this.posted += amount;
     this.used -= amount;
     this.entries += 1;
+    this.#repayDebt();
     return true;
   }
 
@@ -128,7 +135,7 @@ export class LedgerModel {
     const taken = smallest(amount, this.posted - this.held);
     this.posted -= taken;
     this.debt += amount - taken;
-    this.entries += taken > 0n ? 1 : 0;
+    this.entries += taken < amount ? 2 : 1;
     return true;
   }
 
@@ -137,11 +144,19 @@ export class LedgerModel {
       return false;
     }
     purchase.reversed -= amount;
-    const repaid = smallest(amount, this.debt);
-    this.debt -= repaid;
-    this.posted += amount - repaid;
-    this.entries += amount > repaid ? 1 : 0;
+    this.posted += amount;
+    this.entries += 1;
+    this.#repayDebt();
     return true;
+  }
+
+  #repayDebt(): void {
+    const repaid = smallest(this.debt, this.posted - this.held);
+    if (repaid > 0n) {
+      this.debt -= repaid;
+      this.posted -= repaid;
+      this.entries += 1;
+    }
   }
 
   #refusalOf(key: ModelKey, minimum: bigint): string | undefined {

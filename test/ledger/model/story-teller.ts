@@ -109,6 +109,18 @@ export class StoryTeller {
         const outcome = this.#movements.adjust(this.#movement(newUuid()), nanoUsd(command.amount));
         return await expectOutcome(outcome, accepted ? 'posted' : 'insufficient_credits');
       }
+      case 'clear debt': {
+        const cleared = this.#model.clearDebt(command.amount);
+        const outcome = this.#movements.clearDebt(
+          this.#movement(newUuid()),
+          command.kind,
+          nanoUsd(command.amount),
+        );
+        return await expectOutcome(
+          outcome,
+          cleared ? { outcome: 'posted', amount: command.amount } : 'invalid_parameter',
+        );
+      }
       case 'refund':
         return await this.#refund(command.charge, command.amount, command.times);
       case 'reverse':
@@ -240,7 +252,8 @@ export class StoryTeller {
         charge.generation,
         nanoUsd(amount),
       );
-      await expectOutcome(outcome, accepted ? amount : 'invalid_parameter');
+      const booked = { outcome: time === 0 ? 'posted' : 'exists', amount };
+      await expectOutcome(outcome, accepted ? booked : 'invalid_parameter');
     }
   }
 

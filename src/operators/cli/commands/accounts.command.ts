@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { AccountJson } from '../../operators.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
@@ -14,6 +15,11 @@ const COLUMNS: readonly Column<AccountJson>[] = [
   { title: 'state', value: stateOf },
   { title: 'created', value: (row) => textTime(row.created_at) },
 ];
+
+interface CreateOptions {
+  readonly credits: string;
+  readonly idempotencyKey?: string;
+}
 
 /** `tollgate accounts …` */
 export function addAccountCommands(program: Command, surroundings: CliSurroundings): void {
@@ -37,13 +43,15 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
     .command('create <name>')
     .description('open an account; its owner key is shown once')
     .option('-c, --credits <usd>', 'opening credits', '0')
-    .action(async (name: string, options: { credits: string }, command: Command) => {
+    .option('-k, --idempotency-key <key>', 'run again with the same key, the account is opened once')
+    .action(async (name: string, options: CreateOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, credits: options.credits };
       const created = await context.client.send<{ data: AccountJson; key: string }>(
         'POST',
         '/admin/v1/accounts',
         body,
+        { 'idempotency-key': options.idempotencyKey ?? randomUUID() },
       );
       const { data, key } = created;
       context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown this once)`]]);

@@ -1,0 +1,229 @@
+import pg from 'pg';
+import { Movements } from '../../src/ledger/movements.ts';
+import { newUuid, publicId } from '../../src/lib/ids.ts';
+import { createKey, type TestKey } from '../factories/api-key.ts';
+import { createGeneration } from '../factories/generation.ts';
+import { purchaseCredits, usd } from '../factories/ledger.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server?.close());
+
+interface Customer {
+  readonly id: string;
+  readonly accountId: string;
+  readonly key: TestKey;
+}
+
+async function customer(): Promise<Customer> {
+  const accountId = newUuid();
+  await new Movements(server.database.money).openAccount(accountId, 'Acme');
+  return {
+    id: publicId('account', accountId),
+    accountId,
+    key: await createKey(server.database, accountId),
+  };
+}
+
+/** A purchase on the test page. Returns its reference. */
+async function purchase({ accountId }: Customer, amount: string): Promise<string> {
+  const reference = newUuid();
+  await purchaseCredits(server.database, { accountId, reference, description: 'Purchase' }, usd(amount));
+  await server.database.money.query(
+    `INSERT INTO checkout_sessions (id, account_id, amount, currency, provider, provider_session_id, url, success_url,
+       cancel_url, status, payment_status, expires_at, credited_at)
+     VALUES ($1::uuid, $2, $3, 'USD', 'test', $1::text, '', '', '', 'complete', 'paid', now(), now())`,
+    [reference, accountId, usd(amount).toString()],
+  );
+  return reference;
+}
+
+const admin = (path: string, body: object, idempotencyKey?: string) =>
+  server.call('POST', `/admin/v1/${path}`, {
+    key: ADMIN_TOKEN,
+    body: body as never,
+    ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
+  });
+const own = async ({ key }: Customer, path: string) =>
+  (await server.call('GET', `/api/v1/${path}`, { key: key.secret })).json;
+const audited = async (object: string) =>
+  (await server.call('GET', `/admin/v1/audit?object=${object}`, { key: ADMIN_TOKEN })).json.data;
+
+describe('a repeated Idempotency-Key', () => {
+  test('a refund of another generation is refused; the same is told to be a replay; one audit row', async () => {
+    const someone = await customer();
+    const { id, accountId, key } = someone;
+    await purchase(someone, '5.00');
+    const generations = await Promise.all(
+      ['0.10', '0.20'].map((charge) =>
+        createGeneration(server.database, { accountId, apiKeyId: key.id, charge }),
+      ),
+    );
+    const refund = (generation: string | undefined, description = 'late', amount?: string) =>
+      admin(
+        `accounts/${id}/refunds`,
+        { generation_id: publicId('generation', generation ?? ''), description, ...(amount && { amount }) },
+        'r-1',
+      );
+    const [first, again] = [await refund(generations[0]), await refund(generations[0])];
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.json.data).toEqual(first.json.data);
+    for (const other of [
+      await refund(generations[1]),
+      await refund(generations[0], 'other words'),
+      await refund(generations[0], 'late', '0.05'),
+      await admin(`accounts/${id}/adjustments`, { amount: '0.10', description: 'late' }, 'r-1'),
+    ]) {
+      expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    }
+    const rows = await audited(id);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      action: 'account.refund',
+      detail: { amount: '0.10', transaction_id: first.json.data.transaction_id, description: 'late' },
+    });
+    expect(
+      (await own(someone, `billing/balance-transactions/${first.json.data.transaction_id}`)).data,
+    ).toMatchObject({
+      reason_code: 'usage_refund',
+      amount: { value: '0.10' },
+    });
+  });
+
+  test('adjustments: reasons, descriptions and amounts; the books name who and by which request', async () => {
+    const someone = await customer();
+    const path = `accounts/${someone.id}/adjustments`;
+    const body = { amount: '1.00', description: 'Compensation outage', reason: 'goodwill' };
+    const first = await admin(path, body, 'a-1');
+    expect((await admin(path, body, 'a-1')).json.transaction_id).toBe(first.json.transaction_id);
+    for (const change of [{ description: 'Referral bonus' }, { amount: '2.00' }]) {
+      expect((await admin(path, { ...body, ...change }, 'a-1')).status).toBe(422);
+    }
+    expect(await audited(someone.id)).toHaveLength(1);
+    const { rows } = await server.database.money.query(
+      'SELECT amount::text, actor, request_id, reason_code FROM ledger_entries WHERE account_id = $1',
+      [someone.accountId],
+    );
+    expect(rows).toEqual([
+      {
+        amount: usd('1').toString(),
+        actor: expect.stringMatching(/./),
+        request_id: expect.stringMatching(/^req_/),
+        reason_code: 'goodwill',
+      },
+    ]);
+  });
+
+  test('account creation: once per key, with the same secret; another body is refused', async () => {
+    const body = { name: 'Once Ltd', credits: '100.00' };
+    const [first, again] = [await admin('accounts', body, 'c-1'), await admin('accounts', body, 'c-1')];
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect([again.json.key, again.json.data.id]).toEqual([first.json.key, first.json.data.id]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect((await admin('accounts', { ...body, credits: '1.00' }, 'c-1')).status).toBe(422);
+    const [entry, ...others] = await audited(first.json.data.id);
+    expect(others).toEqual([]);
+    expect(entry.detail).toMatchObject({
+      credits: '100.00',
+      transaction_id: expect.stringMatching(/^txn_A/),
+    });
+  });
+});
+
+test('a booking whose audit row cannot be written is not made', async () => {
+  const someone = await customer();
+  const owner = new pg.Client({ connectionString: server.test.ownerUrl });
+  await owner.connect();
+  await owner.query(
+    `ALTER TABLE audit_log ADD CONSTRAINT broken CHECK (action <> 'account.adjust') NOT VALID`,
+  );
+  const answer = await admin(`accounts/${someone.id}/adjustments`, { amount: '1.00', description: 'x' });
+  await owner.query('ALTER TABLE audit_log DROP CONSTRAINT broken');
+  await owner.end();
+  expect(answer.status).toBe(500);
+  expect((await own(someone, 'credits')).data.remaining_credits).toBe('0.00');
+});
+
+describe('what a reversed payment takes beyond the balance', () => {
+  let someone: Customer;
+
+  beforeAll(async () => {
+    someone = await customer();
+    const reference = await purchase(someone, '20.00');
+    await createGeneration(server.database, {
+      accountId: someone.accountId,
+      apiKeyId: someone.key.id,
+      charge: '12.00',
+    });
+    const [bought] = (await own(someone, 'billing/balance-transactions?type=credit_purchase')).data;
+    expect(bought.related_checkout_session_id).toBe(publicId('checkoutSession', reference));
+    for (const [amount, fromBalance, debt] of [
+      ['15.00', '8.00', '7.00'],
+      ['5.00', '0.00', '5.00'],
+    ]) {
+      const body = { transaction_id: bought.id, amount, description: 'Chargeback' };
+      const { json } = await admin(`accounts/${someone.id}/refunds`, body);
+      expect(json.data).toMatchObject({ amount, from_balance: fromBalance, debt });
+      expect(
+        (await own(someone, `billing/balance-transactions/${json.data.transaction_id}`)).data.amount.value,
+      ).toBe(`-${amount}`);
+    }
+  });
+
+  test('is in the entries, the statement and the credits; the refusal says so', async () => {
+    expect((await own(someone, 'credits')).data).toMatchObject({ remaining_credits: '0.00', debt: '12.00' });
+    const [draft] = (await own(someone, 'billing/invoices')).data;
+    expect(draft).toMatchObject({
+      refund_total: '-20.00',
+      adjustment_total: '12.00',
+      closing_balance: '0.00',
+    });
+    const { rows } = await server.database.money.query(
+      `SELECT contra::text, sum(amount)::text AS total FROM ledger_entries WHERE account_id = $1 GROUP BY contra ORDER BY contra::text`,
+      [someone.accountId],
+    );
+    expect(rows).toEqual([
+      { contra: 'cash_clearing', total: '0' },
+      { contra: 'receivable', total: usd('12').toString() },
+      { contra: 'revenue', total: usd('-12').toString() },
+    ]);
+  });
+
+  test('is paid in part by bank, and the rest forgiven; never more than is owed', async () => {
+    const path = `accounts/${someone.id}/debt`;
+    const paid = await admin(path, { kind: 'paid', amount: '10.00', description: 'Transfer' }, 'd-1');
+    expect([paid.status, paid.json.data.amount]).toEqual([201, '10.00']);
+    expect(
+      (await admin(path, { kind: 'paid', amount: '10.00', description: 'Transfer' }, 'd-1')).headers.get(
+        'idempotent-replayed',
+      ),
+    ).toBe('true');
+    expect(
+      (await admin(path, { kind: 'forgiven', amount: '10.00', description: 'Transfer' }, 'd-1')).status,
+    ).toBe(422);
+    const tooMuch = await admin(path, { kind: 'forgiven', amount: '2.01', description: 'Lost' });
+    expect([tooMuch.status, tooMuch.json.error.message]).toEqual([
+      400,
+      expect.stringContaining('owes 2.00 USD'),
+    ]);
+    const forgiven = await admin(path, { kind: 'forgiven', description: 'Lost' });
+    expect(forgiven.json.data.amount).toBe('2.00');
+    expect((await own(someone, 'credits')).data.debt).toBe('0.00');
+    const reasons = (await own(someone, 'billing/balance-transactions?type=adjustment')).data.map(
+      (row: { reason_code: string; amount: { value: string } }) => `${row.reason_code} ${row.amount.value}`,
+    );
+    expect(reasons).toEqual([
+      'debt_repayment -2.00',
+      'write_off 2.00',
+      'debt_repayment -10.00',
+      'bank_payment 10.00',
+      'debt 5.00',
+      'debt 7.00',
+    ]);
+  });
+});
