@@ -1,10 +1,11 @@
 import { API_EXAMPLES } from './api-examples.ts';
 import type { ApiDescription } from './http/openapi.ts';
+import { VERSION } from './lib/version.ts';
 
 /** What the service is, for whoever reads its description. */
 export const API_DESCRIPTION: ApiDescription = {
   title: 'Tollgate',
-  version: '0.1.0',
+  version: VERSION,
   description:
     'A prepaid model gateway: chat, messages, videos and images, each paid exactly once from a balance that cannot be overspent.',
   tags: {

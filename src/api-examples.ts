@@ -119,6 +119,7 @@ export const API_EXAMPLES: ApiExamples = {
         request_id: REQUEST,
       },
     },
+    getHealth: { 'application/json': { status: 'ok', version: '1.4.0' } },
     getReadiness: { 'application/json': { status: 'ready', checks: { database: true } } },
     getOpenApi: { 'application/json': { openapi: '3.1.0' } },
     getMetrics: { 'text/plain': 'tollgate_http_requests_in_flight 3\n' },

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { isPrivateAddress } from '../src/lib/ip-address.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { VERSION } from '../src/lib/version.ts';
 
 export interface WorkerPageOptions {
   readonly host: string;
@@ -60,7 +61,7 @@ async function answer(
   if (request.method !== 'GET') {
     send(response, 405, 'text/plain', 'method not allowed\n');
   } else if (path === '/healthz') {
-    send(response, 200, 'application/json', JSON.stringify({ status: 'ok' }));
+    send(response, 200, 'application/json', JSON.stringify({ status: 'ok', version: VERSION }));
   } else if (path === '/metrics' && isPrivateAddress(request.socket.remoteAddress ?? '')) {
     send(response, 200, registry.contentType, await registry.metrics());
   } else {

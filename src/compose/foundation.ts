@@ -18,7 +18,7 @@ import { inspectDatabase } from '../store/inspect-database.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
 import { ObservedLedger } from '../telemetry/observed-ledger.ts';
 import { createOtelTracing } from '../telemetry/otel-tracing.ts';
-import { registerDatabaseGauges, registerPoolGauges } from '../telemetry/process-gauges.ts';
+import { registerBuildInfo, registerDatabaseGauges, registerPoolGauges } from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
@@ -92,6 +92,7 @@ export async function composeFoundation(
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
   const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
   const databaseWatch = composeDatabaseWatch(config, database, registry, log);
+  registerBuildInfo(registry);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, database.money);

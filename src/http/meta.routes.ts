@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { isPrivateAddress } from '../lib/ip-address.ts';
+import { VERSION } from '../lib/version.ts';
 import type { Authenticator } from './authenticator.ts';
 import { docsPage } from './docs-page.ts';
 import { type HtmlPage, sendPage } from './html-page.ts';
@@ -39,9 +40,9 @@ function healthRoutes(options: MetaOptions): Route[] {
       path: '/healthz',
       operationId: 'getHealth',
       summary: 'Whether the process runs',
-      response: { status: 200, schema: z.object({ status: z.literal('ok') }) },
+      response: { status: 200, schema: z.object({ status: z.literal('ok'), version: z.string() }) },
       errors: [],
-      handle: async () => ({ body: { status: 'ok' } }),
+      handle: async () => ({ body: { status: 'ok', version: VERSION } }),
     }),
     defineRoute({
       ...meta,

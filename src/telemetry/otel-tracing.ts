@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
 import { AppError } from '../lib/errors.ts';
 import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
+import { VERSION } from '../lib/version.ts';
 
 export interface OtelTracingOptions {
   /** Base address of an OTLP/HTTP collector. */
@@ -34,7 +35,7 @@ export async function createOtelTracing({ endpoint, service }: OtelTracingOption
   });
   const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
   const provider = new sdk.TracerProvider({
-    resource: resources.resourceFromAttributes({ 'service.name': service }),
+    resource: resources.resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
     spanProcessors: [processor],
   });
   const tracer = provider.getTracer('tollgate');

@@ -1,8 +1,19 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RateDimension } from '../http/rate-policy.ts';
+import { VERSION } from '../lib/version.ts';
 import type { Database } from '../store/database.ts';
 import type { DatabaseWatch } from '../store/database-watch.ts';
 import { poolCounts } from '../store/pool-counts.ts';
+
+/** Which version runs, on which Node: always 1. */
+export function registerBuildInfo(registry: Registry): void {
+  new Gauge({
+    name: 'tollgate_build_info',
+    help: 'Version of this process and of the Node that runs it; always 1',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: VERSION, node: process.version }, 1);
+}
 
 /** Connections of this process's pools, read at scrape time. */
 export function registerPoolGauges(registry: Registry, database: Database): void {

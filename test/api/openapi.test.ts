@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { z } from 'zod';
 import { describedRoutes, documentOf } from '../../ops/openapi-routes.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { describedApi } from './support/described-operations.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
@@ -141,7 +142,7 @@ test('/docs shows every operation and loads nothing from elsewhere', async () =>
 });
 
 test('health, readiness and metrics', async () => {
-  expect((await server.call('GET', '/healthz')).json).toEqual({ status: 'ok' });
+  expect((await server.call('GET', '/healthz')).json).toEqual({ status: 'ok', version: VERSION });
   expect((await server.call('GET', '/readyz')).json).toEqual({ status: 'ready', checks: { database: true } });
   const scraped = await server.call('GET', '/metrics');
   expect(scraped.status).toBe(200);

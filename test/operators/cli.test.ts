@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,6 +114,11 @@ async function asOwner(sql: string): Promise<void> {
   await client.connect();
   await client.query(sql).finally(() => client.end());
 }
+
+test('--version is the version of package.json', async () => {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  expect(await run('--version')).toMatchObject({ code: 0, stdout: `${JSON.parse(file).version}\n` });
+});
 
 describe('every command', () => {
   test('accounts, money and keys', async () => {

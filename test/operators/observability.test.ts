@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { NO_TRACING } from '../../src/lib/tracing.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { eventually } from '../factories/eventually.ts';
 import { type Customer, createCustomer, orderImage } from './support/customer.ts';
 import { type OperatorServer, request, startOperatorServer } from './support/operator-server.ts';
@@ -133,6 +134,7 @@ describe('metrics', () => {
     ).toBeGreaterThanOrEqual(3);
     expect(api.get('tollgate_state_readable')).toBe(1);
     expect(api.get('tollgate_database_connections{pool="money",state="total"}')).toBeGreaterThan(0);
+    expect(api.get(`tollgate_build_info{version="${VERSION}",node="${process.version}"}`)).toBe(1);
   });
 
   test('tasks: wait, run and end by engine, jobs and chores of the worker', async () => {
@@ -166,7 +168,7 @@ describe('metrics', () => {
 
   test('the page of a worker says that it lives, and nothing else', async () => {
     const call = (method: string, path: string) => request(worker.url + path, method, { token: null });
-    expect((await call('GET', '/healthz')).json).toEqual({ status: 'ok' });
+    expect((await call('GET', '/healthz')).json).toEqual({ status: 'ok', version: VERSION });
     expect((await call('POST', '/healthz')).status).toBe(405);
     expect((await call('GET', '/env')).status).toBe(404);
   });

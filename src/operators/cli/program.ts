@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../../lib/version.ts';
 import type { CliSurroundings } from './cli-context.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addAccountCommands } from './commands/accounts.command.ts';
@@ -53,6 +54,7 @@ export async function runCli(
 function createProgram(surroundings: CliSurroundings): Command {
   const program = new Command('tollgate')
     .description('Runs a Tollgate installation: accounts, money, tasks, queues, books.')
+    .version(VERSION)
     .option('-u, --url <address>', 'where the service is')
     .option('-j, --json', 'answer as JSON, for scripts')
     .helpCommand(true)
