@@ -14,6 +14,8 @@ const RANKS = [
   ['^src/usage/', '^src/credits/', '^src/billing/'],
   ['^src/invocation/', '^src/tasks/', '^src/webhooks/'],
   ['^src/operators/', '^src/telemetry/'],
+  ['^src/examples/'],
+  ['^src/api-examples\\.ts$'],
   ['^src/(app|account-surface|api-description)\\.ts$'],
   ['^src/compose/'],
   ['^src/server\\.ts$', '^workers/'],

@@ -20,15 +20,21 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   const { registry, log } = foundation;
   const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
   const parts = { ...worker.parts, observer: createJobMetrics(registry) };
-  const settings = { redisUrl: config.redisUrl, prefix: REDIS_PREFIX, drainMs: config.drainMs };
-  runWorkerProcess(parts, settings, args, async () => {
+  const settings = {
+    redisUrl: config.redisUrl,
+    prefix: REDIS_PREFIX,
+    drainMs: config.drainMs,
+    selection,
+    workerName: worker.workerName,
+  };
+  runWorkerProcess(parts, settings, async () => {
     page.close();
     await worker.close();
     await foundation.close();
   });
 }
 
-/** Mistakes of the operator: one line says it all, and trying again does not help. */
+/** Configuration errors: print one line, exit 2. */
 const EXPECTED = [ConfigError, CatalogError, EngineSettingsError, QueueSelectionError];
 
 try {

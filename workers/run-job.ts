@@ -3,6 +3,7 @@ import { isJobName, JOBS, type JobName, type PayloadOf } from '../queues/catalog
 import type { JobContract } from '../queues/define-job.ts';
 import { publicId } from '../src/lib/ids.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { taskFields } from '../src/tasks/task-fields.ts';
 import type { JobContext, Processors } from './job-context.ts';
 import { type JobObserver, SILENT_OBSERVER } from './job-metrics.ts';
 
@@ -52,15 +53,11 @@ export async function runJob(
 }
 
 /** The ids of a payload, as they stand in every other line and answer. */
-function idsOf(payload: unknown): Readonly<Record<string, string>> {
+function idsOf(payload: unknown): Readonly<Record<string, string | number>> {
   const { taskId, deliveryId, requestId } = payload as Readonly<Record<string, unknown>>;
   return {
     ...(typeof requestId === 'string' && { requestId }),
-    // a task and its generation have the same id; both names are searched for
-    ...(typeof taskId === 'string' && {
-      taskId: publicId('generation', taskId),
-      generationId: publicId('generation', taskId),
-    }),
+    ...(typeof taskId === 'string' && taskFields({ id: taskId })),
     ...(typeof deliveryId === 'string' && { deliveryId: publicId('webhookDelivery', deliveryId) }),
   };
 }

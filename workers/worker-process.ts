@@ -1,6 +1,6 @@
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism } from 'node:os';
 import type { Logger } from '../src/lib/logger.ts';
-import { parseQueueSelection } from './queue-selection.ts';
+import type { QueueSelection } from './queue-selection.ts';
 import { startWorker } from './start-worker.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
@@ -10,6 +10,9 @@ export interface WorkerProcessSettings {
   readonly prefix: string;
   /** Ms that running jobs get when the process is asked to stop. */
   readonly drainMs: number;
+  readonly selection: QueueSelection;
+  /** Names this process in leases, jobs and the board. */
+  readonly workerName: string;
 }
 
 const POSTPROCESS_SLOTS_PER_CORE = 4;
@@ -21,12 +24,11 @@ const EXIT_DEAF = 1;
 
 /**
  * Serves queues until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and
- * ends the process itself; `release` closes what the parts were made from. Throws QueueSelectionError before anything starts.
+ * ends the process itself; `release` closes what the parts were made from.
  */
 export function runWorkerProcess(
   parts: WorkerParts,
   settings: WorkerProcessSettings,
-  args: readonly string[],
   release: () => Promise<void>,
 ): void {
   const { log } = parts;
@@ -46,8 +48,6 @@ export function runWorkerProcess(
   };
   const running = startWorker(parts, {
     ...settings,
-    workerName: `${hostname()}.${process.pid}`,
-    selection: parseQueueSelection(args),
     concurrency: {
       postprocess: POSTPROCESS_SLOTS_PER_CORE * availableParallelism(),
       webhooks: WEBHOOK_SLOTS,

@@ -18,7 +18,11 @@ import { inspectDatabase } from '../store/inspect-database.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
 import { ObservedLedger } from '../telemetry/observed-ledger.ts';
 import { createOtelTracing } from '../telemetry/otel-tracing.ts';
-import { registerBuildInfo, registerDatabaseGauges, registerPoolGauges } from '../telemetry/process-gauges.ts';
+import {
+  registerBuildInfo,
+  registerDatabaseGauges,
+  registerPoolGauges,
+} from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 

@@ -115,7 +115,9 @@ function composeRunners(
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
   const files = new TaskFinisher({
-    ...{ reads, endings, storage },
+    reads,
+    endings,
+    storage,
     postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
   });
   const finisher = observedFinisher(files, registry, tracing);

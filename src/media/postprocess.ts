@@ -95,10 +95,14 @@ async function video(
   const digest = await digestFile(path);
   return [
     {
-      ...{ index, variant: 'original', content: path, mediaType: 'video/mp4' },
+      index,
+      variant: 'original',
+      content: path,
+      mediaType: 'video/mp4',
       ...size,
       ...digest,
-      ...{ durationMs, frames },
+      durationMs,
+      frames,
     },
     still(index, 'poster', { ...size, bytes: poster }),
     still(index, 'thumbnail', thumbnail),

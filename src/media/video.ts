@@ -43,7 +43,8 @@ export async function finishVideo(
     await ffmpeg.toMp4(input, path, {
       ...limits,
       ...size,
-      ...{ container, copyVideo },
+      container,
+      copyVideo,
       copyAudio: verified.probe.audioCodec === 'aac',
       comment: digitalSourceUri(source),
       ...(copyVideo ? {} : { still }),

@@ -17,6 +17,7 @@ import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EngineRun, TaskEndings } from './task-endings.ts';
+import { taskFields } from './task-fields.ts';
 import type { GeneratedRun, TaskKind } from './tasks.types.ts';
 
 export interface EnginePools {
@@ -205,8 +206,12 @@ export class GenerateService {
     if (error instanceof EngineError) {
       return await this.#afterRunFailure(attempt, error.failure, false);
     }
-    this.#dependencies.log.error({ error, taskId: task.id, attempt: task.attempt }, 'an attempt broke');
-    const failure = { code: 'internal_error', message: 'the attempt broke', retryable: true };
+    this.#dependencies.log.error({ error, ...taskFields(task) }, 'an attempt broke');
+    const failure = {
+      code: 'internal_error',
+      message: 'internal error while running the task',
+      retryable: true,
+    };
     return await this.#afterRunFailure(attempt, failure, false);
   }
 
@@ -247,7 +252,7 @@ export class GenerateService {
   ): Promise<AttemptOutcome> {
     const { claims, endings, log } = this.#dependencies;
     const { task } = attempt;
-    log.warn({ taskId: task.id, attempt: task.attempt, code: failure.code }, 'a run failed');
+    log.warn({ ...taskFields(task), code: failure.code }, 'a run failed');
     const back = { ...giveBackOf(task), forgetRun: runIsOver, reason: failure.code };
     if (failure.retryable && failure.retryAfterMs !== undefined) {
       // Being asked to wait is no failure of the task; its deadline bounds how often that can happen.
@@ -278,7 +283,7 @@ export class GenerateService {
 
   async #stopEngine({ engine, request, reference, task }: Attempt): Promise<EngineStop> {
     return await stopRun(engine, request, reference, (error) =>
-      this.#dependencies.log.warn({ error, taskId: task.id }, 'an engine could not be told to stop'),
+      this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be told to stop'),
     );
   }
 }

@@ -1,8 +1,8 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
-import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Lease } from './lease-keeper.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
+import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
@@ -75,19 +75,21 @@ export class InPlaceService {
       const { source } = generated;
       const run = runOfGenerated(generated);
       const outcome = await this.#finisher.finish({
-        ...{ task, state: 'generating', lease, inputs, run, source, folder },
+        task,
+        state: 'generating',
+        lease,
+        inputs,
+        run,
+        source,
+        folder,
       });
       const result = outcome === 'settled' ? 'advanced' : 'claim_lost';
       const durationMs = Math.round(performance.now() - startedAt);
-      const generationId = publicId('generation', task.id);
-      this.#log.info(
-        { taskId: generationId, generationId, outcome: result, durationMs },
-        'finished in place',
-      );
+      this.#log.info({ ...taskFields(task), outcome: result, durationMs }, 'finished in place');
       return result;
     } catch (error) {
       lease.signal.throwIfAborted();
-      this.#log.warn({ error, taskId: task.id, attempt: task.attempt }, 'could not be finished in place');
+      this.#log.warn({ error, ...taskFields(task) }, 'could not be finished in place');
       return 'handed_on';
     } finally {
       this.#leave();

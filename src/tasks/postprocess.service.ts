@@ -9,6 +9,7 @@ import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { TaskEndings } from './task-endings.ts';
+import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
@@ -70,14 +71,12 @@ export class PostprocessService {
     const { finisher } = this.#dependencies;
     const inputs = await this.#fetch(generated, lease, folder);
     const outcome = await finisher.finish({
-      ...{
-        task,
-        state: 'processing',
-        lease,
-        inputs,
-        run: runOfGenerated(generated),
-        source: generated.source,
-      },
+      task,
+      state: 'processing',
+      lease,
+      inputs,
+      run: runOfGenerated(generated),
+      source: generated.source,
       folder: () => folder,
     });
     if (outcome !== 'settled') {
@@ -126,10 +125,7 @@ export class PostprocessService {
   async #retryOrFail(task: ClaimedTask, error: unknown): Promise<AttemptOutcome> {
     const { claims } = this.#dependencies;
     const code = codeOf(error);
-    this.#settings.log.warn(
-      { error, taskId: task.id, attempt: task.attempt, code },
-      'post-processing failed',
-    );
+    this.#settings.log.warn({ error, ...taskFields(task), code }, 'post-processing failed');
     if (isFinal(error)) {
       return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
     }
@@ -157,7 +153,7 @@ export class PostprocessService {
   async #deleteRaw(task: ClaimedTask, generated: GeneratedRun | null): Promise<void> {
     const left = await deleteRaw(this.#dependencies.storage, task, generated?.outputs ?? []);
     if (left.length > 0) {
-      this.#settings.log.warn({ taskId: task.id, files: left.length }, 'raw files could not be deleted');
+      this.#settings.log.warn({ ...taskFields(task), files: left.length }, 'raw files could not be deleted');
     }
   }
 }

@@ -73,7 +73,11 @@ export class TaskFinisher {
     lease.signal.throwIfAborted();
     const { width, height } = readParameters(task.parameters);
     return await this.#dependencies.postprocess({
-      ...{ kind: task.kind, width, height, inputs, signal: lease.signal },
+      kind: task.kind,
+      width,
+      height,
+      inputs,
+      signal: lease.signal,
       ...(source ? { source } : {}),
       get folder() {
         return folder();

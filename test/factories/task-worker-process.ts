@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createLogger } from '../../src/lib/logger.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
 import { createDatabase } from '../../src/store/database.ts';
+import { parseQueueSelection } from '../../workers/queue-selection.ts';
 import { runWorkerProcess } from '../../workers/worker-process.ts';
 import type { WorkerProcessOptions } from './spawn-task-worker.ts';
 import { ScriptedEngine } from './task-engine.ts';
@@ -35,8 +36,13 @@ const stack = await createTaskStack({
 });
 runWorkerProcess(
   stack,
-  { redisUrl: options.redisUrl, prefix: options.prefix, drainMs: options.drainMs ?? 1_000 },
-  process.argv.slice(3),
+  {
+    redisUrl: options.redisUrl,
+    prefix: options.prefix,
+    drainMs: options.drainMs ?? 1_000,
+    selection: parseQueueSelection(process.argv.slice(3)),
+    workerName: `test.${process.pid}`,
+  },
   async () => {
     await stack.close();
     await database.close();
