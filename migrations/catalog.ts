@@ -15,6 +15,7 @@ import { statementVersions } from './0014-statement-versions.ts';
 import { generationRuns } from './0015-generation-runs.ts';
 import { receivable } from './0016-receivable.ts';
 import { entryOrigins } from './0017-entry-origins.ts';
+import { settleAboveHold } from './0018-settle-above-hold.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   generationRuns,
   receivable,
   entryOrigins,
+  settleAboveHold,
 ];

@@ -4,7 +4,7 @@ TYPE generation_status ('completed', 'failed', 'cancelled')
 
 TYPE hold_request (ordinal integer, id uuid, account_id uuid, api_key_id uuid, request_id text, endpoint text, model text, price_version text, amount bigint, minimum bigint, ttl_ms bigint, task jsonb)
 
-TYPE hold_settlement (id uuid, account_id uuid, api_key_id uuid, status generation_status, charge bigint, lines jsonb, shortfall bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, usage_source usage_source, error_code text, error_message text, provider text, provider_cost bigint, attempts jsonb, finish_reason text, latency_ms integer, first_token_ms integer, streamed boolean, only_expired boolean, task jsonb)
+TYPE hold_settlement (id uuid, account_id uuid, api_key_id uuid, status generation_status, charge bigint, lines jsonb, shortfall bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, usage_source usage_source, error_code text, error_message text, provider text, provider_cost bigint, attempts jsonb, finish_reason text, latency_ms integer, first_token_ms integer, streamed boolean, only_expired boolean, task jsonb, beyond_max_cost bigint, waiver_max bigint, waived bigint, metering jsonb)
 
 TYPE ledger_contra ('cash_clearing', 'revenue', 'write_off', 'operator', 'receivable')
 
@@ -135,8 +135,8 @@ TABLE generations PARTITION BY RANGE (id)
   first_token_ms integer
   created_at timestamp with time zone NOT NULL
   completed_at timestamp with time zone NOT NULL
+  metering jsonb
   generations_charge_check CHECK ((charge >= 0))
-  generations_charge_within_hold CHECK ((charge <= hold_amount))
   generations_pkey PRIMARY KEY (id)
   generations_shortfall_check CHECK ((shortfall >= 0))
   CREATE INDEX generations_account ON generations USING btree (account_id, id DESC)
@@ -540,8 +540,9 @@ TABLE write_offs
   write_offs_amount_check CHECK ((amount > 0))
   write_offs_once UNIQUE (generation_id, reason)
   write_offs_pkey PRIMARY KEY (id)
-  write_offs_reason_check CHECK ((reason = ANY (ARRAY['above_hold'::text, 'late_settlement'::text])))
+  write_offs_reason_check CHECK ((reason = ANY (ARRAY['above_hold'::text, 'late_settlement'::text, 'above_max_cost'::text, 'provider_failure'::text])))
   CREATE UNIQUE INDEX write_offs_once ON write_offs USING btree (generation_id, reason)
+  CREATE INDEX write_offs_waived ON write_offs USING btree (account_id, at) WHERE (reason = 'provider_failure'::text)
   CREATE TRIGGER write_offs_append_only BEFORE DELETE OR UPDATE ON write_offs FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
 CREATE OR REPLACE FUNCTION act_as(act jsonb)
@@ -830,6 +831,71 @@ BEGIN
     outcome := CASE WHEN FOUND THEN 'exists' ELSE 'reference_conflict' END;
   END IF;
   RETURN NEXT;
+END $function$
+
+CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[])
+ RETURNS hold_settlement[]
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  covered hold_settlement[] := '{}';
+  candidate record;
+  item hold_settlement;
+  current_account uuid;
+  account_free bigint;
+  -- by key id; a key without a limit is not in it
+  keys_free jsonb := '{}';
+  key_free bigint;
+  beyond bigint;
+  taken bigint;
+  waived bigint;
+BEGIN
+  FOR candidate IN
+    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, k.limit_nano - k.spent - k.held AS key_free
+      FROM unnest(settlements) s
+      LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
+      LEFT JOIN balances b ON b.account_id = s.account_id
+      LEFT JOIN api_keys k ON k.id = s.api_key_id
+     ORDER BY s.account_id, s.id
+  LOOP
+    item := candidate.settlement;
+    IF candidate.amount IS NOT NULL THEN
+      IF current_account IS DISTINCT FROM item.account_id THEN
+        current_account := item.account_id;
+        account_free := candidate.account_free;
+        waived := NULL;
+      END IF;
+      IF item.waiver_max IS NOT NULL AND item.charge > 0 THEN
+        IF waived IS NULL THEN
+          SELECT coalesce(sum(w.amount), 0) INTO waived FROM write_offs w
+           WHERE w.account_id = current_account AND w.reason = 'provider_failure'
+             AND w.at > clock_timestamp() - interval '1 hour';
+        END IF;
+        IF waived + item.charge <= item.waiver_max THEN
+          waived := waived + item.charge;
+          item.waived := item.charge;
+          item.charge := 0;
+          item.lines := '{}';
+        END IF;
+      END IF;
+      beyond := item.charge - candidate.amount;
+      key_free := coalesce((keys_free->>item.api_key_id::text)::bigint, candidate.key_free);
+      taken := CASE WHEN beyond > 0 THEN greatest(least(beyond, account_free, key_free), 0) ELSE beyond END;
+      IF taken < beyond THEN
+        item.lines := ledger_shrink_lines(item.lines, item.charge, candidate.amount + taken);
+        item.charge := candidate.amount + taken;
+        item.shortfall := coalesce(item.shortfall, 0) + beyond - taken;
+      END IF;
+      -- what a hold did not need is free for the next one of the batch
+      account_free := account_free - taken;
+      IF key_free IS NOT NULL THEN
+        keys_free := keys_free || jsonb_build_object(item.api_key_id, key_free - taken);
+      END IF;
+    END IF;
+    covered := covered || item;
+  END LOOP;
+  RETURN covered;
 END $function$
 
 CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settled_at timestamp with time zone)
@@ -1313,6 +1379,7 @@ DECLARE
   settlements hold_settlement[];
   ended_tasks uuid[] := '{}';
   closing uuid[];
+  unusual boolean;
   settled_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is settled once
@@ -1329,14 +1396,18 @@ BEGIN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
   END IF;
 
-  closing := ARRAY(
-    SELECT h.id FROM holds h JOIN unnest(settlements) s
+  SELECT coalesce(array_agg(l.id), '{}'), coalesce(bool_or(l.unusual), false) INTO closing, unusual FROM (
+    SELECT h.id, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
         ON h.id = s.id AND h.account_id = s.account_id AND h.api_key_id = s.api_key_id
      WHERE (NOT s.only_expired OR h.expires_at < settled_at)
        AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
-     ORDER BY h.id FOR UPDATE OF h);
+     ORDER BY h.id FOR UPDATE OF h) l;
   IF NOT closing @> ended_tasks THEN
     RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
+  END IF;
+
+  IF unusual THEN
+    settlements := ledger_cover(settlements, closing);
   END IF;
 
   RETURN QUERY
@@ -1364,12 +1435,14 @@ BEGIN
     INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source,
         price_version, hold_amount, charge, lines, shortfall, provider, provider_cost, attempts, finish_reason,
-        streamed, latency_ms, first_token_ms, created_at, completed_at)
+        streamed, latency_ms, first_token_ms, metering, created_at, completed_at)
       SELECT c.id, c.account_id, c.api_key_id, c.request_id, c.endpoint, c.model, (c.s).status, (c.s).error_code,
              (c.s).error_message, (c.s).input_tokens, (c.s).output_tokens, (c.s).cache_read_tokens,
              (c.s).cache_write_tokens, (c.s).reasoning_tokens, (c.s).usage_source, c.price_version, c.amount,
-             (c.s).charge, (c.s).lines, (c.s).shortfall, (c.s).provider, (c.s).provider_cost, (c.s).attempts,
-             (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms, (c.s).first_token_ms, c.created_at, m.last_at
+             (c.s).charge, (c.s).lines,
+             coalesce((c.s).shortfall, 0) + coalesce((c.s).beyond_max_cost, 0) + coalesce((c.s).waived, 0),
+             (c.s).provider, (c.s).provider_cost, (c.s).attempts, (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms,
+             (c.s).first_token_ms, (c.s).metering, c.created_at, m.last_at
         FROM closed c JOIN moved m USING (account_id)),
   posted AS (
     INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
@@ -1409,7 +1482,10 @@ BEGIN
         charge_video = u.charge_video + excluded.charge_video),
   lost AS (
     INSERT INTO write_offs (generation_id, account_id, reason, amount)
-      SELECT c.id, c.account_id, 'above_hold', (c.s).shortfall FROM closed c WHERE (c.s).shortfall > 0)
+      SELECT c.id, c.account_id, w.reason, w.amount FROM closed c
+       CROSS JOIN LATERAL (VALUES ('above_hold', (c.s).shortfall), ('above_max_cost', (c.s).beyond_max_cost),
+         ('provider_failure', (c.s).waived)) w (reason, amount)
+       WHERE w.amount > 0)
   SELECT c.id, 'settled', (c.s).charge FROM closed c;
 
   -- The rest was closed before, is held by another claim of its task, or never existed.
@@ -1436,6 +1512,19 @@ CREATE OR REPLACE FUNCTION ledger_settle_few(batch jsonb)
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
 AS $function$ SELECT s.id, s.outcome, s.charge FROM ledger_settle(batch) s $function$
+
+CREATE OR REPLACE FUNCTION ledger_shrink_lines(lines jsonb, whole bigint, part bigint)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT coalesce(jsonb_object_agg(item, (share + CASE WHEN place <= part - total THEN 1 ELSE 0 END)::text), '{}')
+    FROM (SELECT item, share, sum(share) OVER () AS total, row_number() OVER (ORDER BY remainder DESC, item) AS place
+            FROM (SELECT key AS item, div(value::numeric * part, whole) AS share, mod(value::numeric * part, whole) AS remainder
+                    FROM jsonb_each_text(lines)) shares) placed
+   WHERE part > 0
+$function$
 
 CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamp with time zone)
  RETURNS void

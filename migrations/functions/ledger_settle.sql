@@ -7,6 +7,7 @@ DECLARE
   settlements hold_settlement[];
   ended_tasks uuid[] := '{}';
   closing uuid[];
+  unusual boolean;
   settled_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is settled once
@@ -23,14 +24,18 @@ BEGIN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
   END IF;
 
-  closing := ARRAY(
-    SELECT h.id FROM holds h JOIN unnest(settlements) s
+  SELECT coalesce(array_agg(l.id), '{}'), coalesce(bool_or(l.unusual), false) INTO closing, unusual FROM (
+    SELECT h.id, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
         ON h.id = s.id AND h.account_id = s.account_id AND h.api_key_id = s.api_key_id
      WHERE (NOT s.only_expired OR h.expires_at < settled_at)
        AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
-     ORDER BY h.id FOR UPDATE OF h);
+     ORDER BY h.id FOR UPDATE OF h) l;
   IF NOT closing @> ended_tasks THEN
     RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
+  END IF;
+
+  IF unusual THEN
+    settlements := ledger_cover(settlements, closing);
   END IF;
 
   RETURN QUERY
@@ -58,12 +63,14 @@ BEGIN
     INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source,
         price_version, hold_amount, charge, lines, shortfall, provider, provider_cost, attempts, finish_reason,
-        streamed, latency_ms, first_token_ms, created_at, completed_at)
+        streamed, latency_ms, first_token_ms, metering, created_at, completed_at)
       SELECT c.id, c.account_id, c.api_key_id, c.request_id, c.endpoint, c.model, (c.s).status, (c.s).error_code,
              (c.s).error_message, (c.s).input_tokens, (c.s).output_tokens, (c.s).cache_read_tokens,
              (c.s).cache_write_tokens, (c.s).reasoning_tokens, (c.s).usage_source, c.price_version, c.amount,
-             (c.s).charge, (c.s).lines, (c.s).shortfall, (c.s).provider, (c.s).provider_cost, (c.s).attempts,
-             (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms, (c.s).first_token_ms, c.created_at, m.last_at
+             (c.s).charge, (c.s).lines,
+             coalesce((c.s).shortfall, 0) + coalesce((c.s).beyond_max_cost, 0) + coalesce((c.s).waived, 0),
+             (c.s).provider, (c.s).provider_cost, (c.s).attempts, (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms,
+             (c.s).first_token_ms, (c.s).metering, c.created_at, m.last_at
         FROM closed c JOIN moved m USING (account_id)),
   posted AS (
     INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
@@ -103,7 +110,10 @@ BEGIN
         charge_video = u.charge_video + excluded.charge_video),
   lost AS (
     INSERT INTO write_offs (generation_id, account_id, reason, amount)
-      SELECT c.id, c.account_id, 'above_hold', (c.s).shortfall FROM closed c WHERE (c.s).shortfall > 0)
+      SELECT c.id, c.account_id, w.reason, w.amount FROM closed c
+       CROSS JOIN LATERAL (VALUES ('above_hold', (c.s).shortfall), ('above_max_cost', (c.s).beyond_max_cost),
+         ('provider_failure', (c.s).waived)) w (reason, amount)
+       WHERE w.amount > 0)
   SELECT c.id, 'settled', (c.s).charge FROM closed c;
 
   -- The rest was closed before, is held by another claim of its task, or never existed.

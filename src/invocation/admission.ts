@@ -77,6 +77,7 @@ export class Admission {
       invocation.signal,
     );
     const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
+    const ignored = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
     const call = new LiveCall({
       ledger,
       clock,
@@ -89,10 +90,11 @@ export class Admission {
       maxCost,
       streamed,
       startedAt,
+      ignored,
+      failureAllowance: settings.failureAllowance,
       onUsage,
     });
     const clamped = outputTokensMax < plan.outputTokens;
-    const ignored = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
     return { invocation, call, model, input, outputTokensMax, clamped, ignored };
   }
 

@@ -46,7 +46,9 @@ export async function boundInput(
       continue;
     }
     requireModalities(content, model);
-    await requireFunds(leastCost(content.text.length + content.otherText.length, model));
+    await requireFunds(
+      leastCost(content.text.length + content.definitions.length + content.otherText.length, model),
+    );
     const limits = {
       contextLength: model.contextLength,
       itemTokens: model.itemTokens,

@@ -7,8 +7,10 @@ export type ItemKind = (typeof ITEM_KINDS)[number];
 
 /** What a request holds, sorted by how it becomes tokens. Together the parts are all of it: nothing weighs nothing. */
 export interface InputContent {
-  /** What a model reads for certain: texts, names, tool calls, definitions of tools, schemas. */
+  /** What any model reads as it was sent: texts, names, tool calls. */
   readonly text: string;
+  /** Definitions of tools and of answers; providers write them out in forms of their own, some much shorter. */
+  readonly definitions: string;
   /** What else leaves: ids, signatures, earlier thoughts, settings. Some templates write it out, some drop it. */
   readonly otherText: string;
   readonly messages: number;
@@ -21,6 +23,7 @@ export interface InputContent {
 
 interface Collected {
   readonly texts: string[];
+  readonly definitions: string[];
   readonly others: string[];
   parts: number;
   readonly items: Record<ItemKind, number>;
@@ -43,6 +46,7 @@ function isSetting(value: unknown): boolean {
 export function inputContent(body: JsonObject): InputContent {
   const into: Collected = {
     texts: [],
+    definitions: [],
     others: [],
     parts: 0,
     items: { image: 0, file: 0, audio: 0, video: 0 },
@@ -63,7 +67,7 @@ export function inputContent(body: JsonObject): InputContent {
       case 'response_format':
       case 'output_config':
       case 'output_format':
-        into.texts.push(JSON.stringify(value));
+        into.definitions.push(JSON.stringify(value));
         break;
       default:
         collectSetting(name, value, into);
@@ -71,6 +75,7 @@ export function inputContent(body: JsonObject): InputContent {
   }
   return {
     text: into.texts.join('\n'),
+    definitions: into.definitions.join('\n'),
     otherText: into.others.join('\n'),
     messages: objectsOf(body.messages).length,
     parts: into.parts,
@@ -85,7 +90,7 @@ function isFilled(value: unknown): boolean {
 
 function collectDefinitions(value: unknown, into: Collected): void {
   if (isFilled(value)) {
-    into.texts.push(JSON.stringify(value));
+    into.definitions.push(JSON.stringify(value));
     into.parts += (value as readonly unknown[]).length;
   }
 }

@@ -13,6 +13,8 @@ const TOOLS_PREAMBLE_TOKENS = 600;
 const IMAGE_TOKENS_TYPICAL = 765;
 
 export interface InputEstimate {
+  /** Of `tokens`, the texts of the messages: what no provider can honestly report much less of. */
+  readonly textTokens: number;
   /** Our best count, for the context check and for charges when the provider reports nothing. */
   readonly tokens: number;
   /** At least what any of our providers will count, for the hold. */
@@ -40,18 +42,26 @@ export async function estimateInput(
   turns: LoopTurns,
   signal?: StopSignal,
 ): Promise<InputEstimate> {
-  const { text, otherText, items } = content;
+  const { text, definitions, otherText, items } = content;
   const { contextLength, margin } = limits;
   const textTokens = await countInTurn(text, contextLength, turns, signal);
   if (textTokens >= contextLength) {
     throw contextExceeded(contextLength);
   }
+  const readTokens =
+    definitions === ''
+      ? textTokens
+      : textTokens + (await countInTurn(definitions, contextLength, turns, signal));
+  if (readTokens >= contextLength) {
+    throw contextExceeded(contextLength);
+  }
   const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, turns, signal);
   const frames = content.messages + content.parts;
   let bound =
-    Math.ceil((textTokens + otherTokens) * margin) +
+    Math.ceil((readTokens + otherTokens) * margin) +
     // Vocabularies made for English spell other scripts in bytes.
     countNonAscii(text) +
+    countNonAscii(definitions) +
     countNonAscii(otherText) +
     frames * FRAME_TOKENS_MAX +
     (content.hasTools ? TOOLS_PREAMBLE_TOKENS : 0) +
@@ -63,8 +73,9 @@ export async function estimateInput(
     bound += items[kind] * (most ?? 0);
   }
   const knownBound = Math.min(bound, contextLength);
-  const tokens = textTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
+  const tokens = readTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
   return {
+    textTokens,
     tokens: Math.min(tokens, contextLength),
     upperBound: open ? contextLength : knownBound,
     knownBound,
@@ -72,9 +83,10 @@ export async function estimateInput(
   };
 }
 
-/** The larger of two estimates in every respect: for a call that either of two providers may serve. */
+/** The larger of two estimates in every respect that bounds: for a call that either of two providers may serve. */
 export function largerEstimate(one: InputEstimate, other: InputEstimate): InputEstimate {
   return {
+    textTokens: Math.min(one.textTokens, other.textTokens),
     tokens: Math.max(one.tokens, other.tokens),
     upperBound: Math.max(one.upperBound, other.upperBound),
     knownBound: Math.max(one.knownBound, other.knownBound),

@@ -3,6 +3,7 @@ import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, Admitted } from './admission.ts';
+import { BackgroundReads } from './background-reads.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import { outgoingRequest } from './outgoing-request.ts';
@@ -25,12 +26,14 @@ export class InvocationService {
   readonly #runner: RouteRunner;
   readonly #inFlight: InFlight;
   readonly #settings: InvocationSettings;
+  readonly #reads: BackgroundReads;
 
   constructor(admission: Admission, runner: RouteRunner, inFlight: InFlight, settings: InvocationSettings) {
     this.#admission = admission;
     this.#runner = runner;
     this.#inFlight = inFlight;
     this.#settings = settings;
+    this.#reads = new BackgroundReads(settings.drainsPerAccount);
   }
 
   /**
@@ -117,6 +120,10 @@ export class InvocationService {
       // translated before it is charged: an answer that cannot be told costs nothing
       const present = presenter.answer(run.value, run.provider.dialect, identityOf(admitted));
       call.deliver(run.value);
+      if (admitted.invocation.signal.aborted) {
+        await call.leave();
+        return undefined;
+      }
       return { answer: run.value, present };
     } catch (error) {
       await this.#settleFailure(admitted, error);
@@ -135,7 +142,7 @@ export class InvocationService {
     try {
       const outcome = await relayStream({ ...opened, sink, call, client: invocation.signal });
       if (outcome === 'left') {
-        await call.cancel();
+        await call.leave();
         sink.release();
         return;
       }
@@ -181,8 +188,15 @@ export class InvocationService {
       signal,
       attempts: admitted.call.attempts,
       call: async (provider, route) => {
-        const { drainMs } = this.#settings;
-        const upstream = upstreamSignal(signal, this.#inFlight, provider.onDisconnect, drainMs);
+        const upstream = upstreamSignal({
+          client: signal,
+          inFlight: this.#inFlight,
+          onDisconnect: provider.onDisconnect,
+          accountId: admitted.invocation.caller.accountId,
+          reads: this.#reads,
+          drainMs: this.#settings.drainMs,
+          onAbandon: () => admitted.call.abandon(),
+        });
         try {
           return { value: await call(provider, route, upstream), provider, route, upstream };
         } catch (error) {
@@ -202,17 +216,17 @@ export class InvocationService {
     }
     if (error.reason !== 'aborted') {
       const told = clientErrorOf(error);
-      await call.fail(told);
+      await call.fail(told, error.reason === 'timeout');
       throw told;
     }
     if (invocation.signal.aborted) {
-      await call.cancel();
+      await call.leave();
       return;
     }
     const told = new AppError('service_unavailable', 'the service is restarting, please retry', {
       retryAfterSeconds: 1,
     });
-    await call.cancel({ code: told.code, message: told.message });
+    await call.shutDown(told);
     throw told;
   }
 }

@@ -1,5 +1,5 @@
 import type { Pricing } from '../catalog/pricing.ts';
-import type { NanoUsd } from '../lib/money.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
@@ -79,13 +79,24 @@ export interface CallEnd {
   readonly usage: TokenUsage;
   readonly usageSource: UsageSource;
   readonly finishReason: FinishReason;
+  /** What stands in the ledger, in nano-USD. */
+  readonly charge: NanoUsd;
 }
 
 export interface InvocationSettings {
   /** The affordability clamp never goes below this many tokens. */
   readonly outputFloorTokens: number;
-  /** How long a provider is read on after its client left, when it is to be drained, in ms. */
+  /** How long a provider is read on for its usage after the client left, in ms. */
   readonly drainMs: number;
+  /** How many answers of one account are read on at once, in each process. */
+  readonly drainsPerAccount: number;
+  /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
+  readonly failureAllowance: NanoUsd;
 }
 
-export const DEFAULT_INVOCATION_SETTINGS: InvocationSettings = { outputFloorTokens: 16, drainMs: 30_000 };
+export const DEFAULT_INVOCATION_SETTINGS: InvocationSettings = {
+  outputFloorTokens: 16,
+  drainMs: 600_000,
+  drainsPerAccount: 200,
+  failureAllowance: nanoUsd(100_000_000n),
+};

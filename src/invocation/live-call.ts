@@ -1,22 +1,17 @@
 import { affordableOutputTokens, type BilledUnits, capCharge, chargeFor } from '../catalog/pricing.ts';
-import type {
-  GenerationStatus,
-  Hold,
-  Ledger,
-  MeteredSoFar,
-  ProviderAttempt,
-  Settlement,
-} from '../ledger/ledger.types.ts';
+import type { Charge, Hold, Ledger, MeteredSoFar, ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { formatUsd, type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
-import { NO_USAGE, type TokenUsage, type UsageSource } from '../lib/usage.ts';
+import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
+import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
+import { CALL_ENDINGS, type End, type Payment } from './call-endings.ts';
+import { meteringOf, withCost } from './generation-facts.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import type { CallEnd, InvocableModel, ModelRoute } from './invocation.types.ts';
 import { StreamMeter } from './stream-meter.ts';
-import { countUsage, type Evidence, judgeUsage } from './usage-judgement.ts';
+import { countUsage, type Evidence, judgeUsage, type Verdict } from './usage-judgement.ts';
 
 export interface LiveCallParts {
   readonly ledger: Ledger;
@@ -33,6 +28,10 @@ export interface LiveCallParts {
   readonly streamed: boolean;
   /** Unix ms. */
   readonly startedAt: number;
+  /** Paths of members of the request that no provider is sent. */
+  readonly ignored: readonly string[];
+  /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
+  readonly failureAllowance: NanoUsd;
   /** Told what the call really used, once it is settled. */
   readonly onUsage: (usage: TokenUsage) => void;
 }
@@ -45,11 +44,8 @@ export interface LiveCallParts {
  */
 const CAP_TOLERANCE = 4;
 
-type Ending = Pick<Settlement, 'status' | 'error' | 'usage' | 'usageSource' | 'charge'> & {
-  readonly finishReason: string | null;
-  /** Usage the provider will bill us for, when it differs from what the customer pays for. */
-  readonly billedToUs?: TokenUsage;
-};
+const FREE: Charge = { amount: ZERO_USD, lines: {} };
+const UNUSED: Verdict = { usage: NO_USAGE, source: 'none', absurd: false };
 
 /** One call between its hold and its settlement. Owns the hold: exactly one of the endings settles it, once. */
 export class LiveCall {
@@ -66,7 +62,8 @@ export class LiveCall {
   #checkAtLength: number;
   #finished = false;
   #firstTokenAt: number | undefined;
-  #settlement: Promise<void> | undefined;
+  #abandoned = false;
+  #settlement: Promise<NanoUsd> | undefined;
 
   constructor(parts: LiveCallParts) {
     this.parts = parts;
@@ -100,7 +97,7 @@ export class LiveCall {
       return { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
     }
     const { usage } = countUsage(this.#evidence());
-    return { charge: this.#capped(usage).charge, usage };
+    return { charge: this.#withinMaxCost(this.#charge(usage)).charge, usage };
   }
 
   /** True when the answer may have to end. Cheap: a token is at least a letter, so counting can wait. */
@@ -134,107 +131,127 @@ export class LiveCall {
     return written <= this.#limit;
   }
 
-  /** The answer is complete: charges it, or nothing when it is empty. */
+  /** The answer is complete: charges it, by the provider's figure where that can be believed. */
   async complete(finishReason: FinishReason): Promise<CallEnd> {
-    const verdict = judgeUsage(this.#evidence());
-    const { log, hold } = this.parts;
-    const about = { generation: hold.id, provider: this.#route?.provider };
-    if (verdict.absurd) {
-      log.warn(about, 'absurd usage reported, corrected');
-    }
-    if (this.meter.unknownFinish !== undefined) {
-      log.warn(
-        { ...about, word: this.meter.unknownFinish },
-        'unknown finish reason, taken for an ordinary end',
-      );
-    }
-    return this.#end(verdict.usage, verdict.source, finishReason);
+    this.#tellUnknownFinish();
+    const verdict = this.#judge();
+    const charge = await this.#settle({ ending: 'answered', status: 'completed', verdict, finishReason });
+    return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
   }
 
   /** We ended the answer ourselves: charges what was delivered, at most the cap. */
   async cut(): Promise<CallEnd> {
-    const { usage, source } = countUsage(this.#evidence());
-    return this.#end(usage, source, 'length');
-  }
-
-  /** The client left, or we are shutting down: charges what was delivered, or the provider's own figure if it came. */
-  async cancel(error: { code: string; message: string } | null = null): Promise<void> {
-    const evidence = this.#evidence();
-    const drained = this.meter.finishReason !== undefined && this.meter.usage !== undefined;
-    const inFlight = this.#route !== undefined || this.attempts.at(-1)?.outcome === 'aborted';
-    const verdict = drained ? judgeUsage(evidence) : countUsage(evidence);
-    const usage = inFlight ? verdict.usage : NO_USAGE;
-    await this.#settle({
-      status: 'cancelled',
-      error,
-      usage,
-      usageSource: inFlight ? verdict.source : 'none',
-      charge: inFlight ? this.#charge(usage) : { amount: ZERO_USD, lines: {} },
-      finishReason: null,
+    const verdict = countUsage(this.#evidence());
+    const charge = await this.#settle({
+      ending: 'cut',
+      status: 'completed',
+      verdict,
+      finishReason: 'length',
     });
+    return { usage: verdict.usage, usageSource: verdict.source, finishReason: 'length', charge };
   }
 
-  /** The call failed: costs the customer nothing, whatever was delivered. */
-  async fail(error: AppError): Promise<void> {
-    const { usage, source } = countUsage(this.#evidence());
-    const used = this.#route !== undefined;
-    await this.#settle({
-      status: 'failed',
-      error: { code: error.code, message: error.message },
-      usage: NO_USAGE,
-      usageSource: 'none',
-      charge: { amount: ZERO_USD, lines: {} },
-      finishReason: 'error',
-      ...(used && source ? { billedToUs: usage } : {}),
-    });
+  /**
+   * The client left: charges the provider's own figure if it came, else what was read. A provider that goes on behind our back
+   * (`abandoned`) may bill all of the cap, so all of it is charged: leaving is never cheaper than staying.
+   */
+  async leave(): Promise<void> {
+    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
+    await this.#cancel('left', null, this.#abandoned ? this.#wholeCap(verdict) : verdict);
   }
 
-  async #end(usage: TokenUsage, source: UsageSource, finishReason: FinishReason): Promise<CallEnd> {
-    const empty = this.meter.length === 0 && usage.reasoningTokens === 0;
-    const status: GenerationStatus = 'completed';
-    const charge = empty ? { amount: ZERO_USD, lines: {} } : this.#charge(usage);
-    await this.#settle({
-      status,
-      error: null,
-      usage,
-      usageSource: source,
-      charge,
-      finishReason,
-      billedToUs: usage,
-    });
-    return { usage, usageSource: source, finishReason };
+  /** The process stops: charges what was delivered, or the provider's own figure if it came. */
+  async shutDown(error: AppError): Promise<void> {
+    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
+    await this.#cancel('shut_down', error, verdict);
   }
 
-  #settle(ending: Ending): Promise<void> {
-    this.#settlement ??= this.#write(ending);
+  /** The provider goes on with the answer though nobody reads it any more. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
+  /**
+   * The call failed. Before the first byte it costs nothing; after it, what was delivered: at once where one of our clocks ended
+   * it, beyond an allowance where the provider (or our own code) did.
+   */
+  async fail(error: AppError, clock = false): Promise<void> {
+    if (!this.#route) {
+      await this.#settle({ ending: 'failed_before_first_byte', status: 'failed', error, verdict: UNUSED });
+      return;
+    }
+    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
+    const ending = clock ? 'timed_out' : 'broken_off';
+    await this.#settle({ ending, status: 'failed', error, verdict });
+  }
+
+  async #cancel(ending: 'left' | 'shut_down', error: AppError | null, verdict: Verdict): Promise<void> {
+    const asked = this.#route !== undefined || this.attempts.at(-1)?.outcome === 'aborted';
+    const used = asked ? verdict : UNUSED;
+    await this.#settle({ ending, status: 'cancelled', error, verdict: used, finishReason: null });
+  }
+
+  #judge(): Verdict {
+    const verdict = judgeUsage(this.#evidence());
+    if (verdict.absurd) {
+      const provider = this.#route?.provider;
+      const { reported, counted } = verdict;
+      this.parts.log.warn(
+        { generation: this.parts.hold.id, provider, reported, counted },
+        'usage reported that cannot be true, corrected',
+      );
+    }
+    return verdict;
+  }
+
+  #tellUnknownFinish(): void {
+    const word = this.meter.unknownFinish;
+    if (word !== undefined) {
+      const about = { generation: this.parts.hold.id, provider: this.#route?.provider, word };
+      this.parts.log.warn(about, 'unknown finish reason, taken for an ordinary end');
+    }
+  }
+
+  #wholeCap(verdict: Verdict): Verdict {
+    const outputTokens = Math.max(verdict.usage.outputTokens, this.parts.outputTokensMax);
+    return { ...verdict, usage: { ...verdict.usage, outputTokens } };
+  }
+
+  #settle(end: End): Promise<NanoUsd> {
+    this.#settlement ??= this.#write(end);
     return this.#settlement;
   }
 
-  async #write(ending: Ending): Promise<void> {
-    const { ledger, hold, clock, startedAt } = this.parts;
-    const { status, error, usage, usageSource, billedToUs, finishReason } = ending;
-    const { charge, shortfall } = capCharge(ending.charge, this.#granted);
-    const providerCost = this.#providerCost(billedToUs ?? usage);
+  async #write({ ending, status, error, verdict, finishReason }: End): Promise<NanoUsd> {
+    const { ledger, hold, clock, startedAt, ignored, failureAllowance } = this.parts;
+    const { usage, source, reported, counted } = verdict;
+    const payment: Payment = CALL_ENDINGS[ending];
+    const due = payment === 'nothing' ? FREE : this.#charge(usage);
+    const { charge, shortfall: beyondMaxCost } = this.#withinMaxCost(due);
+    const providerCost = this.#providerCost(usage);
     const settled = ledger.settle({
       status,
-      error,
+      error: error ? { code: error.code, message: error.message } : null,
       usage,
-      usageSource,
+      usageSource: source,
       holdId: hold.id,
       accountId: hold.accountId,
       apiKeyId: hold.apiKeyId,
       charge,
-      shortfall,
+      beyondMaxCost,
+      waiverMax: payment === 'usage beyond the allowance' ? failureAllowance : undefined,
+      metering: meteringOf(ignored, reported, counted),
       provider: this.#route?.provider ?? null,
       providerCost,
       attempts: withCost(this.attempts, providerCost),
-      finishReason,
+      finishReason: finishReason === undefined ? 'error' : finishReason,
       latencyMs: clock.now() - startedAt,
       firstTokenMs: this.#firstTokenAt === undefined ? null : this.#firstTokenAt - startedAt,
       streamed: this.parts.streamed,
     });
-    await settled.finally(this.#stopKeepAlive);
+    const result = await settled.finally(this.#stopKeepAlive);
     this.parts.onUsage(usage);
+    return result.charge;
   }
 
   #providerCost(usage: TokenUsage): NanoUsd | null {
@@ -246,8 +263,10 @@ export class LiveCall {
     return chargeFor(usage, this.parts.units, this.parts.model.pricing);
   }
 
-  #capped(usage: TokenUsage) {
-    return capCharge(this.#charge(usage), this.#granted);
+  /** What the caller allowed this call to cost; the rest is ours. */
+  #withinMaxCost(charge: Charge): { charge: Charge; shortfall: NanoUsd } {
+    const { maxCost } = this.parts;
+    return maxCost === undefined ? { charge, shortfall: ZERO_USD } : capCharge(charge, maxCost);
   }
 
   #evidence(): Evidence {
@@ -256,16 +275,13 @@ export class LiveCall {
       reported: this.meter.usage,
       reportedInput: this.meter.inputUsage,
       inputTokens: input.tokens,
+      inputTokensMin: input.textTokens,
+      inputMax: input.upperBound,
+      outputLength: this.meter.length,
       outputTokens: () => this.meter.outputTokens(),
       reasoningTokens: () => this.meter.reasoningTokens(),
-      delivered: this.meter.length > 0,
       contextLength: model.contextLength,
       outputMax: outputTokensMax,
     };
   }
-}
-
-function withCost(attempts: readonly ProviderAttempt[], cost: NanoUsd | null): readonly ProviderAttempt[] {
-  const last = attempts.at(-1);
-  return last && cost !== null ? [...attempts.slice(0, -1), { ...last, cost: formatUsd(cost) }] : attempts;
 }

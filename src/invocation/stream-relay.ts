@@ -51,17 +51,17 @@ async function pump(relay: Relay): Promise<RelayOutcome> {
   let reading = true;
   for await (const batch of relay.parts) {
     reading &&= !client.aborted && (await deliver(relay, batch));
-    if (reading) {
-      if (!call.finished && call.outgrowsHold() && !(await call.growHold())) {
-        return 'cut';
+    if (!reading) {
+      if (relay.onDisconnect === 'abort') {
+        return 'left';
       }
-      continue;
+      // Nobody reads it any more, but the provider bills it: all of it counts, up to its own figure.
+      for (const part of batch) {
+        call.meter.add(part);
+      }
     }
-    if (relay.onDisconnect === 'abort') {
-      return 'left';
-    }
-    for (const part of batch) {
-      call.meter.note(part);
+    if (!call.finished && call.outgrowsHold() && !(await call.growHold())) {
+      return reading ? 'cut' : 'left';
     }
   }
   return reading ? 'complete' : 'left';

@@ -15,7 +15,9 @@ function evidence(others: Partial<Evidence> = {}): Evidence {
     inputTokens: 80,
     outputTokens: () => 40,
     reasoningTokens: () => 4,
-    delivered: true,
+    inputTokensMin: 70,
+    inputMax: 120,
+    outputLength: 160,
     contextLength: 1_000,
     outputMax: 500,
     ...others,
@@ -50,7 +52,7 @@ test('zero output beside delivered text is a placeholder', () => {
     absurd: true,
     usage: { inputTokens: 100, outputTokens: 40 },
   });
-  expect(judgeUsage(evidence({ reported, delivered: false }))).toMatchObject({
+  expect(judgeUsage(evidence({ reported, outputLength: 0 }))).toMatchObject({
     source: 'provider',
     absurd: false,
   });
@@ -66,9 +68,9 @@ test('the impossible is cut to the possible', () => {
   };
   expect(judgeUsage(evidence({ reported }))).toEqual({
     usage: {
-      inputTokens: 1_000,
+      inputTokens: 120,
       outputTokens: 500,
-      cacheReadTokens: 1_000,
+      cacheReadTokens: 120,
       cacheWriteTokens: 0,
       reasoningTokens: 500,
     },
@@ -87,4 +89,26 @@ test('the provider is believed about the input even when the output must be coun
     outputTokens: 40,
     reasoningTokens: 4,
   });
+});
+
+test('less than half of what we count is not believed, on either side, and both counts are told', () => {
+  const half = { ...REPORT, inputTokens: 40, outputTokens: 50 };
+  expect(judgeUsage(evidence({ reported: half, inputTokensMin: 80 }))).toMatchObject({ source: 'provider' });
+  const little = { ...REPORT, inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  expect(judgeUsage(evidence({ reported: little }))).toEqual({
+    usage: { ...COUNTED, reasoningTokens: 4 },
+    source: 'counted',
+    absurd: true,
+    reported: little,
+    counted: { inputTokens: 80, outputTokens: 40 },
+  });
+  const hidden = { ...REPORT, outputTokens: 400, reasoningTokens: 390 };
+  expect(judgeUsage(evidence({ reported: hidden }))).toMatchObject({ source: 'provider', usage: hidden });
+});
+
+test('what cannot have more tokens than were reported is not counted', () => {
+  const outputTokens = () => {
+    throw new Error('counted in vain');
+  };
+  expect(judgeUsage(evidence({ outputTokens, outputLength: 100 })).source).toBe('provider');
 });

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { InvariantError } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
-import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { CommitLane, type LaneObserver } from './commit-lane.ts';
@@ -124,13 +124,18 @@ export class PostgresLedger implements Ledger {
   async settle(settlement: Settlement): Promise<SettleResult> {
     const row = await this.#submitSettlement({ settlement, onlyExpired: false });
     this.#leases.remove(settlement.holdId);
-    if (row.outcome === 'settled') {
-      this.#reportShortfall(settlement);
-    }
     if (row.outcome === 'open' || row.outcome === 'unknown') {
       throw new InvariantError(`hold ${settlement.holdId} cannot be settled: ${row.outcome}`);
     }
-    return { outcome: row.outcome, charge: row.charge };
+    const result = resultOf(settlement, row.outcome, row.charge);
+    if (result.shortfall > 0n) {
+      const shortfall = formatUsd(result.shortfall);
+      this.#log.warn(
+        { generationId: settlement.holdId, shortfall },
+        'a call cost more than could be charged',
+      );
+    }
+    return result;
   }
 
   /** Settles a hold whose lease ran out, unless it was renewed meanwhile. Returns whether it was closed by this call. */
@@ -165,13 +170,18 @@ export class PostgresLedger implements Ledger {
       );
     }
   }
+}
 
-  #reportShortfall(settlement: Settlement): void {
-    if (settlement.shortfall > 0n) {
-      const shortfall = formatUsd(settlement.shortfall);
-      this.#log.warn({ generationId: settlement.holdId, shortfall }, 'a call cost more than its hold');
-    }
-  }
+/** What became of the charge that was asked for: what is not in the ledger was waived or is lost. */
+function resultOf(settlement: Settlement, outcome: SettleResult['outcome'], charge: NanoUsd): SettleResult {
+  const missing = outcome === 'settled' ? nanoUsd(settlement.charge.amount - charge) : ZERO_USD;
+  const waived = settlement.waiverMax !== undefined && charge === 0n;
+  return {
+    outcome,
+    charge,
+    shortfall: waived ? ZERO_USD : missing,
+    waived: waived ? missing : ZERO_USD,
+  };
 }
 
 function refusal(outcome: string, request: HoldRequest): AppError {
@@ -212,7 +222,7 @@ function unusedSettlement({ id, accountId, apiKeyId, task }: HoldRequest): Settl
     ...(task && { task: unclaimed }),
     status: task ? 'cancelled' : 'failed',
     charge: { amount: ZERO_USD, lines: {} },
-    shortfall: ZERO_USD,
+    beyondMaxCost: ZERO_USD,
     usage: NO_USAGE,
     usageSource: 'none',
     error: { code: 'service_unavailable', message: 'The ledger answered after the call had been refused.' },

@@ -59,7 +59,7 @@ export interface Hold {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** What was really held, between `minimum` and `amount`, in nano-USD. Settling above it is impossible. */
+  /** What was really held, between `minimum` and `amount`, in nano-USD. Settling above it takes what is free. */
   readonly granted: NanoUsd;
 }
 
@@ -102,15 +102,34 @@ export interface TaskEnding {
   readonly keepParameters: boolean;
 }
 
+/** How a call was metered, beside the usage that was charged. Kept on the generation. */
+export interface Metering {
+  /** Paths of members of the request that no provider was sent. */
+  readonly ignored?: readonly string[];
+  /** Both counts where they are far apart: the provider's report and ours, in tokens. */
+  readonly reported?: TokenUsage;
+  readonly counted?: Partial<TokenUsage>;
+}
+
 export interface Settlement {
   readonly holdId: string;
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly status: GenerationStatus;
-  /** What the call costs the customer; above the hold is a programming error that is refused and quarantined. */
+  /**
+   * What the call costs the customer. What is above the hold is taken from what is free on the account and the key, never from
+   * what other calls hold; the rest is written off.
+   */
   readonly charge: Charge;
-  /** Cost beyond the hold, in nano-USD: our loss, never charged. */
-  readonly shortfall: NanoUsd;
+  /** Cost beyond what the caller allowed this call, in nano-USD: our loss, never charged. */
+  readonly beyondMaxCost: NanoUsd;
+  /**
+   * Set for an answer that its provider broke off: the charge is waived while the account's waivers of the last hour stay within
+   * this much, in nano-USD.
+   */
+  readonly waiverMax?: NanoUsd | undefined;
+  /** What else is known about how the call was metered; undefined: nothing out of the ordinary. */
+  readonly metering?: Metering | undefined;
   readonly usage: TokenUsage;
   readonly usageSource: UsageSource;
   readonly error: { readonly code: string; readonly message: string } | null;
@@ -129,6 +148,10 @@ export interface SettleResult {
   readonly outcome: 'settled' | 'closed' | 'fenced';
   /** The charge that stands in the ledger, in nano-USD (0 for `fenced`). */
   readonly charge: NanoUsd;
+  /** What the settlement asked for and nobody pays: neither hold nor free money covered it, in nano-USD. */
+  readonly shortfall: NanoUsd;
+  /** What the customer was let off because the provider broke off, in nano-USD. */
+  readonly waived: NanoUsd;
 }
 
 /** What a live call has used up so far; a reaper settles exactly this if the process dies. */

@@ -54,15 +54,13 @@ export class HoldReaper {
 function orphanSettlement(hold: ExpiredHold): Settlement {
   const metered = hold.metered ?? { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
   const delivered = metered.charge.amount > 0n;
-  const within = metered.charge.amount <= hold.amount;
   return {
     holdId: hold.id,
     accountId: hold.accountId,
     apiKeyId: hold.apiKeyId,
     status: delivered ? 'cancelled' : 'failed',
-    // A metered sum above its hold cannot be told apart into lines here; charging nothing is the safe side of a bug.
-    charge: within ? metered.charge : { amount: ZERO_USD, lines: {} },
-    shortfall: within ? ZERO_USD : metered.charge.amount,
+    charge: metered.charge,
+    beyondMaxCost: ZERO_USD,
     usage: metered.usage,
     usageSource: delivered ? 'counted' : 'none',
     error: { code: 'internal_error', message: 'The gateway process that carried this call ended.' },

@@ -57,7 +57,8 @@ const passedMember = z
 
 const common = {
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, ".", "_", "-"'),
-  on_disconnect: z.enum(['abort', 'drain']).default('abort'),
+  /** `abort`: the provider stops, and stops billing, when its connection is closed; `drain`: it bills on, so read on. */
+  on_disconnect: z.enum(['abort', 'drain']).default('drain'),
   /** Members of a request that this provider is sent though the dialect's list lacks them, e.g. `chat_template_kwargs`. */
   pass_through: z.array(passedMember).max(50).default([]),
 };

@@ -98,7 +98,7 @@ export class TaskEndings {
       apiKeyId: task.apiKeyId,
       status,
       charge: ending.charge,
-      shortfall: ZERO_USD,
+      beyondMaxCost: ZERO_USD,
       usage: NO_USAGE,
       usageSource: 'none',
       error: ending.error,

@@ -46,7 +46,7 @@ export class ObservedLedger extends PostgresLedger {
       ? await tracing.span('ledger settle', {}, () => super.settle(settlement))
       : await super.settle(settlement);
     if (result.outcome === 'settled') {
-      settlements.settled(models.recall(settlement.holdId), settlement);
+      settlements.settled(models.recall(settlement.holdId), settlement, result);
     }
     return result;
   }

@@ -1,10 +1,10 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { ProviderAttempt, Settlement } from '../ledger/ledger.types.ts';
+import type { ProviderAttempt, Settlement, SettleResult } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
 
 /** Hears of every hold that this process has settled, once. */
 export interface SettlementObserver {
-  settled(model: string, settlement: Settlement): void;
+  settled(model: string, settlement: Settlement, result: SettleResult): void;
 }
 
 const ATTEMPT_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -17,8 +17,8 @@ export function createSettlementMetrics(registry: Registry): SettlementObserver 
   const money = createMoneyMetrics(registry);
   const tasks = createTaskMetrics(registry);
   return {
-    settled(model, settlement) {
-      money(model, settlement);
+    settled(model, settlement, result) {
+      money(model, settlement, result);
       if (settlement.task) {
         tasks(settlement);
       } else {
@@ -82,7 +82,7 @@ function createCallMetrics(registry: Registry): Observe {
   };
 }
 
-function createMoneyMetrics(registry: Registry): Observe {
+function createMoneyMetrics(registry: Registry): SettlementObserver['settled'] {
   const registers = [registry];
   const generations = new Counter({
     name: 'tollgate_generations_total',
@@ -104,14 +104,28 @@ function createMoneyMetrics(registry: Registry): Observe {
   });
   const shortfall = new Counter({
     name: 'tollgate_shortfall_usd_total',
-    help: 'Cost beyond what was held: our loss',
-    labelNames: ['model'],
+    help: 'Cost that neither the hold nor free money covered, or beyond what the caller allowed: our loss',
+    labelNames: ['model', 'reason'],
     registers,
   });
-  return (model, { status, charge, provider, providerCost, shortfall: lost }) => {
+  const waived = new Counter({
+    name: 'tollgate_waived_usd_total',
+    help: 'Let off to customers because a provider broke its answer off',
+    labelNames: ['model', 'provider'],
+    registers,
+  });
+  return (model, { status, provider, providerCost, beyondMaxCost }, result) => {
     generations.inc({ model, status });
-    settled.inc({ model }, usd(charge.amount));
-    shortfall.inc({ model }, usd(lost));
+    settled.inc({ model }, usd(result.charge));
+    if (result.shortfall > 0n) {
+      shortfall.inc({ model, reason: 'above_hold' }, usd(result.shortfall));
+    }
+    if (beyondMaxCost > 0n) {
+      shortfall.inc({ model, reason: 'above_max_cost' }, usd(beyondMaxCost));
+    }
+    if (result.waived > 0n) {
+      waived.inc({ model, provider: provider ?? 'none' }, usd(result.waived));
+    }
     if (provider !== null && providerCost !== null) {
       cost.inc({ provider }, usd(providerCost));
     }

@@ -186,7 +186,13 @@ function catalogOf(
   { upstream, otherUpstream, engine }: ChaosServices,
   choice: Partial<CatalogChoice>,
 ): string {
-  const provider = (id: string, base_url: string) => ({ id, protocol: 'openai', base_url, api_key: 'none' });
+  const provider = (id: string, base_url: string) => ({
+    id,
+    protocol: 'openai',
+    base_url,
+    api_key: 'none',
+    on_disconnect: 'abort',
+  });
   return JSON.stringify({
     providers: [provider('main', upstream.url), provider('other', otherUpstream.url)],
     models: [

@@ -43,7 +43,7 @@ export async function createGeneration(database: Database, options: TestGenerati
     apiKeyId: options.apiKeyId,
     status: options.status ?? 'completed',
     charge: { amount, lines },
-    shortfall: nanoUsd(0),
+    beyondMaxCost: nanoUsd(0),
     usage: options.usage ?? { ...NO_USAGE, inputTokens: 10, outputTokens: 5 },
     usageSource: 'provider',
     error: options.error ?? null,

@@ -104,7 +104,7 @@ export function settlement(
     apiKeyId: hold.apiKeyId,
     status: 'completed',
     charge: { amount, lines: amount > 0n ? { request: amount } : {} },
-    shortfall: ZERO_USD,
+    beyondMaxCost: ZERO_USD,
     usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 },
     usageSource: 'provider',
     error: null,

@@ -1,3 +1,4 @@
+import { capCharge } from '../../src/catalog/pricing.ts';
 import type {
   Hold,
   HoldRequest,
@@ -7,14 +8,23 @@ import type {
   SettleResult,
 } from '../../src/ledger/ledger.types.ts';
 import { AppError } from '../../src/lib/errors.ts';
-import { type NanoUsd, nanoUsd } from '../../src/lib/money.ts';
+import { type NanoUsd, nanoUsd, ZERO_USD } from '../../src/lib/money.ts';
+
+/** A settlement as it was booked: its charge is what was taken, `due` what it asked for, in nano-USD. */
+export type Booked = Settlement & {
+  readonly shortfall: NanoUsd;
+  readonly waived: NanoUsd;
+  readonly due: NanoUsd;
+};
 
 /** A ledger in memory with one account, strict about the rules that the real one enforces in SQL. */
 export class MemoryLedger implements Ledger {
   balance: NanoUsd;
   readonly holds = new Map<string, NanoUsd>();
   readonly requests: HoldRequest[] = [];
-  readonly settlements: Settlement[] = [];
+  /** As they were booked, with what was due. */
+  readonly settlements: Booked[] = [];
+  waived = 0n;
   readonly extensions: NanoUsd[] = [];
   readonly metered = new Map<string, () => MeteredSoFar>();
   /** Makes settle fail, as when the database is away. */
@@ -28,7 +38,7 @@ export class MemoryLedger implements Ledger {
     return [...this.holds.values()].reduce((sum, amount) => sum + amount, 0n);
   }
 
-  get last(): Settlement {
+  get last(): Booked {
     return this.settlements.at(-1)!;
   }
 
@@ -75,14 +85,25 @@ export class MemoryLedger implements Ledger {
     if (held === undefined) {
       throw new Error('settled twice or never held');
     }
+    const due = settlement.charge.amount;
     const lines = Object.values(settlement.charge.lines).reduce((sum, line) => sum + line, 0n);
-    if (settlement.charge.amount > held || lines !== settlement.charge.amount) {
-      throw new Error('charge above its hold, or lines that do not add up');
+    if (lines !== due) {
+      throw new Error('lines that do not add up');
     }
+    const { waiverMax } = settlement;
+    const waive = waiverMax !== undefined && this.waived + due <= waiverMax;
+    const free = this.balance - this.held;
+    const most = held + (free > 0n ? free : 0n);
+    const charge = waive ? ZERO_USD : nanoUsd(due < most ? due : most);
+    const waived = waive ? due : ZERO_USD;
+    const shortfall = waive ? ZERO_USD : nanoUsd(due - charge);
+    this.waived += waived;
     this.holds.delete(settlement.holdId);
-    this.balance = nanoUsd(this.balance - settlement.charge.amount);
-    this.settlements.push(settlement);
-    return { outcome: 'settled', charge: settlement.charge.amount };
+    this.balance = nanoUsd(this.balance - charge);
+    const lost = nanoUsd(shortfall + settlement.beyondMaxCost);
+    const booked = capCharge(settlement.charge, charge).charge;
+    this.settlements.push({ ...settlement, charge: booked, shortfall: lost, waived, due });
+    return { outcome: 'settled', charge, shortfall, waived };
   }
 
   keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void {

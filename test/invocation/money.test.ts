@@ -18,7 +18,7 @@ beforeEach(async () => {
   anthropic = await startAnthropicUpstream();
   gateway = await Gateway.start({
     providers: [
-      { id: 'openai', protocol: 'openai', base_url: openai.url },
+      { id: 'openai', protocol: 'openai', base_url: openai.url, on_disconnect: 'abort' },
       { id: 'anthropic', protocol: 'anthropic', base_url: anthropic.url },
     ],
     models: [
@@ -172,7 +172,7 @@ test('a model of another kind, and no model at all', async () => {
     json: { error: { code: 'model_not_supported_on_endpoint' } },
   });
   expect(await post({ model: 'no/such' })).toMatchObject({
-    status: 400,
+    status: 404,
     json: { error: { code: 'model_not_found' } },
   });
 });

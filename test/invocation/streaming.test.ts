@@ -133,7 +133,10 @@ describe('behind the gateway', () => {
   });
 
   test('many frames in one packet arrive as they were, in order', async () => {
-    const words = Array.from({ length: 3_000 }, (_, index) => ` ${index}`);
+    const words = Array.from(
+      { length: 3_000 },
+      (_, index) => [' alpha', ' river', ' stone'][(index * index) % 3]!,
+    );
     upstream.reset({ words });
     const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
       method: 'POST',

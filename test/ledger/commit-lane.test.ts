@@ -262,7 +262,7 @@ describe('on Postgres', () => {
     });
     const ledger = new PostgresLedger(deaf, silentLog, silentObserver);
     const hold = await ledger.reserve(holdRequest(account, usd('1')));
-    expect(await ledger.settle(settlement(hold, usd('0.3')))).toEqual({
+    expect(await ledger.settle(settlement(hold, usd('0.3')))).toMatchObject({
       outcome: 'closed',
       charge: usd('0.3'),
     });

@@ -34,6 +34,8 @@ export class LedgerModel {
   held = 0n;
   used = 0n;
   debt = 0n;
+  /** Written off: neither hold nor free money covered it. */
+  lost = 0n;
   suspended = false;
   entries = 0;
   readonly keys: ModelKey[];
@@ -58,11 +60,14 @@ export class LedgerModel {
     return granted;
   }
 
-  /** The charge that stands after settling. */
-  settle(hold: ModelHold, charge: bigint): bigint {
+  /** The charge that stands after settling: beyond the hold, what is free on the account and the key, never what others hold. */
+  settle(hold: ModelHold, due: bigint): bigint {
     if (hold.closedAt !== undefined) {
       return hold.closedAt;
     }
+    const free = largest(0n, smallest(this.posted - this.held, freeOf(hold.key)));
+    const charge = smallest(due, hold.amount + free);
+    this.lost += due - charge;
     this.held -= hold.amount;
     hold.key.held -= hold.amount;
     this.posted -= charge;
@@ -177,6 +182,10 @@ const UNLIMITED = 1n << 62n;
 
 function freeOf(key: ModelKey): bigint {
   return key.limit === null ? UNLIMITED : key.limit - key.spent - key.held;
+}
+
+function largest(first: bigint, other: bigint): bigint {
+  return first > other ? first : other;
 }
 
 function smallest(first: bigint, ...rest: bigint[]): bigint {

@@ -175,13 +175,15 @@ export class StoryTeller {
     }
   }
 
-  async #settle(hold: ModelHold, charge: bigint): Promise<void> {
+  async #settle(hold: ModelHold, due: bigint): Promise<void> {
     const before = hold.closedAt;
-    const stands = this.#model.settle(hold, charge);
+    const stands = this.#model.settle(hold, due);
     const result = await this.#ledger.settle(
-      settlement({ id: hold.id, accountId: this.#accountId, apiKeyId: hold.key.id }, nanoUsd(charge)),
+      settlement({ id: hold.id, accountId: this.#accountId, apiKeyId: hold.key.id }, nanoUsd(due)),
     );
-    expect(result).toEqual({ outcome: before === undefined ? 'settled' : 'closed', charge: stands });
+    const outcome = before === undefined ? 'settled' : 'closed';
+    const shortfall = before === undefined ? due - stands : 0n;
+    expect(result).toEqual({ outcome, charge: stands, shortfall, waived: 0n });
   }
 
   async #extend(index: number, extra: bigint): Promise<void> {
@@ -293,6 +295,8 @@ export class StoryTeller {
   async #compare(): Promise<void> {
     const { rows } = await this.#database.money.query(
       `SELECT b.posted, b.held, b.used, b.debt, b.seq::integer,
+              (SELECT coalesce(sum(w.amount), 0) FROM write_offs w
+                WHERE w.account_id = b.account_id AND w.reason = 'above_hold') AS lost,
               (SELECT json_agg(json_build_object('id', k.id, 'spent', k.spent::text, 'held', k.held::text)
                  ORDER BY k.id) FROM api_keys k WHERE k.account_id = b.account_id) AS keys
          FROM balances b WHERE b.account_id = $1`,
@@ -304,6 +308,7 @@ export class StoryTeller {
       held: model.held.toString(),
       used: model.used.toString(),
       debt: model.debt.toString(),
+      lost: model.lost.toString(),
       seq: model.entries,
       keys: [...model.keys]
         .sort((one, other) => (one.id < other.id ? -1 : 1))

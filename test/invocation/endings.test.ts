@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { CALL_ENDINGS, type CallEnding } from '../../src/invocation/call-endings.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+import { until } from './until.ts';
+
+/** The table of what is free, row by row as the documentation has it. */
+
+const ROW = /^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$/gm;
+const DOCUMENT = readFileSync('docs/architecture/invocation.md', 'utf8');
+const ROWS = [...DOCUMENT.matchAll(ROW)].map(([, ending, pays]) => [ending as CallEnding, pays!] as const);
+
+const WORDS = Array.from({ length: 40 }, () => ' word');
+const PRICE_OF_INPUT = 20_000n;
+
+let upstream: UpstreamServer;
+let gateway: Gateway;
+
+beforeEach(async () => {
+  upstream = await startOpenAiUpstream();
+  const timeouts = { idle_ms: 200, first_byte_ms: 400 };
+  gateway = await Gateway.start({
+    providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url, timeouts }],
+    models: [model('m', [{ provider: 'openai', model: 'gpt' }])],
+  });
+});
+
+afterEach(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+async function call(script: Partial<Script>, body: object = {}, signal?: AbortSignal): Promise<string> {
+  upstream.reset({ words: WORDS, ...script });
+  const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', stream: true, messages: [{ content: 'hello' }], ...body }),
+    ...(signal && { signal }),
+  });
+  return response.text().catch(() => '');
+}
+
+/** How each ending comes about. */
+const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
+  refused: () => call({}, { n_predict: 5, messages: [{ content: [{ type: 'hologram' }] }] }),
+  failed_before_first_byte: () => call({ fault: 'hang_before_headers' }),
+  answered: () => call({ fault: 'empty' }),
+  cut: () =>
+    call({ fault: 'ignores_cap', words: Array.from({ length: 500 }, () => ' word') }, { max_tokens: 5 }),
+  timed_out: () => call({ fault: 'hang_mid_stream' }),
+  left: async () => {
+    const controller = new AbortController();
+    const reading = call({ tokenDelayMs: 5 }, {}, controller.signal).catch(() => '');
+    await until(() => upstream.requests.length === 1 && gateway.ledger.metered.size === 1);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    controller.abort();
+    await reading;
+  },
+  shut_down: async () => {
+    const reading = call({ tokenDelayMs: 20 });
+    await until(() => upstream.requests.length === 1);
+    await gateway.service.drain(150);
+    await reading;
+  },
+  broken_off: () => call({ fault: 'cut_stream' }),
+};
+
+test('the documentation has a row for every ending, and says what the code says', () => {
+  expect(Object.fromEntries(ROWS)).toEqual(CALL_ENDINGS);
+});
+
+test.each(ROWS)('%s pays %s', async (ending, pays) => {
+  await ENDINGS[ending]();
+  if (ending === 'refused') {
+    expect(upstream.requests).toHaveLength(0);
+    expect(gateway.ledger.requests).toHaveLength(0);
+    return;
+  }
+  await until(() => gateway.ledger.settlements.length === 1);
+  const { charge, due, waived } = gateway.ledger.last;
+  switch (pays) {
+    case 'nothing':
+      expect(due).toBe(0n);
+      break;
+    case 'usage':
+      expect(charge.amount).toBe(due);
+      expect(charge.amount).toBeGreaterThanOrEqual(PRICE_OF_INPUT / 2n);
+      break;
+    default:
+      expect(pays).toBe('usage beyond the allowance');
+      expect(due).toBeGreaterThan(0n);
+      expect({ charged: charge.amount, waived }).toEqual({ charged: 0n, waived: due });
+      gateway.ledger.waived = 100_000_000n;
+      await ENDINGS[ending]();
+      expect(gateway.ledger.last.charge.amount).toBe(due);
+  }
+});
+
+test('leaving is not cheaper than staying: who hangs up pays the provider’s own figure', async () => {
+  await ENDINGS.left();
+  await until(() => gateway.ledger.settlements.length === 1);
+  expect(gateway.ledger.last).toMatchObject({
+    status: 'cancelled',
+    usageSource: 'provider',
+    usage: { inputTokens: 20, outputTokens: 40 },
+  });
+});
