@@ -1,0 +1,77 @@
+import { WebSocket } from 'undici';
+
+interface Reply {
+  readonly id?: number;
+  readonly error?: { readonly message: string };
+  readonly result?: {
+    readonly result?: { readonly value?: unknown };
+    readonly exceptionDetails?: { readonly text: string };
+  };
+}
+
+/** The inspector of a Node process that was started with `--inspect=127.0.0.1:port`. */
+export class Inspector {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  #calls = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener('message', ({ data }) => {
+      const reply = JSON.parse(String(data)) as Reply;
+      if (reply.id !== undefined) {
+        this.#waiting.get(reply.id)?.(reply);
+        this.#waiting.delete(reply.id);
+      }
+    });
+  }
+
+  static async connect(port: number): Promise<Inspector> {
+    const answer = await fetch(`http://127.0.0.1:${port}/json/list`);
+    const [target] = (await answer.json()) as { webSocketDebuggerUrl: string }[];
+    const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
+    await new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve);
+      socket.addEventListener('error', () => reject(new Error(`no inspector at port ${port}`)));
+    });
+    return new Inspector(socket);
+  }
+
+  /** Bytes of the heap in use after a full garbage collection. */
+  async collectedHeap(): Promise<number> {
+    await this.#call('HeapProfiler.collectGarbage', {});
+    return (await this.evaluate('process.memoryUsage().heapUsed')) as number;
+  }
+
+  /** Writes a heap snapshot into a file; the process stands still meanwhile. */
+  async writeSnapshot(file: string): Promise<void> {
+    await this.evaluate(`require('node:v8').writeHeapSnapshot(${JSON.stringify(file)})`);
+  }
+
+  /** The value of an expression in the process. Throws what it throws. */
+  async evaluate(expression: string): Promise<unknown> {
+    const parameters = { expression, includeCommandLineAPI: true, returnByValue: true };
+    const { result } = await this.#call('Runtime.evaluate', parameters);
+    if (result?.exceptionDetails) {
+      throw new Error(`${expression}: ${result.exceptionDetails.text}`);
+    }
+    return result?.result?.value;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  async #call(method: string, params: object): Promise<Reply> {
+    this.#calls += 1;
+    const id = this.#calls;
+    const reply = await new Promise<Reply>((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#socket.send(JSON.stringify({ id, method, params }));
+    });
+    if (reply.error) {
+      throw new Error(`${method}: ${reply.error.message}`);
+    }
+    return reply;
+  }
+}

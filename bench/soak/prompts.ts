@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+
+/** What clients really send: none of it repeats, and each has words that no vocabulary knows. */
+export const VOCABULARIES = ['prose', 'code', 'cjk', 'base64', 'json'] as const;
+export type Vocabulary = (typeof VOCABULARIES)[number];
+
+const COMMON =
+  'the of and to in is that it was for on are as with his they at be this have from or one had by word'.split(
+    ' ',
+  );
+const CHARACTERS_PER_WORD = 12;
+
+/** A prompt of about `length` UTF-16 units in one of the vocabularies, with words of its own all through it. */
+export function promptOf(vocabulary: Vocabulary, length: number): string {
+  const part = PARTS[vocabulary];
+  const parts: string[] = [];
+  for (let have = 0; have < length; ) {
+    const next = part();
+    parts.push(next);
+    have += next.length;
+  }
+  return parts.join('');
+}
+
+/** A size as agents and chats have them: mostly a few kB, now and then 100 kB. In UTF-16 units. */
+export function ordinaryLength(): number {
+  return Math.round(200 * 500 ** (Math.random() ** 3));
+}
+
+/** Letters that stand nowhere else. */
+export function unseenWord(letters = 16): string {
+  let word = '';
+  while (word.length < letters) {
+    word += String.fromCharCode(97 + randomBelow(26));
+  }
+  return word;
+}
+
+/** A whole number from 0 up to `limit`, which it is not. */
+export function randomBelow(limit: number): number {
+  return Math.floor(Math.random() * limit);
+}
+
+function commonWords(count: number): string {
+  return Array.from({ length: count }, () => COMMON[randomBelow(COMMON.length)]).join(' ');
+}
+
+const PARTS: Readonly<Record<Vocabulary, () => string>> = {
+  prose: () => `${commonWords(60)} ${unseenWord()}. `,
+  code: () =>
+    `  const ${unseenWord(7)}${capital()} = await ${COMMON[randomBelow(COMMON.length)]}.${unseenWord(5)}(${randomBelow(9_999)});\n`,
+  cjk: () => `${characters(CHARACTERS_PER_WORD)}、的是不了人我在有他这为之大来以个中上们${characters(6)}。`,
+  base64: () => `${randomBytes(48).toString('base64')}\n${commonWords(8)} `,
+  json: () => JSON.stringify({ id: randomBelow(1e9), name: unseenWord(), tags: [commonWords(3)], ok: true }),
+};
+
+function capital(): string {
+  return `${unseenWord(1).toUpperCase()}${unseenWord(6)}`;
+}
+
+function characters(count: number): string {
+  return Array.from({ length: count }, () => String.fromCharCode(0x4e00 + randomBelow(0x51a5))).join('');
+}
