@@ -1,5 +1,6 @@
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CheckoutService } from './checkout.service.ts';
 
@@ -7,10 +8,12 @@ import type { CheckoutService } from './checkout.service.ts';
 export class TestCheckoutService {
   readonly #checkout: CheckoutService;
   readonly #movements: Movements;
+  readonly #log: Logger;
 
-  constructor(checkout: CheckoutService, movements: Movements) {
+  constructor(checkout: CheckoutService, movements: Movements, log: Logger) {
     this.#checkout = checkout;
     this.#movements = movements;
+    this.#log = log;
   }
 
   /** A session of the test provider. Throws AppError checkout_session_not_found for any other. */
@@ -27,6 +30,7 @@ export class TestCheckoutService {
     const row = await this.find(id);
     if (row.status === 'open') {
       await this.#movements.creditCheckout(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
+      this.#log.warn({ session: row.id, amount: row.amount }, 'credits were given by a test payment');
     }
     return this.find(id);
   }

@@ -51,12 +51,12 @@ export interface BillingSurface {
   sweep(limit: number): Promise<number>;
 }
 
-/** Stripe where it is configured; the test page of our own only where nobody could mistake its credits for money. */
+/** Stripe where it is configured; a page of our own that takes no money only where its credits are worth none. */
 function paymentOf(config: Config): PaymentChoice {
   if (config.stripe !== null) {
     return { kind: 'stripe', options: config.stripe };
   }
-  return config.production ? { kind: 'none' } : { kind: 'test' };
+  return { kind: config.testPayments ? 'test' : 'none' };
 }
 
 /** Puts reports and billing together. */
@@ -98,7 +98,12 @@ function createPayment(parts: BillingParts): Payment {
   const provider = payment.kind === 'test' ? new TestPayment(publicUrl) : undefined;
   const settings = { publicUrl, provider };
   const checkout = new CheckoutService({ store, movements, settings, clock, log });
-  const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, movements)) : [];
+  log.info(
+    provider
+      ? 'the payment page is a test: credits are given, no money is taken'
+      : 'credits cannot be bought here: no payment provider is configured',
+  );
+  const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, movements, log)) : [];
   return { checkout, inbox: undefined, routes };
 }
 

@@ -4,6 +4,7 @@ import { ConfigError } from './config-error.ts';
 import { databaseAddresses } from './database-url.ts';
 import { adminToken, DEFAULT_OPERATOR, namedOperators, type Operator } from './operator-settings.ts';
 import { type StorageChoice, storageChoice, storageVariables } from './storage-settings.ts';
+import { allowsTestPayments } from './test-payments.ts';
 
 export { ConfigError };
 
@@ -67,6 +68,7 @@ const SETTINGS = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
   KEEP_PROMPTS: z.enum(['no', 'yes'], 'must be no or yes').default('no'),
   WEBHOOK_PRIVATE_TARGETS: z.enum(['allow', 'refuse']).default('refuse'),
+  TEST_PAYMENTS: z.enum(['allow', 'refuse'], 'must be allow or refuse').optional(),
   STRIPE_SECRET_KEY: z.string().min(16).optional(),
   STRIPE_WEBHOOK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   ...storageVariables,
@@ -113,6 +115,8 @@ export interface Config {
   /** Webhooks to private addresses: only for development, never for a service others can reach. */
   readonly webhookPrivateTargets: boolean;
   readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
+  /** Whether, without Stripe, credits may be had on a page that takes no money. */
+  readonly testPayments: boolean;
   readonly storage: StorageChoice;
   /** What workers without storage of their own show to the API; undefined: derived from the secret. */
   readonly storageToken: string | undefined;
@@ -132,14 +136,17 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     throw new ConfigError(`${name} ${problem}`);
   }
   const settings = parsed.data;
-  return Object.freeze({
-    port: settings.PORT,
+  const publicUrl = settings.PUBLIC_URL ?? `http://${urlHost(settings.HOST)}:${settings.PORT}`;
+  const where = {
     host: settings.HOST,
+    publicUrl: publicUrl.replace(/\/+$/, ''),
     listenSocket: settings.LISTEN_SOCKET ?? null,
-    publicUrl: (settings.PUBLIC_URL ?? `http://${urlHost(settings.HOST)}:${settings.PORT}`).replace(
-      /\/+$/,
-      '',
-    ),
+    trustedProxies: settings.TRUSTED_PROXIES,
+    production: settings.NODE_ENV === 'production',
+  };
+  return Object.freeze({
+    ...where,
+    port: settings.PORT,
     databaseUrl: checkedDatabaseUrl(settings.DATABASE_URL),
     databaseConnections: settings.DATABASE_CONNECTIONS,
     redisUrl: settings.REDIS_URL,
@@ -150,7 +157,6 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     adminToken: settings.ADMIN_TOKEN,
     operators: [{ name: DEFAULT_OPERATOR, token: settings.ADMIN_TOKEN }, ...settings.ADMIN_TOKENS],
     logLevel: settings.LOG_LEVEL,
-    trustedProxies: settings.TRUSTED_PROXIES,
     corsOrigins: settings.CORS_ORIGINS,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     ffmpegPath: settings.FFMPEG_PATH,
@@ -160,9 +166,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
     stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),
+    testPayments: allowsTestPayments(settings.TEST_PAYMENTS, where),
     storage: storageChoice(settings),
     storageToken: settings.STORAGE_TOKEN,
-    production: settings.NODE_ENV === 'production',
     variables: present,
   });
 }

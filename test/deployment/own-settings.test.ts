@@ -110,7 +110,7 @@ async function untilReady(child: ChildProcess, output: () => string): Promise<vo
 }
 
 /** Sells something at this address: an operator opens an account, its key calls a model and gets a picture. */
-async function sells(url: string, adminToken: string): Promise<string> {
+async function sells(url: string, adminToken: string): Promise<{ picture: string; key: string }> {
   const account = { name: 'a customer', credits: '1.00' };
   const { key } = await post<{ key: string }>(`${url}/admin/v1/accounts`, `Bearer ${adminToken}`, account);
   await post(`${url}/api/v1/chat/completions`, `Bearer ${key}`, {
@@ -126,7 +126,7 @@ async function sells(url: string, adminToken: string): Promise<string> {
   );
   const { task, images } = await taskEnd(url, key, id);
   expect(task.status).toBe('TASK_STATUS_SUCCEED');
-  return images[0]!.image_url;
+  return { picture: images[0]!.image_url, key };
 }
 
 const tokenIn = async (folder: string) => (await readFile(join(folder, 'admin.token'), 'utf8')).trim();
@@ -187,9 +187,16 @@ test.each([
     const started = await start({ PORT: String(port), [name]: value });
     const data = join(started.folder, name === 'DATA_DIR' ? value : '.data');
     const token = name === 'ADMIN_TOKEN' ? value : await tokenIn(data);
-    const picture = await sells(`http://${host}:${port}`, token);
+    const { picture, key } = await sells(`http://${host}:${port}`, token);
     const base = name === 'PUBLIC_URL' ? 'https://models.example.com' : `http://${host}:${port}`;
     expect(picture.startsWith(`${base}/media/`)).toBe(true);
+    // a page that gives credits away is not for a service that others are told of
+    const checkout = await fetch(`http://${host}:${port}/api/v1/billing/checkout/sessions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ amount: '5.00', currency: 'USD' }),
+    });
+    expect(checkout.status).toBe(name === 'PUBLIC_URL' ? 503 : 201);
     expect([await exists(join(data, 'postgres')), await exists(join(data, 'owner.key'))]).toEqual([
       true,
       true,
@@ -225,6 +232,8 @@ test('every setting of the table at once', async () => {
     FFMPEG_PATH: process.env.FFMPEG_PATH!,
     FFPROBE_PATH: process.env.FFPROBE_PATH!,
     WEBHOOK_PRIVATE_TARGETS: 'allow',
+    TEST_PAYMENTS: 'refuse',
+    NODE_ENV: 'production',
     STRIPE_SECRET_KEY: 'sk_test_of_the_settings_tests',
     STRIPE_WEBHOOK_SECRET: 'whsec_of_the_settings_tests',
   };
@@ -236,7 +245,7 @@ test('every setting of the table at once', async () => {
 
   const started = await start(settings);
   const url = settings.PUBLIC_URL;
-  const picture = await sells(url, ALICE);
+  const { picture } = await sells(url, ALICE);
   expect((await fetch(picture)).status).toBe(200);
   await sells(url, ADMIN_TOKEN);
   expect(await exists(join(settings.DATA_DIR, 'admin.token'))).toBe(false);
