@@ -16,6 +16,7 @@ import { generationRuns } from './0015-generation-runs.ts';
 import { receivable } from './0016-receivable.ts';
 import { entryOrigins } from './0017-entry-origins.ts';
 import { settleAboveHold } from './0018-settle-above-hold.ts';
+import { ledgerSeals } from './0019-ledger-seals.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   receivable,
   entryOrigins,
   settleAboveHold,
+  ledgerSeals,
 ];

@@ -11,6 +11,8 @@ const LEDGER_TABLES = [
   'write_offs',
   'payment_reversals',
   'payment_reinstatements',
+  'ledger_seals',
+  'audit_seals',
   'payment_standings',
   'accounts',
 ];

@@ -61,6 +61,15 @@ TABLE audit_log
   CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()
   CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
 
+TABLE audit_seals
+  position bigint NOT NULL
+  audit_id bigint NOT NULL
+  digest bytea NOT NULL
+  audit_seals_audit_id_key UNIQUE (audit_id)
+  audit_seals_pkey PRIMARY KEY ("position")
+  CREATE UNIQUE INDEX audit_seals_audit_id_key ON audit_seals USING btree (audit_id)
+  CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE ON audit_seals FOR EACH ROW EXECUTE FUNCTION refuse_change()
+
 TABLE balances WITH (fillfactor=50)
   account_id uuid NOT NULL
   posted bigint NOT NULL DEFAULT 0
@@ -141,6 +150,7 @@ TABLE generations PARTITION BY RANGE (id)
   generations_shortfall_check CHECK ((shortfall >= 0))
   CREATE INDEX generations_account ON generations USING btree (account_id, id DESC)
   CREATE INDEX generations_request ON generations USING btree (account_id, request_id)
+  CREATE TRIGGER generations_append_only BEFORE DELETE OR UPDATE ON generations FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
 TABLE holds WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
   id uuid NOT NULL
@@ -194,6 +204,7 @@ TABLE invoices
   version integer NOT NULL DEFAULT 1
   reissue_reason text
   reissued_by text
+  digest bytea
   invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   invoices_identity CHECK ((closing = ((((opening + purchases) - usage) + refunds) + adjustments)))
   invoices_pkey PRIMARY KEY (id)
@@ -204,6 +215,7 @@ TABLE invoices
   CREATE INDEX invoices_open ON invoices USING btree (account_id) WHERE (status = 'open'::text)
   CREATE INDEX invoices_reissued ON invoices USING btree (account_id, period_start) WHERE (version > 1)
   CREATE UNIQUE INDEX invoices_version_unique ON invoices USING btree (account_id, period_start, version)
+  CREATE TRIGGER invoices_only_status BEFORE DELETE OR UPDATE ON invoices FOR EACH ROW EXECUTE FUNCTION refuse_new_amounts()
 
 TABLE ledger_checks
   id bigint NOT NULL
@@ -241,6 +253,13 @@ TABLE ledger_entries PARTITION BY RANGE (reference)
   CREATE INDEX ledger_entries_reverses ON ledger_entries USING btree (reverses) WHERE (reverses IS NOT NULL)
   CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change()
   CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
+
+TABLE ledger_seals
+  account_id uuid NOT NULL
+  seq bigint NOT NULL
+  digest bytea NOT NULL
+  ledger_seals_pkey PRIMARY KEY (account_id, seq)
+  CREATE TRIGGER ledger_seals_append_only BEFORE DELETE OR UPDATE ON ledger_seals FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
 TABLE ledger_watermarks
   account_id uuid NOT NULL
@@ -554,6 +573,16 @@ BEGIN
   PERFORM set_config('tollgate.act', act::text, true);
 END $function$
 
+CREATE OR REPLACE FUNCTION audit_digest(before bytea, a audit_log)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT sha256(before || convert_to(jsonb_build_array(a.id, (extract(epoch FROM a.at) * 1000000)::bigint, a.actor, a.action,
+    a.object, a.request_id, a.detail)::text, 'UTF8'))
+$function$
+
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  RETURNS SETOF accounts
  LANGUAGE plpgsql
@@ -670,6 +699,21 @@ CREATE OR REPLACE FUNCTION current_act()
  SET search_path TO 'public', 'pg_temp'
 AS $function$
   SELECT coalesce(nullif(current_setting('tollgate.act', true), ''), '{}')::jsonb
+$function$
+
+CREATE OR REPLACE FUNCTION entry_digest(before bytea, e ledger_entries, g generations)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT sha256(before || convert_to(jsonb_build_array(
+    e.account_id, e.seq, e.type, e.amount, e.balance_after, e.contra, e.reference, e.reverses, e.api_key_id, e.description,
+    (extract(epoch FROM e.at) * 1000000)::bigint, e.actor, e.request_id, e.reason_code,
+    g.api_key_id, g.request_id, g.endpoint, g.model, g.status, g.error_code, g.error_message, g.input_tokens, g.output_tokens,
+    g.cache_read_tokens, g.cache_write_tokens, g.reasoning_tokens, g.usage_source, g.price_version, g.hold_amount, g.charge,
+    g.lines, g.shortfall, g.provider, g.provider_cost, g.attempts, g.finish_reason, g.streamed, g.latency_ms, g.first_token_ms, g.metering,
+    (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8'))
 $function$
 
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
@@ -1634,6 +1678,17 @@ AS $function$
       RAISE EXCEPTION '% on % refused: the table is append-only', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TG001';
     END $function$
 
+CREATE OR REPLACE FUNCTION refuse_new_amounts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    BEGIN
+      IF TG_OP = 'DELETE' OR to_jsonb(OLD) - 'status' IS DISTINCT FROM to_jsonb(NEW) - 'status' THEN
+        RAISE EXCEPTION '% on % refused: only its status may change', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TG001';
+      END IF;
+      RETURN NEW;
+    END $function$
+
 CREATE OR REPLACE FUNCTION reissue_statements(account uuid, first_month timestamp with time zone, why text, act jsonb)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1663,6 +1718,60 @@ BEGIN
   RETURN made;
 END $function$
 
+CREATE OR REPLACE FUNCTION seal_account(account uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  last ledger_seals;
+  unsealed record;
+  made integer := 0;
+BEGIN
+  -- two workers must not continue the same chain at once
+  PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
+  SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
+  FOR unsealed IN
+    SELECT e AS entry, g AS call FROM ledger_entries e
+      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+     WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
+       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq = last.seq), '-infinity')
+     ORDER BY e.seq
+  LOOP
+    last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
+    INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);
+    made := made + 1;
+  END LOOP;
+  RETURN made;
+END $function$
+
+CREATE OR REPLACE FUNCTION seal_audit_log()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  last audit_seals;
+  unsealed audit_log;
+  made integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('seal/audit', 0));
+  SELECT * INTO last FROM audit_seals s ORDER BY s.position DESC LIMIT 1;
+  FOR unsealed IN SELECT * FROM audit_log a
+    -- a transaction that began earlier may show a lower id later
+    WHERE a.id > coalesce((SELECT max(s.audit_id) FROM audit_seals s), 0) - 10000
+      AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.audit_id = a.id) ORDER BY a.id
+  LOOP
+    last.position := coalesce(last.position, 0) + 1;
+    last.digest := audit_digest(coalesce(last.digest, ''), unsealed);
+    INSERT INTO audit_seals VALUES (last.position, unsealed.id, last.digest);
+    made := made + 1;
+  END LOOP;
+  RETURN made;
+END $function$
+
 CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamp with time zone, previous invoices, next_version integer, why text, by_whom text)
  RETURNS invoices
  LANGUAGE plpgsql
@@ -1672,8 +1781,10 @@ DECLARE
   month_end timestamptz := statement_end(month_start);
   stated invoices;
 BEGIN
+  PERFORM seal_account(account);
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
-                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by)
+                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
+                        digest)
     SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
            coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
            coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
@@ -1681,7 +1792,9 @@ BEGIN
            coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
            coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
            coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
-           next_version, why, by_whom
+           next_version, why, by_whom,
+           (SELECT s.digest FROM ledger_seals s WHERE s.account_id = account
+               AND s.seq = coalesce(max(e.seq), previous.closing_seq))
       FROM ledger_entries e
      WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
     RETURNING * INTO stated;

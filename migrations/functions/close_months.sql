@@ -36,8 +36,10 @@ DECLARE
   month_end timestamptz := statement_end(month_start);
   stated invoices;
 BEGIN
+  PERFORM seal_account(account);
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
-                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by)
+                        adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
+                        digest)
     SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
            coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
            coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
@@ -45,7 +47,9 @@ BEGIN
            coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
            coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
            coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
-           next_version, why, by_whom
+           next_version, why, by_whom,
+           (SELECT s.digest FROM ledger_seals s WHERE s.account_id = account
+               AND s.seq = coalesce(max(e.seq), previous.closing_seq))
       FROM ledger_entries e
      WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
     RETURNING * INTO stated;

@@ -9,6 +9,15 @@ export interface Invariant extends Statement {
 
 const LINE_SUM = `(SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(g.lines))`;
 
+/** Sums of calls, named as the roll-ups name them. */
+const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'charge')
+  .map((name) =>
+    name.startsWith('charge_')
+      ? `sum(coalesce((lines->>'${name.slice('charge_'.length)}')::bigint, 0)) AS ${name}`
+      : `sum(${name}) AS ${name}`,
+  )
+  .join(', ');
+
 /** I1–I13 of the design, and what else this ledger promises. Each was seen to return rows for a seeded corruption. */
 export const INVARIANTS: readonly Invariant[] = [
   {
@@ -161,13 +170,19 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_rollups_equal_ledger',
-    claim: 'I12: five-minute roll-ups equal the usage entries of those five minutes to the nano-dollar',
-    text: `SELECT coalesce(e.account_id, u.account_id)::text AS object, 'bucket ' || coalesce(e.bucket, u.bucket) AS detail
-      FROM (SELECT account_id, api_key_id, date_bin('5 minutes', at, 'epoch'::timestamptz) AS bucket, -sum(amount) AS charge
-              FROM ledger_entries WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2, 3) e
-      FULL JOIN (SELECT account_id, api_key_id, bucket, sum(charge) AS charge FROM usage_rollups
-             WHERE $1::uuid IS NULL OR account_id = $1 GROUP BY 1, 2, 3) u USING (account_id, api_key_id, bucket)
-     WHERE coalesce(e.charge, 0) <> coalesce(u.charge, 0)`,
+    claim:
+      'I12: five-minute roll-ups equal the calls of those five minutes in every sum, by key, endpoint and model, and these the usage entries',
+    text: `SELECT coalesce(g.account_id, u.account_id)::text AS object,
+             concat_ws(' ', 'bucket', coalesce(g.bucket, u.bucket), coalesce(g.model, u.model)) AS detail
+      FROM (SELECT account_id, api_key_id, endpoint, model, date_bin('5 minutes', completed_at, 'epoch'::timestamptz) AS bucket,
+                   count(*) AS requests, sum(charge) AS charge, ${CALL_SUMS}
+              FROM generations WHERE $1::uuid IS NULL OR account_id = $1 GROUP BY 1, 2, 3, 4, 5) g
+      FULL JOIN (SELECT * FROM usage_rollups WHERE $1::uuid IS NULL OR account_id = $1) u
+        USING (account_id, api_key_id, endpoint, model, bucket)
+     WHERE (${USAGE_SUMS.map((name) => `g.${name}`).join(', ')}) IS DISTINCT FROM (${USAGE_SUMS.map((name) => `u.${name}`).join(', ')})
+    UNION ALL
+    SELECT e.reference::text, 'booked at ' || e.at FROM ledger_entries e JOIN generations g ON g.id = e.reference
+     WHERE e.type = 'usage_charge' AND ($1::uuid IS NULL OR e.account_id = $1) AND e.at <> g.completed_at`,
   },
   {
     name: 'invariant_no_task_forgotten',
@@ -187,6 +202,33 @@ export const INVARIANTS: readonly Invariant[] = [
     claim:
       'I15: hours and days that are filled equal the five-minute roll-ups in every sum, and no others exist',
     text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
+  },
+  {
+    name: 'invariant_entries_as_sealed',
+    claim: 'I16: entries, their calls, statements and the audit log are as they were when they were sealed',
+    text: `SELECT coalesce(transaction_id(s.type, s.reference), s.account_id::text) AS object,
+             CASE WHEN s.reference IS NULL THEN 'seq ' || s.seq || ' is gone' ELSE 'seq ' || s.seq || ' was changed' END AS detail
+      FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.seq, 1, 0::bigint) OVER w AS seq_before,
+                   e.type, e.reference, e AS entry, g AS call
+              FROM ledger_seals d
+              LEFT JOIN ledger_entries e ON e.account_id = d.account_id AND e.seq = d.seq
+              LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+             WHERE $1::uuid IS NULL OR d.account_id = $1
+            WINDOW w AS (PARTITION BY d.account_id ORDER BY d.seq)) s
+     WHERE s.seq <> s.seq_before + 1 OR s.reference IS NULL
+        OR s.digest <> entry_digest(s.digest_before, s.entry, s.call)
+    UNION ALL
+    SELECT i.id::text, 'statement of ' || i.period_start FROM invoices i
+      LEFT JOIN ledger_seals d ON d.account_id = i.account_id AND d.seq = i.closing_seq
+     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.digest IS NOT NULL AND i.digest IS DISTINCT FROM d.digest
+    UNION ALL
+    SELECT 'audit ' || s.audit_id, CASE WHEN s.id IS NULL THEN 'is gone' ELSE 'was changed' END
+      FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.position, 1, 0::bigint) OVER w AS position_before,
+                   a.id, a AS row
+              FROM audit_seals d LEFT JOIN audit_log a ON a.id = d.audit_id
+            WINDOW w AS (ORDER BY d.position)) s
+     WHERE $1::uuid IS NULL
+       AND (s.id IS NULL OR s.position <> s.position_before + 1 OR s.digest <> audit_digest(s.digest_before, s.row))`,
   },
 ];
 

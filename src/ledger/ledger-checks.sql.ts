@@ -59,3 +59,17 @@ export const latestChecks: Statement = {
                 jsonb_array_length(violations) AS violations
            FROM ledger_checks ORDER BY kind, at DESC`,
 };
+
+/** $1: how many at most. Accounts with entries that are not sealed. */
+export const accountsToSeal: Statement = {
+  name: 'ledger_accounts_to_seal',
+  text: `SELECT b.account_id AS id FROM balances b LEFT JOIN LATERAL
+           (SELECT s.seq FROM ledger_seals s WHERE s.account_id = b.account_id ORDER BY s.seq DESC LIMIT 1) s ON true
+          WHERE b.seq > coalesce(s.seq, 0) LIMIT $1`,
+};
+
+/** $1 account. → sealed: how many entries */
+export const sealAccount: Statement = { name: 'seal_account', text: 'SELECT seal_account($1) AS sealed' };
+
+/** → sealed: how many rows */
+export const sealAuditLog: Statement = { name: 'seal_audit_log', text: 'SELECT seal_audit_log() AS sealed' };

@@ -1,7 +1,15 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import { INVARIANTS } from './invariants.sql.ts';
-import { accountsToCheck, advanceWatermark, recordCheck, tailViolations } from './ledger-checks.sql.ts';
+import {
+  accountsToCheck,
+  accountsToSeal,
+  advanceWatermark,
+  recordCheck,
+  sealAccount,
+  sealAuditLog,
+  tailViolations,
+} from './ledger-checks.sql.ts';
 
 export interface Violation {
   /** What should be true, beginning with the invariant's number. */
@@ -67,9 +75,21 @@ export class LedgerVerifier {
     for (const { id } of accounts) {
       violations.push(...(await this.#verifyTail(id)));
     }
+    await this.seal();
     const shown = violations.slice(0, VIOLATIONS_MAX);
     await this.#record('incremental', accounts.length, shown, Math.round(performance.now() - startedAt));
     return { accounts: accounts.length, violations: shown };
+  }
+
+  /** Seals what has been booked and audited since the last time: an edit of it is noticed from then on. Returns how many entries. */
+  async seal(): Promise<number> {
+    let sealed = 0;
+    for (const { id } of await run<{ id: string }>(this.#pool, accountsToSeal, [ACCOUNTS_PER_ROUND])) {
+      const [row] = await run<{ sealed: number }>(this.#pool, sealAccount, [id]);
+      sealed += row?.sealed ?? 0;
+    }
+    await run(this.#pool, sealAuditLog, []);
+    return sealed;
   }
 
   #verifyTail(accountId: string): Promise<Violation[]> {

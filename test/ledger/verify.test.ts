@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import {
   fundedAccount,
@@ -95,7 +96,7 @@ const CORRUPTIONS: readonly [string, (ids: { account: string; generation: string
 ];
 
 test('sound books have no violations, in full and per account', async () => {
-  expect(await verifier.verify()).toMatchObject({ ok: true, violations: [], checked: 15 });
+  expect(await verifier.verify()).toMatchObject({ ok: true, violations: [], checked: 16 });
   expect(await verifier.verify(account.accountId)).toMatchObject({ ok: true });
 });
 
@@ -107,6 +108,102 @@ test.each(CORRUPTIONS)('%s notices its corruption', async (invariant, corrupt) =
   }
   expect((await verifier.verify(newUuid())).ok).toBe(true);
 });
+
+/** What a database owner can do who takes care that the sums stay right. */
+const TAMPERINGS: readonly [string, RegExp, string][] = [
+  [
+    'a reason is rewritten',
+    /seq 1 was changed/,
+    `UPDATE ledger_entries SET description = 'Other' WHERE type = 'adjustment'`,
+  ],
+  [
+    'an actor is rewritten',
+    /seq 1 was changed/,
+    `UPDATE ledger_entries SET actor = 'mallory' WHERE type = 'adjustment'`,
+  ],
+  [
+    'a grant is raised, with all balances after it and the watermark',
+    /seq 1 was changed/,
+    `UPDATE ledger_entries SET amount = amount + CASE type WHEN 'adjustment' THEN 5 ELSE 0 END, balance_after = balance_after + 5;
+     UPDATE balances SET posted = posted + 5; UPDATE ledger_watermarks SET balance = balance + 5`,
+  ],
+  [
+    'the last entry is deleted with its balance, seq and watermark',
+    /seq 5 is gone/,
+    `DELETE FROM ledger_entries WHERE seq = 5;
+     UPDATE balances SET posted = posted - 1000000000, seq = seq - 1;
+     UPDATE ledger_watermarks SET balance = balance - 1000000000, seq = seq - 1`,
+  ],
+  ['a provider cost is erased', /was changed/, 'UPDATE generations SET provider_cost = NULL'],
+  [
+    'a model is renamed in all roll-ups',
+    /bucket .* other/,
+    `UPDATE usage_rollups SET model = 'other'; UPDATE usage_days SET model = 'other'; UPDATE usage_hours SET model = 'other'`,
+  ],
+  [
+    'tokens are doubled in the roll-ups',
+    /bucket/,
+    'UPDATE usage_rollups SET requests = requests * 2, input_tokens = 7',
+  ],
+  [
+    'the time of a charge is moved',
+    /was changed/,
+    `UPDATE ledger_entries SET at = at + interval '1 s' WHERE seq = 4`,
+  ],
+  ['a row of the audit log is deleted', /is gone/, `DELETE FROM audit_log`],
+  ['a row of the audit log is rewritten', /was changed/, `UPDATE audit_log SET detail = '{}'`],
+  [
+    'a statement gets other totals that add up',
+    /period/,
+    'UPDATE invoices SET usage = usage + 1, adjustments = adjustments + 1',
+  ],
+  ['a statement is said to end on another entry', /statement of/, `UPDATE invoices SET digest = 'x'`],
+];
+
+test.each(TAMPERINGS)('noticed: %s', async (_, detail, tampering) => {
+  const { rows } = await owner.query<{ offset: string }>(
+    `SELECT (date_trunc('month', now(), 'UTC') + interval '1 month' + interval '1 h' - now())::text AS offset`,
+  );
+  const movements = new Movements(db.database.money);
+  const act = {
+    actor: 'alice',
+    request_id: 'req_1',
+    action: 'account.adjust',
+    object: 'acc',
+    detail: { a: 1 },
+  };
+  const movement = { accountId: account.accountId, reference: newUuid(), description: 'Goodwill', act };
+  await movements.adjust(movement, usd('1'));
+  await owner.query(`UPDATE generations SET provider_cost = 5`);
+  await verifier.verifyIncrement();
+  await owner.query(`SELECT set_config('tollgate.clock_offset', $1, false)`, [rows[0]!.offset]);
+  await owner.query('SELECT close_months($1)', [account.accountId]);
+  expect(await verifier.verify()).toMatchObject({ violations: [] });
+  await owner.query(tampering);
+  const { violations } = await verifier.verify();
+  expect(violations.map((violation) => `${violation.object} ${violation.detail}`).join('\n')).toMatch(detail);
+});
+
+test('the owner cannot edit what may not change without taking the fences down', async () => {
+  await owner.query('SET session_replication_role = origin');
+  for (const [table, change] of [
+    ['generations', 'charge = 0'],
+    ['ledger_entries', 'amount = 1'],
+    ['audit_log', `actor = 'x'`],
+    ['ledger_seals', `digest = ''`],
+  ]) {
+    await movementsOf(table ?? '');
+    await expect(owner.query(`UPDATE ${table} SET ${change}`)).rejects.toMatchObject({ code: 'TG001' });
+  }
+});
+
+/** Makes sure that a table has a row to refuse the change of. */
+async function movementsOf(table: string): Promise<void> {
+  const act = { actor: 'alice', request_id: null, action: 'account.adjust', object: 'acc' };
+  const movement = { accountId: account.accountId, reference: newUuid(), description: table, act };
+  await new Movements(db.database.money).adjust(movement, usd('1'));
+  await verifier.seal();
+}
 
 test('an incremental check proves each entry once, and finds a tampered one behind its watermark', async () => {
   expect(await verifier.verifyIncrement()).toEqual({ accounts: 1, violations: [] });

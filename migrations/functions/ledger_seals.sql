@@ -1,0 +1,66 @@
+-- The digest of an entry: over the one before it, every column of the entry and, of a charge, every column of its call.
+-- Columns are named one by one: one that is added later changes no digest.
+CREATE OR REPLACE FUNCTION entry_digest(before bytea, e ledger_entries, g generations) RETURNS bytea
+LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  SELECT sha256(before || convert_to(jsonb_build_array(
+    e.account_id, e.seq, e.type, e.amount, e.balance_after, e.contra, e.reference, e.reverses, e.api_key_id, e.description,
+    (extract(epoch FROM e.at) * 1000000)::bigint, e.actor, e.request_id, e.reason_code,
+    g.api_key_id, g.request_id, g.endpoint, g.model, g.status, g.error_code, g.error_message, g.input_tokens, g.output_tokens,
+    g.cache_read_tokens, g.cache_write_tokens, g.reasoning_tokens, g.usage_source, g.price_version, g.hold_amount, g.charge,
+    g.lines, g.shortfall, g.provider, g.provider_cost, g.attempts, g.finish_reason, g.streamed, g.latency_ms, g.first_token_ms, g.metering,
+    (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8'))
+$$;
+
+-- Seals the entries of an account that are not yet, oldest first; returns how many.
+CREATE OR REPLACE FUNCTION seal_account(account uuid) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  last ledger_seals;
+  unsealed record;
+  made integer := 0;
+BEGIN
+  -- two workers must not continue the same chain at once
+  PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
+  SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
+  FOR unsealed IN
+    SELECT e AS entry, g AS call FROM ledger_entries e
+      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+     WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
+       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq = last.seq), '-infinity')
+     ORDER BY e.seq
+  LOOP
+    last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
+    INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);
+    made := made + 1;
+  END LOOP;
+  RETURN made;
+END $$;
+
+CREATE OR REPLACE FUNCTION audit_digest(before bytea, a audit_log) RETURNS bytea
+LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  SELECT sha256(before || convert_to(jsonb_build_array(a.id, (extract(epoch FROM a.at) * 1000000)::bigint, a.actor, a.action,
+    a.object, a.request_id, a.detail)::text, 'UTF8'))
+$$;
+
+-- Seals the rows of the audit log that are not yet; returns how many. They are sealed in the order they become visible in.
+CREATE OR REPLACE FUNCTION seal_audit_log() RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  last audit_seals;
+  unsealed audit_log;
+  made integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('seal/audit', 0));
+  SELECT * INTO last FROM audit_seals s ORDER BY s.position DESC LIMIT 1;
+  FOR unsealed IN SELECT * FROM audit_log a
+    -- a transaction that began earlier may show a lower id later
+    WHERE a.id > coalesce((SELECT max(s.audit_id) FROM audit_seals s), 0) - 10000
+      AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.audit_id = a.id) ORDER BY a.id
+  LOOP
+    last.position := coalesce(last.position, 0) + 1;
+    last.digest := audit_digest(coalesce(last.digest, ''), unsealed);
+    INSERT INTO audit_seals VALUES (last.position, unsealed.id, last.digest);
+    made := made + 1;
+  END LOOP;
+  RETURN made;
+END $$;
