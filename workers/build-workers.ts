@@ -6,6 +6,7 @@ import type { Complaints } from './complaints.ts';
 import type { Processors } from './job-context.ts';
 import type { JobObserver } from './job-metrics.ts';
 import { runJob } from './run-job.ts';
+import { guardAgainstSpin } from './spin-guard.ts';
 
 export interface WorkerSettings {
   /** Namespace of every key in Redis. */
@@ -31,9 +32,11 @@ export function buildWorkers(
     readonly log: Logger;
     readonly complaints: Complaints;
     readonly observer?: JobObserver | undefined;
+    /** The worker of this queue cannot be used any more. */
+    readonly onDeaf: (queue: string) => void;
   },
 ): Worker[] {
-  const { log, complaints, observer } = output;
+  const { log, complaints, observer, onDeaf } = output;
   return [...slots].map(([queue, concurrency]) => {
     const worker = new Worker(queue, (job) => runJob(job, processors, log, observer), {
       connection,
@@ -47,6 +50,7 @@ export function buildWorkers(
       runRetryDelay: FETCH_AGAIN_MS,
     });
     worker.on('error', (error) => complaints.hear(error, queue));
+    guardAgainstSpin(worker, () => onDeaf(queue));
     worker.on('failed', (job, error) => {
       log.warn({ queue, jobId: job?.id, reason: error.message }, 'a job was marked as failed');
     });

@@ -1,3 +1,5 @@
+import { RedisSettingsError } from '../queues/inspect-redis.ts';
+import { untilRedisWorks } from '../queues/redis-watch.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
 import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
@@ -19,6 +21,11 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   });
   const { registry, log } = foundation;
   const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
+  // nothing runs yet that would have to be given back when the parent goes
+  const leave = () => process.exit(0);
+  process.once('disconnect', leave);
+  await untilRedisWorks(config.redisUrl, REDIS_PREFIX, log);
+  process.off('disconnect', leave);
   const parts = { ...worker.parts, observer: createJobMetrics(registry) };
   const settings = {
     redisUrl: config.redisUrl,
@@ -35,7 +42,7 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
 }
 
 /** Configuration errors: print one line, exit 2. */
-const EXPECTED = [ConfigError, CatalogError, EngineSettingsError, QueueSelectionError];
+const EXPECTED = [ConfigError, CatalogError, EngineSettingsError, QueueSelectionError, RedisSettingsError];
 
 try {
   await main(process.env, process.argv.slice(2));

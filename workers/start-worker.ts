@@ -64,6 +64,7 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
     log,
     complaints,
     observer: parts.observer,
+    onDeaf: options.onDeaf,
   });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
   const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);

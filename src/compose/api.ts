@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
+import { watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
@@ -36,7 +37,7 @@ import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
-import { createRateMetrics } from '../telemetry/process-gauges.ts';
+import { createRateMetrics, registerRedisGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
@@ -76,9 +77,9 @@ interface Identity {
 /** Puts the API together on its foundation. */
 export async function composeApi(foundation: Foundation): Promise<Api> {
   const { config, log, clock } = foundation;
-  const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
+  const redis = composeRedis(foundation);
   const rates = new FallbackRateStore(
-    new RedisRateStore(redis),
+    new RedisRateStore(redis.connection),
     new MemoryRateStore(clock),
     clock,
     createRateMetrics(foundation.registry),
@@ -102,7 +103,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const paidRoutes = [
     ...invocation.routes,
-    ...composeTaskRoutes(foundation, tasks, redis, engines.stoppable),
+    ...composeTaskRoutes(foundation, tasks, redis.connection, engines.stoppable),
   ];
   const app = createApp({
     watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
@@ -137,6 +138,22 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       guarded.close();
       await reaping.close();
       await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
+    },
+  };
+}
+
+/** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
+function composeRedis({ config, log, registry }: Foundation): { readonly connection: Redis; close(): void } {
+  const connection = createProducerConnection(config.redisUrl, (error) =>
+    log.debug({ error }, 'redis is away'),
+  );
+  const watch = watchRedis(config.redisUrl, REDIS_PREFIX, log);
+  registerRedisGauge(registry, watch);
+  return {
+    connection,
+    close: () => {
+      watch.close();
+      connection.disconnect();
     },
   };
 }
@@ -256,7 +273,7 @@ async function closeApi(parts: {
   readonly engines: { close(): Promise<void> };
   readonly operators: OperatorParts;
   readonly rates: FallbackRateStore;
-  readonly redis: Redis;
+  readonly redis: { close(): void };
 }): Promise<void> {
   parts.tasks.waiter.close();
   await Promise.all([
@@ -266,5 +283,5 @@ async function closeApi(parts: {
     parts.operators.close(),
   ]);
   parts.rates.close();
-  parts.redis.disconnect();
+  parts.redis.close();
 }

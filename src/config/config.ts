@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { redisAddress } from '../lib/redis-url.ts';
 import { ConfigError } from './config-error.ts';
 import { databaseAddresses } from './database-url.ts';
 import { adminToken, DEFAULT_OPERATOR, namedOperators, type Operator } from './operator-settings.ts';
@@ -50,7 +51,7 @@ const SETTINGS = z.object({
     .optional(),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
   DATABASE_URL: z.string().min(1),
-  REDIS_URL: url(['redis:', 'rediss:']),
+  REDIS_URL: z.string().min(1),
   DATA_DIR: z.string().min(1).default('./.data'),
   TOLLGATE_CONFIG: z.string().min(1).default('./tollgate.yaml'),
   TOLLGATE_SECRET: secret,
@@ -149,7 +150,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     port: settings.PORT,
     databaseUrl: checkedDatabaseUrl(settings.DATABASE_URL),
     databaseConnections: settings.DATABASE_CONNECTIONS,
-    redisUrl: settings.REDIS_URL,
+    redisUrl: checkedRedisUrl(settings.REDIS_URL),
     dataFolder: resolve(settings.DATA_DIR),
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,
@@ -177,6 +178,16 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
 function checkedDatabaseUrl(text: string): string {
   databaseAddresses(text);
   return text;
+}
+
+/** Throws ConfigError for a URL that no connection could use. */
+function checkedRedisUrl(text: string): string {
+  try {
+    redisAddress(text);
+    return text;
+  } catch (error) {
+    throw new ConfigError(`REDIS_URL ${(error as Error).message}`);
+  }
 }
 
 /** Forged payment events are free credits: a Stripe key without a webhook secret must not start. */

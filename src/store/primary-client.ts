@@ -105,6 +105,10 @@ export class PrimaryClient extends pg.Client {
     this.#address = registry.address;
     this.#registry = registry;
     this.#limits = limits;
+    // a connection that breaks while it is being checked has no owner yet that would hear of it, and unheard it ends the process
+    this.on('error', () => {
+      this.#isSpent = true;
+    });
     this.query = watched(this.query.bind(this), (error) => this.#judge(error));
   }
 

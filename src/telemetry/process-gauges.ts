@@ -58,6 +58,18 @@ export function registerDatabaseGauges(registry: Registry, watch: Pick<DatabaseW
   });
 }
 
+/** Whether Redis took everything that is done there, read at scrape time. */
+export function registerRedisGauge(registry: Registry, watch: { readonly isUsable: boolean }): void {
+  new Gauge({
+    name: 'tollgate_redis_usable',
+    help: 'Whether Redis took a write, a script and a message within the last 15 seconds',
+    registers: [registry],
+    collect() {
+      this.set(watch.isUsable ? 1 : 0);
+    },
+  });
+}
+
 export type RateDecisionObserver = (store: 'shared' | 'local', refused: RateDimension | null) => void;
 
 /** Counts what the rate limiter decided, and whether Redis or the process by itself did. */

@@ -11,6 +11,7 @@ import { readRows } from '../../src/store/report.ts';
 import { run } from '../../src/store/statement.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { startFaultProxy } from '../setup/fault-proxy.ts';
 import { type MovingAddress, startMovingAddress } from '../setup/moving-address.ts';
 import { guardServices } from '../setup/test-services.ts';
 
@@ -120,6 +121,15 @@ test('a standby is refused, wherever it stands among the addresses', async () =>
   expect(await readRows(database.sequelize, value, [])).toEqual([{ value: 'primary' }]);
   expect(await run(database.money, value, [])).toEqual([{ value: 'primary' }]);
   await database.close();
+});
+
+test('a connection that breaks while it is checked costs the caller an error, not the process', async () => {
+  const proxy = await startFaultProxy({ targetHost: '127.0.0.1', targetPort: first.port, cutReplyChance: 1 });
+  const database = open(urlOf(proxy.port));
+  await expect(run(database.money, value, [])).rejects.toThrow('Connection terminated');
+  await expect(readRows(database.sequelize, value, [])).rejects.toThrow(/Connection t/);
+  await database.close();
+  await proxy.close();
 });
 
 test('after a failover nobody reads from the former primary, however steadily they read', async () => {

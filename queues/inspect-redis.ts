@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { redisOptions } from './connection.ts';
+
+/** Something about Redis that waiting does not change: rights, password, certificate, version, cluster. */
+export class RedisSettingsError extends Error {
+  override readonly name = 'RedisSettingsError';
+}
+
+const VERSION_MIN = [6, 2] as const;
+const TIMEOUT_MS = 3_000;
+const PROBE_MS = 5_000;
+
+const RIGHTS =
+  'its user needs: ~{tollgate}* ~tollgate:* &* +@all -@dangerous -@admin +info (docs/infrastructure.md)';
+/** TLS errors of Node that name the certificate. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|EPROTO|ERR_SSL/;
+
+/**
+ * Does once what the queues and the rate limits do all the time: INFO, a write, a script, a wait, a stream, a message. Throws
+ * RedisSettingsError with one line for what only a human can change, else what the connection or Redis said: it is away, a replica,
+ * loading or full, and may be tried again.
+ */
+export async function inspectRedis(url: string, prefix: string): Promise<void> {
+  const redis = new Redis({
+    ...redisOptions(url),
+    lazyConnect: true,
+    connectTimeout: TIMEOUT_MS,
+    commandTimeout: TIMEOUT_MS,
+    retryStrategy: () => null,
+    sentinelRetryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
+  let broken: Error | undefined;
+  redis.on('error', (error) => {
+    broken = error;
+  });
+  try {
+    await redis.connect();
+    checkServer(await redis.info());
+    await tryCommands(redis, prefix);
+  } catch (error) {
+    throw explain(broken ?? error);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function checkServer(info: string): void {
+  const [, major = '0', minor = '0'] = /redis_version:(\d+)\.(\d+)/.exec(info) ?? [];
+  if (
+    Number(major) < VERSION_MIN[0] ||
+    (Number(major) === VERSION_MIN[0] && Number(minor) < VERSION_MIN[1])
+  ) {
+    throw new RedisSettingsError(
+      `REDIS_URL: this server is version ${major}.${minor}; ${VERSION_MIN.join('.')} or newer is needed`,
+    );
+  }
+  if (/cluster_enabled:1/.test(info)) {
+    throw new RedisSettingsError(
+      'REDIS_URL: this server is part of a Redis Cluster, which is not supported: use a single master, with replicas and Sentinel',
+    );
+  }
+  if (/role:(slave|replica)/.test(info)) {
+    throw new Error('READONLY this server is a replica');
+  }
+}
+
+async function tryCommands(redis: Redis, prefix: string): Promise<void> {
+  const key = `${prefix}:probe:${randomUUID()}`;
+  await redis.set(key, '1', 'PX', PROBE_MS);
+  await redis.eval("redis.call('TIME') return redis.call('GET', KEYS[1])", 1, key);
+  await redis.set(`tollgate:rate:{${key}}`, '1', 'PX', PROBE_MS);
+  await redis.zadd(`${key}:set`, 1, 'member');
+  await redis.bzpopmin(`${key}:set`, 1);
+  await redis.xadd(`${key}:stream`, '*', 'event', 'probe');
+  await redis.xtrim(`${key}:stream`, 'MAXLEN', 0);
+  await redis.del(key, `${key}:stream`);
+  await redis.publish(`${prefix}.cancel`, 'probe');
+  await redis.subscribe(`${prefix}.cancel`);
+}
+
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof RedisSettingsError) {
+    return error;
+  }
+  const { message } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (/NOPERM/.test(message)) {
+    return new RedisSettingsError(`REDIS_URL: ${message}; ${RIGHTS}`);
+  }
+  if (/WRONGPASS|NOAUTH|invalid password/.test(message)) {
+    return new RedisSettingsError(`REDIS_URL: the password or user is wrong (${message})`);
+  }
+  if (/\b(MOVED|CROSSSLOT)\b/.test(message)) {
+    return new RedisSettingsError(
+      'REDIS_URL: this is a Redis Cluster, which is not supported: use a single master',
+    );
+  }
+  if (CERTIFICATE.test(code)) {
+    return new RedisSettingsError(
+      `REDIS_URL: the TLS connection is refused (${message}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
+    );
+  }
+  return error;
+}

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '../src/lib/logger.ts';
+import { redisAddress, redisPlace } from '../src/lib/redis-url.ts';
+import { inspectRedis, RedisSettingsError } from './inspect-redis.ts';
+
+const EVERY_MS = 15_000;
+const AGAIN_MS = 1_000;
+/** Between two lines about the same trouble, in ms. */
+const REPEAT_MS = 60_000;
+
+export interface RedisWatch {
+  /** Whether Redis took everything the last time it was tried. */
+  readonly isUsable: boolean;
+  close(): void;
+}
+
+/** Tries Redis every 15 seconds, and says with place and reason when it cannot be used, once a minute, and when it can again. */
+export function watchRedis(url: string, prefix: string, log: Logger): RedisWatch {
+  const place = redisPlace(redisAddress(url));
+  let isUsable = false;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const look = async (): Promise<void> => {
+    try {
+      await inspectRedis(url, prefix);
+      if (!isUsable && toldAt > 0) {
+        log.info({ redis: place }, 'Redis can be used again');
+      }
+      isUsable = true;
+    } catch (error) {
+      isUsable = false;
+      if (performance.now() - toldAt >= REPEAT_MS) {
+        toldAt = performance.now();
+        log.warn({ redis: place, reason: reasonOf(error) }, 'Redis cannot be used');
+      }
+    }
+  };
+  void look();
+  const timer = setInterval(() => void look(), EVERY_MS);
+  timer.unref();
+  return {
+    get isUsable() {
+      return isUsable;
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+/**
+ * Resolves when Redis takes everything that a worker does; while it is away, loading or a replica, it is tried again. Throws
+ * RedisSettingsError for what waiting does not change.
+ */
+export async function untilRedisWorks(url: string, prefix: string, log: Logger): Promise<void> {
+  const place = redisPlace(redisAddress(url));
+  for (let toldAt = Number.NEGATIVE_INFINITY; ; ) {
+    try {
+      return await inspectRedis(url, prefix);
+    } catch (error) {
+      if (error instanceof RedisSettingsError) {
+        throw error;
+      }
+      // a full Redis gives out what it has, and takes more once jobs are done
+      if (/\bOOM\b/.test(reasonOf(error))) {
+        return log.warn({ redis: place, reason: reasonOf(error) }, 'Redis is full');
+      }
+      if (performance.now() - toldAt >= REPEAT_MS) {
+        toldAt = performance.now();
+        log.warn({ redis: place, reason: reasonOf(error) }, 'waiting for Redis');
+      }
+    }
+    await pause(AGAIN_MS);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  const message = error instanceof Error ? error.message : String(error);
+  return message || String(code);
+}
