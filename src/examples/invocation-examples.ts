@@ -22,7 +22,14 @@ export const INVOCATION_EXAMPLES = {
         finish_reason: 'stop',
       },
     ],
-    usage: { ...USAGE, prompt_tokens: 1200, completion_tokens: 350 },
+    usage: {
+      ...USAGE,
+      prompt_tokens: 1200,
+      completion_tokens: 350,
+      prompt_tokens_details: { cached_tokens: 1000 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+      cost: 0.000315,
+    },
   },
   MessagesRequest: {
     model: 'acme/small',
@@ -37,7 +44,13 @@ export const INVOCATION_EXAMPLES = {
     content: [{ type: 'text', text: 'A gate that opens for those who have paid.' }],
     stop_reason: 'end_turn',
     stop_sequence: null,
-    usage: { ...USAGE, cache_read_input_tokens: 1000, cache_creation_input_tokens: 0 },
+    usage: {
+      ...USAGE,
+      input_tokens: 200,
+      cache_read_input_tokens: 1000,
+      cache_creation_input_tokens: 0,
+      cost: 0.000315,
+    },
   },
 };
 

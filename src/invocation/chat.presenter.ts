@@ -23,7 +23,7 @@ export const chatPresenter: DialectPresenter = {
     const choices = objectsOf(wire.choices).map((choice) => without(choice, 'stop_reason'));
     // the official schema asks for the fingerprint, also where a provider has none
     const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
-    return (end) => ({ ...told, usage: presentChatUsage(end.usage) });
+    return (end) => ({ ...told, usage: presentChatUsage(end) });
   },
   stream: (dialect, identity) => new ChatStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {
@@ -41,10 +41,12 @@ export const chatPresenter: DialectPresenter = {
 class ChatStream implements StreamPresenter {
   readonly #head: JsonObject;
   readonly #translate: ((event: JsonObject) => readonly JsonObject[]) | undefined;
+  readonly #usageApart: boolean;
   #begun = false;
 
   constructor(dialect: Dialect, identity: AnswerIdentity) {
     this.#head = head(identity, 'chat.completion.chunk');
+    this.#usageApart = identity.usageApart;
     this.#translate = dialect === 'chat' ? undefined : createMessagesToChat();
   }
 
@@ -64,9 +66,13 @@ class ChatStream implements StreamPresenter {
   }
 
   ending(end: CallEnd): string {
-    const finish = this.#frame({ choices: [{ index: 0, delta: {}, finish_reason: end.finishReason }] });
-    const usage = this.#frame({ choices: [], usage: presentChatUsage(end.usage) });
-    return `${this.#opening()}${finish}${usage}${DONE}`;
+    const choices = [{ index: 0, delta: {}, finish_reason: end.finishReason }];
+    const usage = presentChatUsage(end);
+    // a chunk without choices breaks clients that read the first choice of every chunk: only those who ask for it get one
+    const frames = this.#usageApart
+      ? this.#frame({ choices }) + this.#frame({ choices: [], usage })
+      : this.#frame({ choices, usage });
+    return `${this.#opening()}${frames}${DONE}`;
   }
 
   #chunk(chunk: JsonObject): string {

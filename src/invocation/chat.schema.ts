@@ -67,7 +67,13 @@ export const chatRequest = z
   .meta({ id: 'ChatRequest' });
 
 const chatUsage = usageJson
-  .extend({ prompt_tokens: z.int(), completion_tokens: z.int() })
+  .extend({
+    prompt_tokens: z.int(),
+    completion_tokens: z.int(),
+    prompt_tokens_details: z.object({ cached_tokens: z.int() }),
+    completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+  })
   .meta({ id: 'ChatUsage' });
 
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']);

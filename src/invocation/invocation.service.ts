@@ -254,6 +254,7 @@ function identityOf(admitted: Admitted): AnswerIdentity {
     inputTokens: input.tokens,
     requestId: invocation.requestId,
     thinking: asksForThinking(invocation.body),
+    usageApart: invocation.usageApart,
   };
 }
 

@@ -68,6 +68,8 @@ export interface Invocation {
   /** The most this call may cost, in nano-USD. */
   readonly maxCost: NanoUsd | undefined;
   readonly streamed: boolean;
+  /** Whether a chat stream tells its usage in a chunk of its own. */
+  readonly usageApart: boolean;
   /** Aborts when the client leaves. */
   readonly signal: StopSignal;
   /** Told what the call really used, once it is settled. */

@@ -3,7 +3,7 @@ import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
-import type { JsonObject } from '../providers/json.ts';
+import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 import type { InvocationService } from './invocation.service.ts';
 import type { Invocation } from './invocation.types.ts';
@@ -49,6 +49,7 @@ export async function invoke(
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,
+    usageApart: objectOf(body.stream_options).include_usage === true,
     signal: context.signal,
     onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
   };

@@ -13,7 +13,7 @@ import type {
   DialectPresenter,
   StreamPresenter,
 } from './presenter.types.ts';
-import { presentMessagesUsage } from './usage.presenter.ts';
+import { presentAnthropicInput, presentMessagesUsage } from './usage.presenter.ts';
 
 /** Answers in Anthropic's messages dialect. */
 export const messagesPresenter: DialectPresenter = {
@@ -22,7 +22,7 @@ export const messagesPresenter: DialectPresenter = {
     const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity.thinking);
     const { id, model } = identity;
     const told = { ...wire, id, type: 'message', role: 'assistant', model };
-    return (end) => ({ ...told, usage: presentMessagesUsage(end.usage) });
+    return (end) => ({ ...told, usage: presentMessagesUsage(end) });
   },
   stream: (dialect, identity) => new MessagesStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {
@@ -59,7 +59,7 @@ class MessagesStream implements StreamPresenter {
   ending(end: CallEnd): string {
     const reason = { stop_reason: stopReasonOf(end.finishReason, null), stop_sequence: null };
     const delta = { ...reason, ...objectOf(this.#closing.delta) };
-    const usage = presentMessagesUsage(end.usage);
+    const usage = presentMessagesUsage(end);
     const stop =
       this.#openBlock === undefined ? '' : frame({ type: 'content_block_stop', index: this.#openBlock });
     const opening = this.#begun ? '' : this.#start(undefined);
@@ -88,7 +88,7 @@ class MessagesStream implements StreamPresenter {
   #start(part: StreamPart | undefined): string {
     this.#begun = true;
     const { id, model, inputTokens } = this.#identity;
-    const usage = presentMessagesUsage(part?.inputUsage ?? { ...NO_USAGE, inputTokens });
+    const usage = presentAnthropicInput(part?.inputUsage ?? { ...NO_USAGE, inputTokens });
     const shell = { stop_reason: null, stop_sequence: null, content: [] };
     const own = part?.wire.type === 'message_start' ? objectOf(part.wire.message) : {};
     return frame({

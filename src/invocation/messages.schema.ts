@@ -76,8 +76,12 @@ export const messagesRequest = z
   .meta({ id: 'MessagesRequest' });
 
 const messagesUsage = usageJson
-  .extend({ cache_read_input_tokens: z.int(), cache_creation_input_tokens: z.int() })
-  .meta({ id: 'MessagesUsage', description: 'input_tokens includes cache reads and writes' });
+  .extend({
+    cache_read_input_tokens: z.int(),
+    cache_creation_input_tokens: z.int(),
+    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+  })
+  .meta({ id: 'MessagesUsage', description: 'input_tokens is the uncached part, total_tokens the whole' });
 
 const answeredBlock = z
   .looseObject({

@@ -15,6 +15,8 @@ export interface AnswerIdentity {
   readonly requestId: string;
   /** Whether the request asked for thinking: on messages none is shown otherwise. */
   readonly thinking: boolean;
+  /** Whether the request asked for a last chunk with nothing but usage: on chat it rides on the finish otherwise. */
+  readonly usageApart: boolean;
 }
 
 /** Writes one stream in the client's dialect. Each method returns whole SSE frames. */

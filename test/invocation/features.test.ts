@@ -104,7 +104,14 @@ describe('same protocol: kept as it is', () => {
       thinking: 'Let me think',
       signature: 'signed-by-upstream',
     });
-    expect(answer.usage).toMatchObject({ input_tokens: 30, cache_read_input_tokens: 10 });
+    expect(answer.usage).toMatchObject({
+      input_tokens: 20,
+      cache_read_input_tokens: 10,
+      cache_read_tokens: 10,
+      cost: expect.any(Number),
+    });
+    const { input_tokens: fresh, cache_read_input_tokens: cached, output_tokens: written } = answer.usage;
+    expect(answer.usage).toMatchObject({ total_tokens: fresh + (cached ?? 0) + written });
   });
 
   test("our own headers go up, never the caller's", async () => {
@@ -451,13 +458,13 @@ describe('what is refused', () => {
 });
 
 describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
-  async function frames(path: string) {
+  async function frames(path: string, asked: object = {}) {
     openaiUpstream.reset({ words: ['a', ' b'] });
     anthropicUpstream.reset({ words: ['a', ' b'] });
     const response = await fetch(gateway.url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: id, stream: true, messages: [{ content: 'x' }] }),
+      body: JSON.stringify({ model: id, stream: true, messages: [{ content: 'x' }], ...asked }),
     });
     return (await response.text()).split('\n\n').filter((frame) => frame !== '');
   }
@@ -488,21 +495,35 @@ describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
     const all = await frames('/api/v1/chat/completions');
     expect(all.pop()).toBe('data: [DONE]');
     const chunks = all.map((frame) => JSON.parse(frame.slice(6)));
-    expect(chunks.map((chunk) => chunk.choices[0]?.delta ?? 'usage')).toEqual([
+    expect(chunks.map((chunk) => chunk.choices[0].delta)).toEqual([
       { role: 'assistant', content: '' },
       { content: 'a' },
       { content: ' b' },
       {},
-      'usage',
     ]);
-    expect(chunks.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([
-      null,
-      null,
-      null,
-      'stop',
-      undefined,
-    ]);
-    expect(chunks.filter((chunk) => 'usage' in chunk)).toHaveLength(1);
+    expect(chunks.map((chunk) => chunk.choices[0].finish_reason)).toEqual([null, null, null, 'stop']);
+    expect(chunks.filter((chunk) => 'usage' in chunk)).toEqual([chunks.at(-1)]);
+    expect(chunks.at(-1).usage).toMatchObject({
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+      cost: expect.any(Number),
+    });
+  });
+
+  test('chat: usage in a chunk without choices for those who ask for it', async () => {
+    const all = await frames('/api/v1/chat/completions', { stream_options: { include_usage: true } });
+    const chunks = all.slice(0, -1).map((frame) => JSON.parse(frame.slice(6)));
+    expect(chunks.map((chunk) => chunk.choices.length)).toEqual([1, 1, 1, 1, 0]);
+    expect(chunks.filter((chunk) => 'usage' in chunk)).toEqual([chunks.at(-1)]);
+  });
+
+  test('messages: what an SDK adds up never contradicts the end', async () => {
+    openaiUpstream.reset({ words: ['a', ' b'] });
+    anthropicUpstream.reset({ words: ['a', ' b'] });
+    const stream = anthropic.messages.stream({ model: id, max_tokens: 50, messages: ASK });
+    const { usage } = await stream.finalMessage();
+    expect(usage).not.toHaveProperty('total_tokens');
+    expect(usage).toMatchObject({ input_tokens: 20, output_tokens: 2, cache_read_input_tokens: 0 });
   });
 });
 

@@ -21,8 +21,20 @@ beforeAll(async () => {
   anthropicUpstream = await startAnthropicUpstream();
   gateway = await Gateway.start({
     providers: [
-      { id: 'one', protocol: 'openai', base_url: openaiUpstream.url, api_key: 'sk-upstream-key' },
-      { id: 'two', protocol: 'anthropic', base_url: anthropicUpstream.url, api_key: 'sk-upstream-key' },
+      {
+        id: 'one',
+        protocol: 'openai',
+        base_url: openaiUpstream.url,
+        api_key: 'sk-upstream-key',
+        on_disconnect: 'abort',
+      },
+      {
+        id: 'two',
+        protocol: 'anthropic',
+        base_url: anthropicUpstream.url,
+        api_key: 'sk-upstream-key',
+        on_disconnect: 'abort',
+      },
     ],
     models: [
       model('to/openai', [{ provider: 'one', model: 'gpt' }]),
