@@ -1,5 +1,46 @@
-/** @type {import('jest').Config} */
-export default {
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(fileURLToPath(import.meta.url));
+
+/** Test files that take more than half a minute on two cores, or that start whole installations. */
+const SLOW =
+  /^test\/(browser|chaos|deployment\/(backup|cluster|compose)|ledger\/(model|processes)|mutants|start|api\/(fuzz|isolation))\b/;
+
+/** What says that a file wants the Postgres or Redis of the run. */
+const WANTS_SERVICES = /\bTEST_(DATABASE|REDIS)/;
+const decided = new Map();
+
+/** Whether a test file, or what it imports from test/, wants services. */
+function wantsServices(file, importers = new Set()) {
+  if (decided.has(file) || importers.has(file)) {
+    return decided.get(file) ?? false;
+  }
+  const text = readFileSync(file, 'utf8');
+  const imported = [...text.matchAll(/(?:from|import|URL)\s*\(?\s*'(\.[^']+\.(?:ts|mjs))'/g)]
+    .map(([, path]) => resolve(dirname(file), path))
+    .filter((path) => path.startsWith(join(ROOT, 'test/')) && existsSync(path));
+  const wants =
+    WANTS_SERVICES.test(text) || imported.some((path) => wantsServices(path, new Set([...importers, file])));
+  decided.set(file, wants);
+  return wants;
+}
+
+/** The test files below test/ by project. Read from the files themselves: nobody has to keep a list. */
+function filesByProject() {
+  const files = { standalone: [], service: [], slow: [] };
+  for (const path of readdirSync(join(ROOT, 'test'), { recursive: true })) {
+    if (path.endsWith('.test.ts')) {
+      const name = `test/${path}`;
+      const project = SLOW.test(name) ? 'slow' : wantsServices(join(ROOT, name)) ? 'service' : 'standalone';
+      files[project].push(`<rootDir>/${name}`);
+    }
+  }
+  return files;
+}
+
+const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -8,11 +49,31 @@ export default {
       { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
     ],
   },
-  testMatch: ['<rootDir>/{src,queues,workers,migrations,ops,test}/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
+};
+
+const services = {
   globalSetup: '<rootDir>/test/setup/global-setup.ts',
   globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
+};
+const programs = { globalSetup: '<rootDir>/test/setup/find-programs.ts' };
+const { standalone, service, slow } = filesByProject();
+
+/** @type {import('jest').Config} */
+export default {
+  projects: [
+    // beside the code: neither services nor programs
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{src,queues,workers,migrations,ops}/**/*.test.ts'],
+    },
+    // real servers, engines and encoders, but no Postgres or Redis
+    { ...shared, ...programs, displayName: 'standalone', testMatch: standalone },
+    { ...shared, ...services, displayName: 'service', testMatch: service },
+    { ...shared, ...services, displayName: 'slow', testMatch: slow },
+  ],
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/setup/count-reporter.js'],
 };

@@ -32,7 +32,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 async function keyWith(credits: string): Promise<string> {
   const account = await createAccount(server.database, { credits });

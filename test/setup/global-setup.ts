@@ -1,4 +1,4 @@
-import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
+import findPrograms from './find-programs.ts';
 import { startTestServices, type TestServices } from './test-services.ts';
 
 declare global {
@@ -12,9 +12,7 @@ declare global {
  */
 export default async function globalSetup(): Promise<void> {
   const environment = process.env;
-  const { ffmpeg, ffprobe } = findFfmpeg(environment);
-  environment.FFMPEG_PATH = ffmpeg;
-  environment.FFPROBE_PATH = ffprobe;
+  await findPrograms();
   if (environment.TEST_DATABASE_OWNER_URL && environment.TEST_DATABASE_URL && environment.TEST_REDIS_URL) {
     return;
   }
