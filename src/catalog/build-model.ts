@@ -77,7 +77,8 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     if (!('provider' in route) || !known.providers.has(route.provider)) {
       throw new CatalogError(`${path}.routes[${index}].provider: must name one of providers`);
     }
-    return { provider: route.provider, model: route.model, pricing: route.pricing };
+    const { provider, model, pricing, drop, thinking } = route;
+    return { provider, model, pricing, drop, thinking };
   });
   return { contextLength, maxOutputTokens, routes, engine: undefined };
 }

@@ -24,7 +24,15 @@ const pricing = z.strictObject(
 
 const route = z.union(
   [
-    z.strictObject({ provider: z.string(), model: z.string().min(1), pricing: pricing.optional() }),
+    z.strictObject({
+      provider: z.string(),
+      model: z.string().min(1),
+      pricing: pricing.optional(),
+      /** Settings that this model refuses, left out of requests to it; absent: by the model's name. */
+      drop: z.array(z.enum(['temperature', 'top_p', 'top_k'])).optional(),
+      /** How this model is asked to think: by a budget of tokens or adaptively; absent: by the model's name. */
+      thinking: z.enum(['budget', 'adaptive']).optional(),
+    }),
     z.strictObject({ engine: z.string(), model: z.string().min(1).default('default') }),
   ],
   { error: 'must be { provider, model } or { engine, model }' },

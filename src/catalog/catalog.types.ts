@@ -14,6 +14,10 @@ export interface ProviderRoute {
   readonly model: string;
   /** What the provider bills us; undefined when the operator did not say. */
   readonly pricing: Pricing | undefined;
+  /** Members that this model refuses; undefined: by its name. */
+  readonly drop?: readonly string[] | undefined;
+  /** How this model is asked to think; undefined: by its name. */
+  readonly thinking?: 'budget' | 'adaptive' | undefined;
 }
 
 /** What makes the pictures of an image or video model. */

@@ -11,7 +11,7 @@ import { boundInput } from './input-bound.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import type { InvocableModel, Invocation, InvocationSettings, ModelSource } from './invocation.types.ts';
 import { LiveCall } from './live-call.ts';
-import { isIgnored } from './outgoing-request.ts';
+import { isIgnored, unsaidByAll } from './outgoing-request.ts';
 import type { ProviderSource } from './route-runner.ts';
 
 /** A call whose money is held, before any provider was asked. */
@@ -77,7 +77,8 @@ export class Admission {
       invocation.signal,
     );
     const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
-    const ignored = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
+    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
+    const ignored = [...foreign, ...unsaidByAll(invocation, model, (id) => this.#deps.providers.find(id))];
     const call = new LiveCall({
       ledger,
       clock,

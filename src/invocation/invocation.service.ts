@@ -241,7 +241,7 @@ interface OpenedStream {
 
 function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
   const { invocation, model, outputTokensMax } = admitted;
-  const body = outgoingRequest(invocation, model, provider, outputTokensMax);
+  const body = outgoingRequest(invocation, model, provider, outputTokensMax, route);
   return { model: route.model, body, maxOutputTokens: outputTokensMax };
 }
 

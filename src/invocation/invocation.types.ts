@@ -21,6 +21,10 @@ export interface ModelRoute {
   readonly model: string;
   /** What the provider bills us; undefined when the operator did not say. */
   readonly pricing?: Pricing | undefined;
+  /** Members that this model refuses; undefined: by its name. */
+  readonly drop?: readonly string[] | undefined;
+  /** How this model is asked to think; undefined: by its name. */
+  readonly thinking?: 'budget' | 'adaptive' | undefined;
 }
 
 /** A model of the catalog, as far as an invocation cares. */

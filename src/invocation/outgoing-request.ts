@@ -1,11 +1,12 @@
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
-import { translateRequest } from './dialects/translate-request.ts';
-import type { InvocableModel, Invocation } from './invocation.types.ts';
+import { modelRules, PLAIN_RULES } from './dialects/model-rules.ts';
+import { type RequestTranslation, translateRequest, unsaidMembers } from './dialects/translate-request.ts';
+import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 
 /**
  * The request as a provider gets it, but for what its adapter sets: in the provider's dialect, with the members that its
- * entry lets through. The bound of the call is counted over exactly this. Throws AppError invalid_parameter for what
+ * entry lets through. The bound of the call is counted over exactly this, without a `route` over the most it can be. Throws AppError invalid_parameter for what
  * cannot be said in the provider's dialect.
  */
 export function outgoingRequest(
@@ -13,19 +14,51 @@ export function outgoingRequest(
   model: InvocableModel,
   provider: Provider,
   maxOutputTokens: number,
+  route?: ModelRoute,
 ): JsonObject {
-  const body = translateRequest(invocation.body, {
-    from: invocation.dialect,
-    to: provider.dialect,
-    maxOutputTokens,
-    reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
-  });
+  const translation = translationFor(invocation, model, provider, route, maxOutputTokens);
+  const body = translateRequest(invocation.body, translation);
   const passed = provider.passThrough.filter((name) => Object.hasOwn(invocation.others, name));
   if (passed.length === 0) {
     return body;
   }
   const more = Object.fromEntries(passed.map((name) => [name, invocation.others[name]]));
   return Object.assign({}, body, more);
+}
+
+/** The known members that no route of the model says to its provider. */
+export function unsaidByAll(
+  invocation: Invocation,
+  model: InvocableModel,
+  find: (id: string) => Provider | undefined,
+): string[] {
+  let unsaid: string[] | undefined;
+  for (const route of model.routes) {
+    const provider = find(route.provider);
+    if (provider) {
+      const cap = invocation.maxTokens ?? model.maxOutputTokens;
+      const translation = translationFor(invocation, model, provider, route, cap);
+      const names = unsaidMembers(invocation.body, translation);
+      unsaid = unsaid ? unsaid.filter((name) => names.includes(name)) : names;
+    }
+  }
+  return unsaid ?? [];
+}
+
+function translationFor(
+  invocation: Invocation,
+  model: InvocableModel,
+  provider: Provider,
+  route: ModelRoute | undefined,
+  maxOutputTokens: number,
+): RequestTranslation {
+  return {
+    from: invocation.dialect,
+    to: provider.dialect,
+    maxOutputTokens,
+    reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
+    rules: route ? modelRules(route, provider.dialect) : PLAIN_RULES,
+  };
 }
 
 /** Whether every provider that may serve the call leaves the member out. */

@@ -1,3 +1,4 @@
+import { anthropicRefusal } from './anthropic-refusal.ts';
 import {
   type Fault,
   type Script,
@@ -15,6 +16,7 @@ export function startAnthropicUpstream(): Promise<UpstreamServer> {
 }
 
 const anthropicProtocol: UpstreamProtocol = {
+  refusal: anthropicRefusal,
   answer(request, script) {
     const { blocks, stopReason, sequence } = plan(request, script);
     return {

@@ -77,6 +77,8 @@ export interface UpstreamProtocol {
   /** Frames before the tokens, one per token, after them. */
   frames(request: UpstreamRequest, script: Script): string[];
   errorBody(fault: Fault): object;
+  /** Why the protocol's owner would refuse the request; undefined when it would not. */
+  refusal?(body: UpstreamRequest['body']): string | undefined;
   errorFrame(): string;
 }
 
@@ -165,6 +167,14 @@ export class UpstreamServer {
     }
     if (fault === 'reset_before_headers') {
       response.socket?.resetAndDestroy();
+      return;
+    }
+    const refused = this.#protocol.refusal?.(request.body);
+    if (refused !== undefined) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: refused } }),
+      );
       return;
     }
     const status = fault && STATUSES[fault];

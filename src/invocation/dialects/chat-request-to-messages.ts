@@ -7,29 +7,41 @@ import {
   parseJson,
   textOf,
 } from '../../providers/json.ts';
+import { lacksThinking } from './claude-request.ts';
 import { blockSourceOf, sourceOfUrl } from './media-parts.ts';
-import { thinkingOf } from './reasoning-settings.ts';
+import type { ModelRules } from './model-rules.ts';
+import { adaptiveEffort, thinkingOf } from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
-import { cleanToolId } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 
 /**
  * A chat request as a messages request. `maxOutputTokens` bounds thinking. What the other protocol has no word for and
- * only tunes the answer (seed, penalties, logprobs) is left out; what would change its meaning is refused.
+ * only tunes the answer (seed, penalties) is left out; what would change its meaning (logprobs) is refused.
  */
-export function chatRequestToMessages(body: JsonObject, maxOutputTokens: number): JsonObject {
+export function chatRequestToMessages(
+  body: JsonObject,
+  maxOutputTokens: number,
+  rules: ModelRules,
+): JsonObject {
+  if (body.logprobs === true) {
+    throw untranslatable('logprobs');
+  }
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
-  const thinking =
-    policy.mode === 'any' || policy.mode === 'tool' ? undefined : thinkingOf(body, maxOutputTokens);
-  const system = systemBlocks(messages, body.response_format);
+  const turns = mergeTurns(messages.filter((message) => !isSystem(message)).map(turnOf));
+  const thinking = thinkingFor(body, policy, maxOutputTokens);
+  const adaptive = thinking !== undefined && rules.thinking === 'adaptive';
+  const instructions = systemBlocks(messages, body.response_format);
+  // a prompt of instructions alone is usual at OpenAI; this protocol wants a user who asks
+  const alone = turns.length === 0 && instructions.length > 0;
+  const system = alone ? [] : instructions;
   const tools = toolsOf(body.tools, policy);
   return compact({
     system: system.length === 0 ? undefined : system,
-    messages: mergeTurns(messages.filter((message) => !isSystem(message)).map(turnOf)),
+    messages: alone ? [{ role: 'user', content: instructions }] : turns,
     tools: tools.length === 0 ? undefined : tools,
     tool_choice: tools.length === 0 ? undefined : messagesToolChoice(policy),
     stop_sequences: stopSequences(body.stop),
@@ -37,16 +49,35 @@ export function chatRequestToMessages(body: JsonObject, maxOutputTokens: number)
     temperature: thinking || typeof body.temperature !== 'number' ? undefined : Math.min(body.temperature, 1),
     top_p: thinking ? undefined : body.top_p,
     top_k: thinking ? undefined : body.top_k,
-    thinking,
-    output_config: outputConfig(body.response_format),
+    thinking: adaptive ? { type: 'adaptive' } : thinking,
+    output_config: outputConfig(body.response_format, adaptive ? adaptiveEffort(body) : undefined),
     metadata: typeof body.user === 'string' ? { user_id: body.user } : undefined,
   });
 }
 
-interface Turn {
+/** The members of a chat request that its thinking, or the lack of it, leaves out. */
+export function unsaidThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
+  if (thinkingOf(body, maxOutputTokens) === undefined) {
+    return [];
+  }
+  const turns = objectsOf(body.messages).filter((message) => !isSystem(message));
+  const last = turns.findLast((message) => message.role === 'assistant');
+  const history = last ? [turnOf(last)] : [];
+  const thinks =
+    thinkingFor(body, readChatToolPolicy(body), maxOutputTokens) !== undefined &&
+    (rules.thinking === 'adaptive' || !lacksThinking(history));
+  const names = thinks ? ['temperature', 'top_p', 'top_k'] : ['reasoning_effort', 'reasoning'];
+  return names.filter((name) => body[name] !== undefined);
+}
+
+function thinkingFor(body: JsonObject, policy: ToolPolicy, maxOutputTokens: number): JsonObject | undefined {
+  return policy.mode === 'any' || policy.mode === 'tool' ? undefined : thinkingOf(body, maxOutputTokens);
+}
+
+type Turn = JsonObject & {
   readonly role: 'user' | 'assistant';
   readonly content: readonly JsonObject[];
-}
+};
 
 function isSystem(message: JsonObject): boolean {
   return message.role === 'system' || message.role === 'developer';
@@ -67,7 +98,7 @@ function turnOf(message: JsonObject): Turn {
   }
   const result = compact({
     type: 'tool_result',
-    tool_use_id: cleanToolId(textOf(message.tool_call_id)),
+    tool_use_id: textOf(message.tool_call_id),
     content: typeof message.content === 'string' ? message.content : contentBlocks(message.content),
     cache_control: message.cache_control,
   });
@@ -77,7 +108,7 @@ function turnOf(message: JsonObject): Turn {
 function assistantBlocks(message: JsonObject): JsonObject[] {
   const calls = objectsOf(message.tool_calls).map((call) => ({
     type: 'tool_use',
-    id: cleanToolId(textOf(call.id)),
+    id: textOf(call.id),
     name: chatToolName(call),
     input: objectOf(parseJson(textOf(objectOf(call.function).arguments))),
   }));
@@ -166,9 +197,11 @@ function stopSequences(stop: unknown): string[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-function outputConfig(responseFormat: unknown): JsonObject | undefined {
+function outputConfig(responseFormat: unknown, effort: string | undefined): JsonObject | undefined {
   const format = objectOf(responseFormat);
-  return format.type === 'json_schema'
-    ? { format: { type: 'json_schema', schema: objectOf(format.json_schema).schema } }
-    : undefined;
+  const schema =
+    format.type === 'json_schema'
+      ? { type: 'json_schema', schema: objectOf(format.json_schema).schema }
+      : undefined;
+  return schema || effort ? compact({ format: schema, effort }) : undefined;
 }

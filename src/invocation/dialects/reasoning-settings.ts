@@ -28,6 +28,21 @@ export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObjec
   return budget < THINKING_BUDGET_MIN ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
+/** Anthropic's `output_config.effort` for chat's, where the model decides how much it thinks. */
+export function adaptiveEffort(body: JsonObject): string | undefined {
+  const asked = objectOf(body.reasoning).effort ?? body.reasoning_effort;
+  switch (asked) {
+    case 'minimal':
+    case 'low':
+      return 'low';
+    case 'medium':
+    case 'high':
+      return asked;
+    default:
+      return asked === 'xhigh' ? 'high' : undefined;
+  }
+}
+
 /** OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
 export function effortOf(body: JsonObject, maxOutputTokens: number): string | undefined {
   const configured = objectOf(body.output_config).effort;

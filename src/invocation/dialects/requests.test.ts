@@ -1,9 +1,11 @@
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
+import { PLAIN_RULES } from './model-rules.ts';
 import { tidyRequest } from './tidy-request.ts';
 
 const CAP = 4_000;
-const toMessages = (body: object) => chatRequestToMessages({ messages: [], ...body }, CAP);
+const toMessages = (body: object) =>
+  chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES);
 const toChat = (body: object, reasoning = false) =>
   messagesRequestToChat({ messages: [], ...body }, { maxOutputTokens: CAP, reasoning });
 

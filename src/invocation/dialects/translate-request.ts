@@ -1,7 +1,9 @@
-import type { JsonObject } from '../../providers/json.ts';
+import { type JsonObject, without } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
-import { chatRequestToMessages } from './chat-request-to-messages.ts';
+import { chatRequestToMessages, unsaidThinking } from './chat-request-to-messages.ts';
+import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
+import type { ModelRules } from './model-rules.ts';
 import { tidyRequest } from './tidy-request.ts';
 
 export interface RequestTranslation {
@@ -9,15 +11,53 @@ export interface RequestTranslation {
   readonly to: Dialect;
   readonly maxOutputTokens: number;
   readonly reasoning: boolean;
+  readonly rules: ModelRules;
 }
 
-/** A request in the provider's dialect; where both speak the same one it is handed on nearly as it came. */
+/** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
 export function translateRequest(body: JsonObject, translation: RequestTranslation): JsonObject {
-  const { from, to, maxOutputTokens, reasoning } = translation;
-  if (from === to) {
-    return tidyRequest(body, to);
+  const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  if (to === 'messages') {
+    const translated =
+      from === 'messages' ? tidyRequest(body, to) : chatRequestToMessages(body, maxOutputTokens, rules);
+    return claudeRequest(translated, rules);
   }
-  return to === 'messages'
-    ? chatRequestToMessages(body, maxOutputTokens)
-    : messagesRequestToChat(body, { maxOutputTokens, reasoning });
+  const translated =
+    from === 'chat' ? tidyRequest(body, to) : messagesRequestToChat(body, { maxOutputTokens, reasoning });
+  return rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
+}
+
+/** What a chat request can say in messages. The rest only tunes the answer and is left out. */
+const SAID_IN_MESSAGES = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'temperature',
+  'top_p',
+  'top_k',
+  'reasoning_effort',
+  'reasoning',
+  'user',
+  'modalities',
+  // says nothing more than that none are wanted
+  'logprobs',
+  'include_reasoning',
+]);
+
+/** Members of a request that the translation leaves out, to be told to the caller. Reads names alone, so it is cheap. */
+export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
+  const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  const names = Object.keys(body);
+  const unsaid = names.filter((name) => rules.drop.includes(name));
+  if (from === 'chat' && to === 'messages') {
+    unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
+    unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
+  }
+  if (from === 'messages' && to === 'chat') {
+    unsaid.push(...names.filter((name) => name === 'top_k' || (name === 'thinking' && !reasoning)));
+  }
+  return [...new Set(unsaid)];
 }

@@ -1,0 +1,45 @@
+import type { Dialect } from '../../providers/provider.types.ts';
+import type { ModelRoute } from '../invocation.types.ts';
+
+/** What a provider's model refuses although its protocol has it. */
+export interface ModelRules {
+  /** Members that are left out. */
+  readonly drop: readonly string[];
+  /** How thinking is asked for: by a budget of tokens, or left to the model with an effort. */
+  readonly thinking: 'budget' | 'adaptive';
+}
+
+const SAMPLING = ['temperature', 'top_p', 'top_k'];
+/** `claude-opus-4-7`, `anthropic.claude-sonnet-5-v1:0`, `claude-opus-4.8@2026…`; a date is no minor version. */
+const CLAUDE = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?/;
+/** The first Claude that refuses sampling settings and thinking by a budget. */
+const SETTLED_MAJOR = 4;
+const SETTLED_MINOR = 7;
+/** OpenAI's reasoning models, which refuse sampling settings. */
+const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
+
+const byRoute = new WeakMap<ModelRoute, ModelRules>();
+
+/** The rules of a route's model: what the catalog says, else what is known by the model's name. */
+export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
+  let rules = byRoute.get(route);
+  if (!rules) {
+    const known = knownRules(route.model.toLowerCase(), dialect);
+    rules = { drop: route.drop ?? known.drop, thinking: route.thinking ?? known.thinking };
+    byRoute.set(route, rules);
+  }
+  return rules;
+}
+
+/** What holds where nothing is known of the model. */
+export const PLAIN_RULES: ModelRules = { drop: [], thinking: 'budget' };
+
+function knownRules(model: string, dialect: Dialect): ModelRules {
+  if (dialect === 'chat') {
+    return OPENAI_REASONING.test(model) ? { drop: SAMPLING, thinking: 'budget' } : PLAIN_RULES;
+  }
+  const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
+  const version = [Number(major ?? 0), Number(minor)] as const;
+  const settled = version[0] > SETTLED_MAJOR || (version[0] === SETTLED_MAJOR && version[1] >= SETTLED_MINOR);
+  return settled ? { drop: SAMPLING, thinking: 'adaptive' } : PLAIN_RULES;
+}

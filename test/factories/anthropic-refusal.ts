@@ -1,0 +1,76 @@
+// biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
+type Json = any;
+
+/** Models that take no sampling settings and think adaptively. */
+const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku)-[5-9]/;
+const SCHEMA_KEYWORDS =
+  /"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems|oneOf|patternProperties)":/;
+
+/**
+ * What Anthropic refuses of a well-formed request, with its own words where they were seen: sampling settings and budgets of
+ * newer models, thinking that cannot go on, schema keywords, tool ids, unsigned thinking, no messages.
+ */
+export function anthropicRefusal(body: Json): string | undefined {
+  const settled = SETTLED.test(body.model);
+  const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);
+  if (settled && sampling) {
+    return `\`${sampling}\` is deprecated for this model`;
+  }
+  if (settled && body.thinking?.type === 'enabled') {
+    return '`thinking.type.enabled` is not supported for this model, use `adaptive`';
+  }
+  if (body.messages.length === 0) {
+    return 'messages: at least one message is required';
+  }
+  return refusedHistory(body) ?? refusedSchema(body);
+}
+
+function refusedHistory(body: Json): string | undefined {
+  const blocks: Json[] = body.messages.flatMap(({ content }: Json) =>
+    Array.isArray(content) ? content : [],
+  );
+  const badId = blocks.find((block) => !/^[a-zA-Z0-9_-]+$/.test(block.id ?? block.tool_use_id ?? 'none'));
+  if (badId) {
+    return "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'";
+  }
+  if (blocks.some((block) => block.type === 'thinking' && !block.signature)) {
+    return 'Invalid `signature` in `thinking` block';
+  }
+  if (blocks.some((block) => block.type === 'text' && block.text.trim() === '')) {
+    return 'messages: text content blocks must contain non-whitespace text';
+  }
+  const last = body.messages.findLast(({ role }: Json) => role === 'assistant')?.content;
+  const calls = Array.isArray(last) && last.some((block: Json) => block.type === 'tool_use');
+  if (body.thinking?.type === 'enabled' && calls && !/thinking$/.test(last[0].type)) {
+    return 'Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block';
+  }
+  return undefined;
+}
+
+function refusedSchema(body: Json): string | undefined {
+  const strict = (body.tools ?? [])
+    .filter((tool: Json) => tool.strict)
+    .map((tool: Json) => tool.input_schema);
+  for (const schema of [...strict, body.output_config?.format?.schema].filter(Boolean)) {
+    const keyword = SCHEMA_KEYWORDS.exec(JSON.stringify(withoutDescriptions(schema)));
+    if (keyword) {
+      return `For 'integer' type, property '${keyword[1]}' is not supported`;
+    }
+    if (hasOpenObject(schema)) {
+      return "For 'object' type, 'additionalProperties' must be explicitly set to false";
+    }
+  }
+  return undefined;
+}
+
+function withoutDescriptions(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema, (name, value) => (name === 'description' ? undefined : value)));
+}
+
+function hasOpenObject(schema: Json): boolean {
+  if (typeof schema !== 'object' || schema === null) {
+    return false;
+  }
+  const open = schema.type === 'object' && schema.additionalProperties !== false;
+  return open || Object.values(schema).some(hasOpenObject);
+}

@@ -1,0 +1,203 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+
+/** What we build for Claude, Claude accepts; what was left out is named. The upstream refuses as the real one does. */
+
+let upstream: UpstreamServer;
+let chatUpstream: UpstreamServer;
+let gateway: Gateway;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeAll(async () => {
+  upstream = await startAnthropicUpstream();
+  chatUpstream = await startOpenAiUpstream();
+  gateway = await Gateway.start({
+    providers: [
+      { id: 'anthropic', protocol: 'anthropic', base_url: upstream.url },
+      { id: 'openai', protocol: 'openai', base_url: chatUpstream.url },
+    ],
+    models: [
+      model('older', [{ provider: 'anthropic', model: 'claude-sonnet-4-5' }]),
+      model('newer', [{ provider: 'anthropic', model: 'anthropic.claude-opus-4-7-v1:0' }]),
+      model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
+      model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
+    ],
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0 });
+});
+
+beforeEach(() => {
+  upstream.reset();
+  chatUpstream.reset();
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+  await chatUpstream?.close();
+});
+
+const HI = [{ role: 'user' as const, content: 'hello' }];
+
+async function chat(body: object): Promise<string | null> {
+  const params = {
+    model: 'older',
+    messages: HI,
+    max_tokens: 4_000,
+    ...body,
+  } as OpenAI.ChatCompletionCreateParams;
+  const { response } = await openai.chat.completions.create({ ...params, stream: false }).withResponse();
+  return response.headers.get('x-ignored-parameters');
+}
+
+async function message(body: object): Promise<string | null> {
+  const params = {
+    model: 'older',
+    messages: HI,
+    max_tokens: 4_000,
+    ...body,
+  } as Anthropic.MessageCreateParams;
+  const { response } = await anthropic.messages.create({ ...params, stream: false }).withResponse();
+  return response.headers.get('x-ignored-parameters');
+}
+
+test('sampling settings go by the model, from both endpoints', async () => {
+  expect(await chat({ temperature: 0, top_p: 0.5 })).toBeNull();
+  expect(upstream.last.body).toMatchObject({ temperature: 0, top_p: 0.5 });
+  expect(await chat({ model: 'newer', temperature: 0, top_p: 0.5 })).toBe('temperature, top_p');
+  expect(upstream.last.body).not.toHaveProperty('temperature');
+  expect(await message({ model: 'newer', temperature: 0, top_k: 3 })).toBe('temperature, top_k');
+  expect(await chat({ model: 'told', temperature: 0, top_p: 0.5 })).toBe('top_p');
+  expect(upstream.last.body).toMatchObject({ temperature: 0 });
+});
+
+test('thinking is asked for by a budget or adaptively, by the model', async () => {
+  await chat({ reasoning_effort: 'high' });
+  expect(upstream.last.body.thinking).toEqual({ type: 'enabled', budget_tokens: 3_200 });
+  await chat({ model: 'newer', reasoning_effort: 'high' });
+  expect(upstream.last.body).toMatchObject({
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high' },
+  });
+  await message({ model: 'newer', thinking: { type: 'enabled', budget_tokens: 2_000 } });
+  expect(upstream.last.body).toMatchObject({
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'low' },
+  });
+  expect(await chat({ reasoning_effort: 'high', temperature: 0.2 })).toBe('temperature');
+});
+
+const HISTORY = [
+  ...HI,
+  {
+    role: 'assistant' as const,
+    tool_calls: [
+      { id: 'functions.weather:0', type: 'function' as const, function: { name: 'f', arguments: '{}' } },
+    ],
+  },
+  { role: 'tool' as const, tool_call_id: 'functions.weather:0', content: 'sunny' },
+];
+
+test('a tool history without thinking goes on without it, and says so', async () => {
+  expect(await chat({ messages: HISTORY, reasoning_effort: 'high' })).toBe('reasoning_effort');
+  expect(upstream.last.body).not.toHaveProperty('thinking');
+  expect(await chat({ model: 'newer', messages: HISTORY, reasoning_effort: 'high' })).toBeNull();
+  expect(upstream.last.body.thinking).toEqual({ type: 'adaptive' });
+});
+
+test('tool ids are cleaned, call and result alike, on both endpoints', async () => {
+  await chat({ messages: HISTORY });
+  const [, { content }, { content: results }] = upstream.last.body.messages;
+  expect(content[0].id).toMatch(/^functions_weather_0_[0-9a-f]{8}$/);
+  expect(results[0].tool_use_id).toBe(content[0].id);
+  await message({ messages: messagesHistory('a.b:1', []) });
+  const ids = upstream.last.body.messages.slice(1).map((turn: { content: [object] }) => turn.content[0]);
+  expect(ids[0].id).toMatch(/^a_b_1_[0-9a-f]{8}$/);
+  expect(ids[0].id).toBe(ids[1].tool_use_id);
+});
+
+function messagesHistory(id: string, before: object[]) {
+  return [
+    ...HI,
+    { role: 'assistant', content: [...before, { type: 'tool_use', id, name: 'f', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'sunny' }] },
+  ];
+}
+
+test('unsigned thinking is left out', async () => {
+  const unsigned = { type: 'thinking', thinking: 'hm', signature: '' };
+  const thinking = { type: 'enabled', budget_tokens: 1_024 };
+  await message({ messages: messagesHistory('toolu_1', [unsigned]), thinking });
+  expect(upstream.last.body.messages[1].content).toHaveLength(1);
+  expect(upstream.last.body).not.toHaveProperty('thinking');
+  const signed = { ...unsigned, signature: 'sig' };
+  await message({ messages: messagesHistory('toolu_1', [signed]), thinking });
+  expect(upstream.last.body.messages[1].content).toHaveLength(2);
+  expect(upstream.last.body.thinking).toEqual(thinking);
+});
+
+test('schema keywords that it refuses are told in the description', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      age: { type: 'integer', minimum: 0, maximum: 150 },
+      name: { type: 'string', maxLength: 20, description: 'Full name' },
+      kind: { oneOf: [{ type: 'string' }, { type: 'object', properties: {} }] },
+      tags: { type: 'array', items: { type: 'string' }, maxItems: 3, minItems: 1 },
+    },
+    required: ['age'],
+  };
+  await chat({ response_format: { type: 'json_schema', json_schema: { name: 'p', schema } } });
+  expect(upstream.last.body.output_config.format.schema).toEqual({
+    type: 'object',
+    properties: {
+      age: { type: 'integer', description: '{minimum: 0, maximum: 150}' },
+      name: { type: 'string', description: 'Full name\n\n{maxLength: 20}' },
+      kind: { anyOf: [{ type: 'string' }, { type: 'object', properties: {}, additionalProperties: false }] },
+      tags: { type: 'array', items: { type: 'string' }, minItems: 1, description: '{maxItems: 3}' },
+    },
+    required: ['age'],
+    additionalProperties: false,
+  });
+  const parameters = { properties: { n: { type: 'integer', minimum: 1 } } };
+  await chat({ tools: [{ type: 'function', function: { name: 'f', parameters, strict: true } }] });
+  expect(upstream.last.body.tools[0].input_schema).toMatchObject({
+    type: 'object',
+    additionalProperties: false,
+  });
+  await chat({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
+  expect(upstream.last.body.tools[0].input_schema).toEqual({ type: 'object', ...parameters });
+});
+
+test('a prompt of instructions alone is asked by a user; nothing at all is refused', async () => {
+  await chat({ messages: [{ role: 'system', content: 'Say hello.' }] });
+  expect(upstream.last.body).toMatchObject({
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }],
+  });
+  expect(upstream.last.body).not.toHaveProperty('system');
+  await expect(chat({ messages: [{ role: 'user', content: [] }] })).rejects.toMatchObject({ status: 400 });
+});
+
+test('what tunes is left out by name, what changes the meaning is refused', async () => {
+  expect(await chat({ seed: 1, presence_penalty: 0.5 })).toBe('seed, presence_penalty');
+  await expect(chat({ logprobs: true })).rejects.toMatchObject({ status: 400, code: 'invalid_parameter' });
+});
+
+test('a thought signature travels in the id of its call and back, and nowhere else', async () => {
+  const id = `call_1__thought__${Buffer.from('c2ln+/=').toString('base64url')}`;
+  await message({ model: 'gemini', messages: messagesHistory(id, []) });
+  expect(chatUpstream.last.body.messages.slice(1)).toMatchObject([
+    {
+      tool_calls: [{ id: 'call_1', extra_content: { google: { thought_signature: 'c2ln+/=' } } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1' },
+  ]);
+  await message({ messages: messagesHistory(id, []) });
+  expect(upstream.last.body.messages[1].content[0].id).toBe('call_1');
+});
