@@ -72,6 +72,16 @@ const upstream = {
   /** Added to every URL, e.g. Azure's `api-version`. */
   query: z.record(z.string(), z.string()).default({}),
   timeouts,
+  /** Writes answers as rows of the replay table into a folder; absent: nothing is written. */
+  record: z
+    .strictObject({
+      folder: z.string().min(1),
+      /** Replaces the letters of texts. */
+      redact: z.boolean().default(true),
+      /** Answers at most, by one process. */
+      most: z.int().min(1).max(10_000).default(100),
+    })
+    .optional(),
   /** Most connections to the origin; each carries one call at a time. */
   connections: z.int().min(1).max(20_000).default(2_500),
 };

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { CallDeadlines } from './call-deadlines.ts';
 import { failureOfStatus, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
@@ -38,11 +39,13 @@ export class UpstreamClient {
   readonly #basePath: string;
   readonly #query: string;
   readonly #pool: Pool;
+  readonly #recorder: AnswerRecorder | undefined;
 
   constructor(settings: UpstreamSettings, headers: Readonly<Record<string, string>>) {
     const url = new URL(settings.base_url);
     const query = new URLSearchParams([...url.searchParams, ...Object.entries(settings.query)]).toString();
     this.#settings = settings;
+    this.#recorder = settings.record && new AnswerRecorder(settings.id, settings.protocol, settings.record);
     const sent = { 'content-type': 'application/json', ...headers, ...settings.headers };
     this.#headers = {
       'application/json': { ...sent, accept: 'application/json' },
@@ -67,7 +70,7 @@ export class UpstreamClient {
       deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, deadlines, 'application/json');
       deadlines.enter(idle_ms);
-      return await readAnswer(response.body, deadlines);
+      return await readAnswer(response.body, deadlines, this.#record(response));
     } catch (error) {
       throw deadlines.explain(error, 'interrupted');
     } finally {
@@ -83,10 +86,15 @@ export class UpstreamClient {
       const response = await this.#send(call, deadlines, 'text/event-stream');
       const type = String(response.headers['content-type'] ?? '');
       if (type.includes('application/json')) {
-        return await readWhole(response.body, deadlines, call.answerAsEvents);
+        return await readWhole(response.body, deadlines, call.answerAsEvents, this.#record(response));
       }
       const { idle_ms } = this.#settings.timeouts;
-      return readEvents(response.body, { deadlines, idleMs: idle_ms, isEnded: call.isEnded });
+      return readEvents(response.body, {
+        deadlines,
+        idleMs: idle_ms,
+        isEnded: call.isEnded,
+        recording: this.#record(response),
+      });
     } catch (error) {
       deadlines.abandon();
       throw deadlines.explain(error, 'interrupted');
@@ -96,6 +104,10 @@ export class UpstreamClient {
   /** Destroys the pool; calls in flight fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
+  }
+
+  #record(response: Dispatcher.ResponseData): Recording | undefined {
+    return this.#recorder?.begin(String(response.headers['content-type'] ?? ''));
   }
 
   async #send(
@@ -127,8 +139,12 @@ export class UpstreamClient {
 async function readAnswer(
   body: Dispatcher.ResponseData['body'],
   deadlines: CallDeadlines,
+  recording: Recording | undefined,
 ): Promise<JsonObject> {
-  const answer = parseJson(await readText(body, ANSWER_BYTES_MAX, deadlines));
+  const text = await readText(body, ANSWER_BYTES_MAX, deadlines);
+  recording?.add(Buffer.from(text));
+  recording?.end();
+  const answer = parseJson(text);
   if (!isObject(answer)) {
     throw new ProviderFailure('malformed');
   }
@@ -141,8 +157,9 @@ async function readWhole(
   body: Dispatcher.ResponseData['body'],
   deadlines: CallDeadlines,
   asEvents: (answer: JsonObject) => readonly string[],
+  recording: Recording | undefined,
 ): Promise<AsyncGenerator<EventBatch, void>> {
-  const batch = asEvents(await readAnswer(body, deadlines)).map((data) => ({ data }));
+  const batch = asEvents(await readAnswer(body, deadlines, recording)).map((data) => ({ data }));
   deadlines.stop();
   return (async function* () {
     yield batch;

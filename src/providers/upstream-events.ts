@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
+import type { Recording } from './answer-recorder.ts';
 import type { CallDeadlines } from './call-deadlines.ts';
 import { parseJson } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
@@ -27,6 +28,8 @@ export interface EventReading {
   readonly idleMs: number;
   /** Asked after each batch was consumed: true when the protocol's last event was in it. Only its reader can tell. */
   readonly isEnded: () => boolean;
+  /** Takes the bytes in as they arrive, where the operator records answers. */
+  readonly recording: Recording | undefined;
 }
 
 /**
@@ -42,6 +45,7 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
   let complete = false;
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      reading.recording?.add(chunk);
       const batch = collector.feed(decoder.decode(chunk, { stream: true }));
       deadlines.touch();
       if (!started && batch.length > 0) {
@@ -66,6 +70,7 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
   } catch (error) {
     throw deadlines.explain(error, 'interrupted');
   } finally {
+    reading.recording?.end();
     if (complete || reading.isEnded()) {
       deadlines.stop();
       releaseConnection(body);

@@ -1,0 +1,25 @@
+import { redactAnswer } from './redact-answer.ts';
+
+test('content goes, form, lengths and cuts stay', () => {
+  const text =
+    'data: {"id":"c1","choices":[{"delta":{"content":"Øyvind\\n said \\u00e6 42","tool_calls":[{"function":{"name":"f","arguments":"{\\"city\\":\\"Oslo\\",\\"n\\":12,\\"ok\\":true}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":20}}\n\n';
+  const bytes = Buffer.from(text);
+  // within the two bytes of the first letter
+  const cut = bytes.indexOf(0xc3) + 1;
+  const redacted = redactAnswer([bytes.subarray(0, cut), bytes.subarray(cut)]);
+  expect(redacted.map((piece) => piece.length)).toEqual([cut, bytes.length - cut]);
+  const event = JSON.parse(Buffer.concat(redacted).toString('utf8').slice(6));
+  expect(event).toEqual({
+    id: 'c1',
+    choices: [
+      {
+        delta: {
+          content: 'xxxxxxx\n xxxx x 11',
+          tool_calls: [{ function: { name: 'f', arguments: '{"xxxx":"xxxx","x":11,"xx":true}' } }],
+        },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 20 },
+  });
+});
