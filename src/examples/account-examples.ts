@@ -90,6 +90,7 @@ export const ACCOUNT_EXAMPLES = {
     finish_reason: 'stop',
     streamed: true,
     first_token_ms: 190,
+    ignored_parameters: [],
   },
   UsageRow: { ...DAY, request_count: 1, ...WITH_IDS, ...USAGE },
   ActivityRow: {

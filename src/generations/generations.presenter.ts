@@ -24,5 +24,6 @@ export function presentGeneration(row: GenerationRow): GenerationJson {
     finish_reason: row.finish_reason,
     streamed: row.streamed,
     first_token_ms: row.first_token_ms,
+    ignored_parameters: [...(row.metering?.ignored ?? [])],
   };
 }

@@ -27,6 +27,7 @@ export interface GenerationRow {
   readonly streamed: boolean;
   readonly latency_ms: number;
   readonly first_token_ms: number | null;
+  readonly metering: { readonly ignored?: readonly string[] } | null;
 }
 
 export class GenerationsReadModel {

@@ -23,6 +23,9 @@ export const generationJson = z
     finish_reason: z.string().nullable(),
     streamed: z.boolean(),
     first_token_ms: z.int().nullable(),
+    ignored_parameters: z
+      .array(z.string())
+      .meta({ description: 'Members of the request that were not sent to the provider' }),
   })
   .meta({ id: 'Generation' });
 

@@ -1,11 +1,18 @@
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-/** The clocks of one upstream call: one total, one for the phase it is in. The first to run out aborts the call. */
+/**
+ * The clocks of one upstream call: one for all the time that is spent waiting for the provider, one for the phase it is in. The
+ * first to run out aborts the call. Time in which the consumer is busy counts in neither: a slow reader is no slow provider.
+ */
 export class CallDeadlines {
   readonly #controller = new StopController();
   readonly #parent: StopSignal;
-  readonly #total: NodeJS.Timeout;
+  readonly #totalMs: number;
+  readonly #startedAt = performance.now();
+  #total: NodeJS.Timeout;
+  #pausedMs = 0;
+  #pausedAt = 0;
   readonly #onParentAbort = () => this.#controller.abort();
   #phase: NodeJS.Timeout | undefined;
   #paused = false;
@@ -13,7 +20,8 @@ export class CallDeadlines {
 
   constructor(parent: StopSignal, totalMs: number) {
     this.#parent = parent;
-    this.#total = setTimeout(() => this.#expire(), totalMs);
+    this.#totalMs = totalMs;
+    this.#total = setTimeout(() => this.#expireTotal(), totalMs);
     parent.addEventListener('abort', this.#onParentAbort, { once: true });
     if (parent.aborted) {
       this.#controller.abort();
@@ -39,10 +47,14 @@ export class CallDeadlines {
   /** The consumer is busy with what it has: the provider is not to blame for the silence. */
   pause(): void {
     this.#paused = true;
+    this.#pausedAt = performance.now();
   }
 
   resume(): void {
-    this.#paused = false;
+    if (this.#paused) {
+      this.#pausedMs += performance.now() - this.#pausedAt;
+      this.#paused = false;
+    }
     this.touch();
   }
 
@@ -68,6 +80,17 @@ export class CallDeadlines {
       return new ProviderFailure('aborted');
     }
     return error instanceof ProviderFailure ? error : new ProviderFailure(otherwise, { cause: error });
+  }
+
+  #expireTotal(): void {
+    const now = performance.now();
+    const pausedMs = this.#pausedMs + (this.#paused ? now - this.#pausedAt : 0);
+    const leftMs = this.#totalMs - (now - this.#startedAt - pausedMs);
+    if (leftMs < 1) {
+      this.#expire();
+    } else {
+      this.#total = setTimeout(() => this.#expireTotal(), leftMs);
+    }
   }
 
   #expirePhase(): void {

@@ -3,7 +3,7 @@ import type { Provider } from './provider.types.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
 /** A provider taken out of the configuration keeps its connections this long for the calls it still carries, in ms. */
-const RETIREMENT_MS = 660_000;
+const RETIREMENT_MS = 3_660_000;
 
 interface Entry {
   readonly fingerprint: string;

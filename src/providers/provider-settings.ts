@@ -8,8 +8,8 @@ const timeouts = z
     first_byte_ms: z.int().min(10).max(600_000).default(60_000),
     /** Between two pieces of an answer, in ms. */
     idle_ms: z.int().min(10).max(600_000).default(30_000),
-    /** The whole call, in ms. */
-    total_ms: z.int().min(10).max(3_600_000).default(600_000),
+    /** All the time of a call that is spent waiting for the provider, in ms; a reader's own time does not count. */
+    total_ms: z.int().min(10).max(3_600_000).default(3_600_000),
   })
   .prefault({});
 

@@ -55,6 +55,7 @@ test('a finished generation with its usage, charge and lines', async () => {
     finish_reason: 'stop',
     streamed: false,
     first_token_ms: null,
+    ignored_parameters: [],
   });
   expect((await get('my-request')).json.data.id).toBe(publicId('generation', uuid));
 });

@@ -173,6 +173,34 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'settle ignores the free balance: what is above a hold is given away',
+    edits: [
+      {
+        of: 'ledger_cover',
+        replace: 'greatest(least(beyond, account_free, key_free), 0)',
+        by: '0',
+      },
+    ],
+  },
+  {
+    name: 'settle takes held money of others',
+    sql: [DROP_BALANCE_CHECK],
+    edits: [
+      { of: 'ledger_cover', replace: 'b.posted - b.held AS account_free', by: 'b.posted AS account_free' },
+    ],
+  },
+  {
+    name: 'settle above the hold ignores the limit of the key',
+    sql: [DROP_KEY_CHECK],
+    edits: [
+      {
+        of: 'ledger_cover',
+        replace: 'least(beyond, account_free, key_free)',
+        by: 'least(beyond, account_free)',
+      },
+    ],
+  },
+  {
     name: 'running balance ignores the order within a batch',
     edits: [
       {
