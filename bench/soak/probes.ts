@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
+import type { Inspector } from '../measure/inspector.ts';
 import { processorMs } from '../measure/processor-time.ts';
-import type { Inspector } from './inspector.ts';
 
 /** One reading of everything that might grow, by name. */
 export type Readings = Record<string, number>;

@@ -1,4 +1,4 @@
 import { describeMainJob } from './main-job.ts';
 import { startService } from './running-service.ts';
 
-describeMainJob(startService);
+describeMainJob(() => startService());

@@ -28,8 +28,11 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** The service as it runs in production: an API process and a worker process on a database of their own. */
-export async function startService(): Promise<RunningService> {
+/**
+ * The service as it runs in production: an API process and a worker process on a database of their own. `apiOptions` are for the Node
+ * of the API.
+ */
+export async function startService(apiOptions: readonly string[] = []): Promise<RunningService> {
   const db = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
   const port = await choosePort();
@@ -37,7 +40,7 @@ export async function startService(): Promise<RunningService> {
   await runToEnd('src/operators/first-start.ts', environment);
   const scripts = { api: 'src/server.ts', worker: 'workers/main.ts' };
   const children = {
-    api: await startProcess(scripts.api, environment),
+    api: await startProcess(scripts.api, environment, apiOptions),
     worker: await startProcess(scripts.worker, environment),
   };
   const url = `http://127.0.0.1:${port}`;
@@ -80,11 +83,15 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
   };
 }
 
-async function startProcess(script: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+async function startProcess(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  nodeOptions: readonly string[] = [],
+): Promise<ChildProcess> {
   const log = openSync(join(env.DATA_DIR!, 'processes.log'), 'a');
   const child = fork(join(ROOT, script), {
     cwd: ROOT,
-    execArgv: ['--import', 'tsx'],
+    execArgv: ['--import', 'tsx', ...nodeOptions],
     env,
     stdio: ['ignore', log, log, 'ipc'],
   });
