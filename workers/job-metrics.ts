@@ -11,7 +11,7 @@ export interface JobEnd {
   readonly durationMs: number;
 }
 
-/** Hears of every run of a job. */
+/** Called after each job run. */
 export interface JobObserver {
   started(queue: string): void;
   ended(end: JobEnd): void;

@@ -29,7 +29,7 @@ export class SlotRegistration {
     this.#timer.unref();
   }
 
-  /** Signs off. */
+  /** Removes this worker's slots. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;

@@ -20,6 +20,6 @@ export interface WorkerParts {
   /** Hears that tasks wait or ended, until closed. */
   readonly listenSignals: (onSignal: (signal: TaskSignal) => void) => { close(): Promise<void> };
   readonly log: Logger;
-  /** Hears of every run of a job. */
+  /** Called after each job run. */
   readonly observer?: JobObserver;
 }

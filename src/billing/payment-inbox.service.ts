@@ -54,9 +54,9 @@ export class PaymentInboxService {
       if (isKnown) {
         await inbox.finish(event.id, null);
       } else if (this.#clock.now() - event.receivedAt.getTime() > UNKNOWN_KEPT_MS) {
-        await inbox.finish(event.id, 'about nothing of ours');
+        await inbox.finish(event.id, 'unknown object (expired)');
       } else {
-        await inbox.fail(event.id, 'about nothing that we know yet');
+        await inbox.fail(event.id, 'unknown object, will retry');
       }
     } catch (error) {
       this.#log.warn(

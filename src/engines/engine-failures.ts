@@ -34,7 +34,7 @@ export const UPSTREAM_ERROR: EngineFailure = {
 
 export const MALFORMED: EngineFailure = {
   code: 'upstream_malformed',
-  message: 'the engine gave an answer that makes no sense',
+  message: 'the engine returned a malformed response',
   retryable: true,
 };
 
@@ -46,7 +46,7 @@ export const NO_OUTPUT: EngineFailure = {
 
 const MISCONFIGURED: EngineFailure = {
   code: 'upstream_misconfigured',
-  message: 'the engine does not serve us at the moment',
+  message: 'the engine rejected our credentials or configuration',
   retryable: false,
 };
 

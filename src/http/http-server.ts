@@ -24,7 +24,7 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
       requestTimeout: 30_000,
       // how late the two above may be; short, because all who are too late by then are refused in one turn of the event loop
       connectionsCheckingInterval: 500,
-      // above the idle timeout of common load balancers, so that it is never us who closes under a request in flight
+      // above the idle timeout of common load balancers, so we never close a connection the proxy is about to reuse
       keepAliveTimeout: 75_000,
       // checked by the application, which answers with a body
       requireHostHeader: false,

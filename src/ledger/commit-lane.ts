@@ -14,7 +14,7 @@ export interface LaneOptions<Item, Result> {
   /** Items waiting beyond this are refused with service_unavailable. Infinity where nothing may be dropped. */
   readonly queueItemsMax: number;
   /**
-   * Milliseconds after which an item is refused with service_unavailable, also while a statement that holds it does not answer;
+   * Milliseconds after which an item is refused with service_unavailable, even if its statement has not returned;
    * Infinity: tried for ever.
    */
   readonly giveUpAfterMs: number;

@@ -19,7 +19,7 @@ export const ADMITTING_LANES = 2;
 export const ENDING_LANES = 1;
 const BATCH_ITEMS_MAX = 256;
 const RESERVE_QUEUE_ITEMS_MAX = 1_000;
-/** A call that cannot be admitted in this time is refused; its client has better things to do. */
+/** Reject reservations that wait longer than this, in ms. */
 const RESERVE_GIVE_UP_MS = 3_000;
 
 const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> = {

@@ -5,7 +5,7 @@ import type { StopSignal } from './stop-signal.ts';
 const WORK_MS_PER_TURN = 5;
 /** Ms that work stands back while new connections come in. */
 const ARRIVAL_MS_MAX = 5;
-/** Whoever has waited longer for a turn, in ms, is refused: its client has better things to do. */
+/** Max queue wait in ms; longer waits are rejected, since the client has likely timed out. */
 const WAIT_MS_MAX = 3_000;
 
 /** Share of the newest work in the average of how long one takes. */
@@ -42,7 +42,7 @@ export class LoopTurns {
     this.#now = now;
   }
 
-  /** How long one who comes now will have to wait, in ms, judged by how long the last ones took. */
+  /** Estimated queue wait for a new item in ms, judged by how long the last ones took. */
   get expectedWaitMs(): number {
     return this.#waiting.length * this.#msEach;
   }

@@ -179,7 +179,7 @@ export async function retrying<T>(work: () => Promise<T>, again: readonly number
 function parse<T>(schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer);
   if (!parsed.success) {
-    throw new StorageError('the storage gave an answer that makes no sense');
+    throw new StorageError('the storage returned a malformed response');
   }
   return parsed.data;
 }

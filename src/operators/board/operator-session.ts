@@ -50,7 +50,7 @@ export class OperatorSessions {
     const unsigned = session.slice(0, session.lastIndexOf('.'));
     const isGenuine = (this.#keys.get(operator) ?? []).some((key) => isEqual(sign(key, unsigned), signature));
     const now = this.#clock.now() / 1_000;
-    // a session from beyond the longest one was made by nobody
+    // an expiry beyond the maximum lifetime cannot be ours
     const isCurrent = Number(expiry) > now && Number(expiry) <= now + SESSION_SECONDS;
     return isGenuine && isCurrent ? operator : undefined;
   }
@@ -64,7 +64,7 @@ export class OperatorSessions {
     return proof !== undefined && this.#pageKeys.some((key) => isEqual(sign(key, cookie), proof));
   }
 
-  /** Text that nobody can guess. */
+  /** A random 128-bit nonce. */
   nonce(): string {
     return randomBytes(NONCE_BYTES).toString('base64url');
   }
@@ -74,7 +74,7 @@ function deriveKey(secret: string, salt: Buffer | string, purpose: string): Buff
   return Buffer.from(hkdfSync('sha256', secret, salt, purpose, 32));
 }
 
-/** Without a key, what nobody can match. */
+/** With no key, sign with a random one so that nothing verifies. */
 function sign(key: Buffer | undefined, text: string): string {
   return createHmac('sha256', key ?? randomBytes(32))
     .update(text)
