@@ -10,6 +10,8 @@ export interface Recording {
   readonly type?: string;
   /** The body, in the pieces it arrives in. */
   readonly packets: readonly (string | Uint8Array)[];
+  /** Between two packets, in ms. */
+  readonly pauseMs?: number;
 }
 
 /** Plays recorded answers: the model that a request names is the recording it gets. Counts what was asked for. */
@@ -26,11 +28,11 @@ export class ReplayUpstream {
       }
       const { model } = JSON.parse(Buffer.concat(chunks).toString());
       this.calls.set(model, (this.calls.get(model) ?? 0) + 1);
-      const { status = 200, type = 'text/event-stream', packets } = this.#recordings.get(model)!;
+      const { status = 200, type = 'text/event-stream', packets, pauseMs = 1 } = this.#recordings.get(model)!;
       response.writeHead(status, { 'content-type': type });
       for (const [index, packet] of packets.entries()) {
         if (index > 0) {
-          await sleep(1);
+          await sleep(pauseMs);
         }
         response.write(packet);
       }

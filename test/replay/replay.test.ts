@@ -44,7 +44,7 @@ async function ask(id: string, dialect: keyof typeof PATHS, stream: boolean): Pr
       max_tokens: 10_000,
       stream,
       ...thinking,
-      messages: [{ role: 'user', content: 'hello '.repeat(60) }],
+      messages: [{ role: 'user', content: 'hello '.repeat(12) }],
     }),
   });
   const text = await receivedText(response);
@@ -159,7 +159,9 @@ async function observe(row: Row, id: string, atOnce: boolean): Promise<Omit<Row,
   const { status, type = row.json === undefined ? 'text/event-stream' : 'application/json' } = row;
   const packets = packetsOf(row);
   const joined = [Buffer.concat(packets.map((packet) => Buffer.from(packet as string)))];
-  upstream.play(id, { type, packets: atOnce ? joined : packets, ...(status ? { status } : {}) });
+  // what a failure lets through depends on what had arrived before it
+  const pauseMs = row.chat?.error ? 40 : 1;
+  upstream.play(id, { type, packets: atOnce ? joined : packets, pauseMs, ...(status ? { status } : {}) });
   const stream = row.json === undefined || row.name.startsWith('stream: ');
   const chat = await ask(id, 'chat', stream);
   const paid = paidFor(chat.shown);
