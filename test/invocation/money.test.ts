@@ -72,6 +72,9 @@ test('the hold covers the counted input and the cap; the charge is the real usag
     reasoning_tokens: 0,
     prompt_tokens: 20,
     completion_tokens: 9,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+    cost: 0.000038,
   });
   expect(gateway.ledger.last.charge).toEqual({ amount: 38_000n, lines: { input: 20_000n, output: 18_000n } });
   expect(gateway.ledger.last.providerCost).toBe(19_000n);
