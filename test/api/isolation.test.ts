@@ -22,6 +22,10 @@ const PLAIN = [
   'canceled',
   'limit',
   'cursor',
+  // places in the caller's own list of models
+  'after_id',
+  'before_id',
+  'beta',
   'category',
   'endpoint',
   'q',

@@ -56,8 +56,13 @@ describe('three API processes and four workers behind nginx', () => {
   describeMainJob(async () => ({
     url,
     key,
-    ownerUrl: installation.ownerUrl,
-    redisUrl: installation.redisUrl,
+    // asked for when needed: without an installation the error that tells why stands alone
+    get ownerUrl() {
+      return installation.ownerUrl;
+    },
+    get redisUrl() {
+      return installation.redisUrl;
+    },
     call: (path, init) => callService(url, key, path, init),
     logs: async () => installation.processes.map((each) => each.output()).join('\n'),
     killWorkerOf: async (taskId) => {

@@ -14,6 +14,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   listWebhookDeliveries: { task_id: 'task' },
   redeliverWebhook: { id: 'delivery' },
   getModel: { model: 'model' },
+  getVendorModel: { model: 'model' },
   getKey: { hash: 'key' },
   updateKey: { hash: 'key' },
   deleteKey: { hash: 'key' },
