@@ -19,6 +19,7 @@ import { OperatorSessions } from '../operators/board/operator-session.ts';
 import { CorrectionsService } from '../operators/corrections.service.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
 import { DeliveriesService } from '../operators/deliveries.service.ts';
+import { LedgerEntriesReadModel } from '../operators/ledger-entries.read-model.ts';
 import { OperatorTasksReadModel } from '../operators/operator-tasks.read-model.ts';
 import { OperatorTasksService } from '../operators/operator-tasks.service.ts';
 import type { OperatorServices } from '../operators/operators.routes.ts';
@@ -112,6 +113,7 @@ export function composeOperatorServices(
     corrections: new CorrectionsService(movements, readModel),
     statements: new StatementsService(new InvoicesReadModel(sequelize), new MonthClose(money, verifier, log)),
     verifier,
+    ledgerEntries: new LedgerEntriesReadModel(sequelize),
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
     retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, { deadlineMs: TASK_DEADLINE_MS }),
     queues: new QueuesService(inspector, audit),

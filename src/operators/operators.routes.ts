@@ -10,6 +10,8 @@ import { correctionRoutes } from './corrections.routes.ts';
 import type { CorrectionsService } from './corrections.service.ts';
 import { deliveryRoutes } from './deliveries.routes.ts';
 import type { DeliveriesService } from './deliveries.service.ts';
+import type { LedgerEntriesReadModel } from './ledger-entries.read-model.ts';
+import { ledgerEntryRoutes } from './ledger-entries.routes.ts';
 import { operatorTaskRoutes } from './operator-tasks.routes.ts';
 import type { OperatorTasksService } from './operator-tasks.service.ts';
 import { queueRoutes } from './queues.routes.ts';
@@ -25,6 +27,7 @@ export interface OperatorServices {
   readonly corrections: CorrectionsService;
   readonly statements: StatementsService;
   readonly verifier: LedgerVerifier;
+  readonly ledgerEntries: LedgerEntriesReadModel;
   readonly tasks: OperatorTasksService;
   readonly retries: TaskRetryService;
   readonly queues: QueuesService;
@@ -40,6 +43,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...correctionRoutes(services.corrections),
     ...statementRoutes(services.statements, services.accounts),
     verifyRoute(services.verifier),
+    ...ledgerEntryRoutes(services.ledgerEntries),
     ...operatorTaskRoutes(services.tasks, services.retries),
     ...queueRoutes(services.queues),
     ...deliveryRoutes(services.deliveries),

@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
+import { exportBooks } from '../../src/operators/cli/commands/books-export.ts';
+import type { LedgerEntryJson } from '../../src/operators/ledger-entries.schema.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { purchaseCredits, usd } from '../factories/ledger.ts';
@@ -225,5 +227,36 @@ describe('what a reversed payment takes beyond the balance', () => {
       'debt 5.00',
       'debt 7.00',
     ]);
+  });
+});
+
+describe('the entries of all accounts', () => {
+  const all = async (limit: number): Promise<LedgerEntryJson[]> => {
+    const rows: LedgerEntryJson[] = [];
+    let path: string | undefined = `/admin/v1/ledger/entries?limit=${limit}`;
+    while (path) {
+      const answer: Awaited<ReturnType<typeof server.call>> = await server.call('GET', path, {
+        key: ADMIN_TOKEN,
+      });
+      rows.push(...answer.json.data);
+      path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    return rows;
+  };
+
+  test('are the same in pages of any size and add up to the balances', async () => {
+    const entries = await all(3);
+    expect(entries).toEqual(await all(1000));
+    const total = entries.reduce((sum, { amount }) => sum + usd(amount.value), 0n);
+    const { rows } = await server.database.money.query('SELECT sum(posted)::text AS total FROM balances');
+    expect(total.toString()).toBe(rows[0].total);
+  });
+
+  test.each(['csv', 'hledger', 'beancount'] as const)('as %s: every entry once', async (format) => {
+    const entries = await all(1000);
+    const text = exportBooks(entries, format);
+    for (const { id } of entries) {
+      expect(text.split(id)).toHaveLength(2);
+    }
   });
 });

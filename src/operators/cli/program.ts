@@ -4,6 +4,7 @@ import type { CliSurroundings } from './cli-context.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addAccountCommands } from './commands/accounts.command.ts';
 import { addAuditCommand } from './commands/audit.command.ts';
+import { addBookCommands } from './commands/books.command.ts';
 import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
 import { addDebtCommands, addMoneyCommands } from './commands/money.command.ts';
@@ -75,5 +76,6 @@ function createProgram(surroundings: CliSurroundings): Command {
   addWebhookCommands(program, surroundings);
   addLedgerCommands(program, surroundings);
   addAuditCommand(program, surroundings);
+  addBookCommands(program, surroundings);
   return program;
 }

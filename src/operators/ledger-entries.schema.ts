@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { transactionJson } from '../billing/transactions.schema.ts';
+import { pageQuery } from '../http/page.ts';
+import { timeParameter } from '../http/time-range.ts';
+
+export const listEntriesQuery = z.strictObject({
+  start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
+  end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
+  ...pageQuery,
+});
+
+export const ledgerEntryJson = transactionJson
+  .extend({
+    account_id: z.string(),
+    seq: z
+      .int()
+      .min(1)
+      .meta({ description: 'Gapless within the account', examples: [42] }),
+    actor: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Who booked it; null on usage and on entries of earlier releases',
+        examples: [null],
+      }),
+    request_id: z.string().nullable(),
+    payment_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The payment provider's id, to join payouts by", examples: [null] }),
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const entryListResponse = z.strictObject({ data: z.array(ledgerEntryJson), request_id: z.string() });
+
+export type LedgerEntryJson = z.output<typeof ledgerEntryJson>;
