@@ -88,7 +88,8 @@ describe('behind the gateway', () => {
   beforeAll(async () => {
     upstream = await startOpenAiUpstream();
     gateway = await Gateway.start({
-      providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url }],
+      // stops when its connection is closed: what is left of millions of words need not be read
+      providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url, on_disconnect: 'abort' }],
       models: [
         model('m', [{ provider: 'openai', model: 'gpt' }], {
           contextLength: 10_000_000,
