@@ -15,12 +15,14 @@ import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
+import { StoragePatience } from '../tasks/storage-patience.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
 import { TaskFinisher } from '../tasks/task-finisher.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
+import { registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
 import { UsageDays } from '../usage/usage-days.store.ts';
@@ -114,10 +116,13 @@ function composeRunners(
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
+  const patience = new StoragePatience(log);
+  registerStorageGauge(registry, patience);
   const files = new TaskFinisher({
     reads,
     endings,
     storage,
+    patience,
     postprocess: (job) => encoders[job.kind].run(() => postprocess(job, ffmpeg), job.signal),
   });
   const finisher = observedFinisher(files, registry, tracing);
@@ -126,11 +131,11 @@ function composeRunners(
     ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)
     : undefined;
   const generate = new GenerateService(
-    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, inPlace, log },
+    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, patience, inPlace, log },
     { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
   );
   const finish = new PostprocessService(
-    { claims, leases, endings, storage, finisher },
+    { claims, leases, endings, storage, patience, finisher },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(database.sequelize);

@@ -5,45 +5,19 @@ import {
   type EngineOutput,
   type EngineRequest,
 } from '../engines/engine.types.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Storage } from '../media/storage.types.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine-run.ts';
 import { type EngineStop, stopRun } from './engine-stop.ts';
-import type { InPlaceService } from './in-place.service.ts';
-import type { Lease, LeaseKeeper } from './lease-keeper.ts';
+import type { GenerateDependencies, GenerateSettings } from './generate.types.ts';
+import type { Lease } from './lease-keeper.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
+import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-patience.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
-import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import type { EngineRun, TaskEndings } from './task-endings.ts';
+import type { ClaimedTask } from './task-claims.store.ts';
+import type { EngineRun } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
-import type { GeneratedRun, TaskKind } from './tasks.types.ts';
-
-export interface EnginePools {
-  /** The engine that serves a pool on this host; undefined when none is configured. */
-  find(pool: string): Engine | undefined;
-}
-
-export interface GenerateSettings {
-  /** Name of this worker process, for the operator. */
-  readonly worker: string;
-  /** Folder for what engines write; each attempt has its own below it. */
-  readonly workFolder: string;
-  /** Ms one run on an engine may take. */
-  readonly runTimeoutMs: Readonly<Record<TaskKind, number>>;
-}
-
-export interface GenerateDependencies {
-  readonly claims: TaskClaimsStore;
-  readonly leases: LeaseKeeper;
-  readonly endings: TaskEndings;
-  readonly engines: EnginePools;
-  readonly storage: Storage;
-  /** Absent where this process leaves post-processing to others. */
-  readonly inPlace?: InPlaceService | undefined;
-  readonly log: Logger;
-}
+import type { GeneratedRun } from './tasks.types.ts';
 
 /** What became of a job: everything that went wrong with the task is dealt with in its row. */
 export interface AttemptOutcome {
@@ -169,17 +143,17 @@ export class GenerateService {
         return { result };
       }
     }
-    return await this.#handOn(task, generated, outputs);
+    return await this.#handOn(attempt, generated, outputs);
   }
 
   /** Stores the raw output for post-processing, which any worker can do from here on. */
   async #handOn(
-    task: ClaimedTask,
+    { task, lease }: Attempt,
     run: Omit<GeneratedRun, 'outputs'>,
     collected: readonly EngineOutput[],
   ): Promise<AttemptOutcome> {
-    const { claims, storage, endings } = this.#dependencies;
-    const outputs = await storeRaw(storage, task, collected);
+    const { claims, storage, patience, endings } = this.#dependencies;
+    const outputs = await patience.run(() => storeRaw(storage, task, collected), lease.signal);
     const generated: GeneratedRun = { ...run, outputs };
     const marked = await claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
     if (!marked) {
@@ -198,7 +172,16 @@ export class GenerateService {
     const { task, lease } = attempt;
     const reason = error instanceof TaskAbortError ? error.reason : abortReason(lease.signal);
     if (reason) {
-      return await this.#afterAbort(attempt, reason);
+      return await this.#afterAbort(attempt, reason, error instanceof StorageWaitError);
+    }
+    if (isStorageOutage(error)) {
+      // the scratch disk: nothing is known to be wrong with the task, and what an engine was paid for is collected again
+      await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...AFTER_STORAGE_OUTAGE });
+      this.#dependencies.log.error(
+        { error, ...taskFields(task) },
+        'no room or no way to write: the task waits',
+      );
+      return { result: 'returned', pausePoolMs: AFTER_STORAGE_OUTAGE.waitMs };
     }
     if (error instanceof RunFailureError) {
       return await this.#afterRunFailure(attempt, error.failure, error.runIsOver);
@@ -215,7 +198,11 @@ export class GenerateService {
     return await this.#afterRunFailure(attempt, failure, false);
   }
 
-  async #afterAbort(attempt: Attempt, reason: TaskAbortReason): Promise<AttemptOutcome> {
+  async #afterAbort(
+    attempt: Attempt,
+    reason: TaskAbortReason,
+    isStorageAway: boolean,
+  ): Promise<AttemptOutcome> {
     const { claims, endings } = this.#dependencies;
     const { task } = attempt;
     const fence = { attempt: task.attempt, from: ['generating'] as const };
@@ -229,11 +216,16 @@ export class GenerateService {
         return { result: 'ended' };
       case 'overdue': {
         await this.#stopEngine(attempt);
-        const error = { code: 'deadline_exceeded', message: 'the task was not finished in time' };
-        await endings.fail(task, fence, error, this.#runOf(attempt, 'deadline_exceeded'));
+        const error = overdueError(isStorageAway);
+        await endings.fail(task, fence, error, this.#runOf(attempt, error.code));
         return { result: 'ended' };
       }
       case 'run_timeout': {
+        if (isStorageAway) {
+          // what was made is there: the run stays, and the next attempt collects it again
+          await claims.giveBack({ ...giveBackOf(task), ...AFTER_STORAGE_OUTAGE });
+          return { result: 'returned' };
+        }
         const stopped = (await this.#stopEngine(attempt)) === 'stopped';
         const failure = { code: 'engine_timeout', message: 'the engine took too long', retryable: true };
         return await this.#afterRunFailure(attempt, failure, stopped);

@@ -1,6 +1,7 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Lease } from './lease-keeper.ts';
+import { StorageWaitError } from './storage-patience.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
@@ -88,6 +89,9 @@ export class InPlaceService {
       this.#log.info({ ...taskFields(task), outcome: result, durationMs }, 'finished in place');
       return result;
     } catch (error) {
+      if (error instanceof StorageWaitError) {
+        throw error;
+      }
       lease.signal.throwIfAborted();
       this.#log.warn({ error, ...taskFields(task) }, 'could not be finished in place');
       return 'handed_on';

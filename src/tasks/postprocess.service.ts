@@ -6,6 +6,13 @@ import type { AttemptOutcome } from './generate.service.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
 import { deleteRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
+import {
+  AFTER_STORAGE_OUTAGE,
+  isStorageOutage,
+  overdueError,
+  type StoragePatience,
+  StorageWaitError,
+} from './storage-patience.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { TaskEndings } from './task-endings.ts';
@@ -18,6 +25,7 @@ export interface PostprocessDependencies {
   readonly leases: LeaseKeeper;
   readonly endings: TaskEndings;
   readonly storage: Storage;
+  readonly patience: StoragePatience;
   readonly finisher: Pick<TaskFinisher, 'finish'>;
 }
 
@@ -92,7 +100,8 @@ export class PostprocessService {
     for (const { index, storageKey: key } of [...generated.outputs].sort((a, b) => a.index - b.index)) {
       lease.signal.throwIfAborted();
       const path = join(folder, `${index}.raw`);
-      await this.#dependencies.storage.getFile(key, path);
+      const { storage, patience } = this.#dependencies;
+      await patience.run(() => storage.getFile(key, path), lease.signal);
       inputs.push(path);
     }
     return inputs;
@@ -109,10 +118,7 @@ export class PostprocessService {
         await this.#deleteRaw(task, task.generated);
         return { result: 'ended' };
       case 'overdue':
-        return await this.#fail(task, {
-          code: 'deadline_exceeded',
-          message: 'the task was not finished in time',
-        });
+        return await this.#fail(task, overdueError(error instanceof StorageWaitError));
       case 'shutdown':
       case 'run_timeout':
         await claims.giveBack({ ...backOf(task), failures: 0, waitMs: 0, reason: 'shutdown' });
@@ -128,6 +134,10 @@ export class PostprocessService {
     this.#settings.log.warn({ error, ...taskFields(task), code }, 'post-processing failed');
     if (isFinal(error)) {
       return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
+    }
+    if (isStorageOutage(error)) {
+      await claims.giveBack({ ...backOf(task), ...AFTER_STORAGE_OUTAGE });
+      return { result: 'returned' };
     }
     if (task.failures + 1 >= FAILURES_MAX) {
       return await this.#fail(task, {

@@ -7,6 +7,7 @@ import type { Storage } from '../media/storage.types.ts';
 import { storageKey } from '../media/storage-key.ts';
 import { together } from '../media/together.ts';
 import type { Lease } from './lease-keeper.ts';
+import type { StoragePatience } from './storage-patience.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 import type { EndingOutcome, EngineRun, TaskEndings } from './task-endings.ts';
 import { readParameters } from './task-parameters.ts';
@@ -21,6 +22,7 @@ export interface FinisherDependencies {
   readonly reads: Pick<TaskReadsStore, 'findTask' | 'listOutputs'>;
   readonly endings: TaskEndings;
   readonly storage: Storage;
+  readonly patience: StoragePatience;
   readonly postprocess: MediaPostprocess;
 }
 
@@ -59,7 +61,7 @@ export class TaskFinisher {
     const files = await this.#make(finishing);
     lease.report(MADE_PROGRESS);
     lease.signal.throwIfAborted();
-    const outputs = await this.#storeAll(task, files);
+    const outputs = await this.#storeAll(task, files, lease.signal);
     await this.#pace.turn();
     const fence = { attempt: task.attempt, from: [state] };
     const outcome = await this.#dependencies.endings.succeed(task, fence, chargeOf(task), outputs, run);
@@ -86,12 +88,17 @@ export class TaskFinisher {
   }
 
   /** Equal files of one output are one object: a small picture is its own thumbnail. */
-  async #storeAll(task: ClaimedTask, files: readonly MediaOutput[]): Promise<TaskOutput[]> {
+  async #storeAll(
+    task: ClaimedTask,
+    files: readonly MediaOutput[],
+    signal: AbortSignal,
+  ): Promise<TaskOutput[]> {
     const stored = new Map<string, Promise<string>>();
     return await together<TaskOutput[]>(
       files.map(async ({ index, variant, mediaType, sha256, content, ...facts }) => {
         const same = `${index}/${sha256}`;
-        const storing = stored.get(same) ?? this.#store(task, { index, variant, mediaType, sha256, content });
+        const file = { index, variant, mediaType, sha256, content };
+        const storing = stored.get(same) ?? this.#store(task, file, signal);
         stored.set(same, storing);
         const { bytes, width, height, durationMs = null } = facts;
         const key = await storing;
@@ -103,12 +110,14 @@ export class TaskFinisher {
   async #store(
     task: ClaimedTask,
     file: Pick<MediaOutput, 'index' | 'variant' | 'mediaType' | 'sha256' | 'content'>,
+    signal: AbortSignal,
   ): Promise<string> {
     const { index, variant, mediaType, sha256, content } = file;
     const { accountId, id: taskId } = task;
     const createdAtMs = task.createdAt.getTime();
     const key = storageKey({ accountId, taskId, createdAtMs, index, variant, sha256, mediaType });
-    await this.#dependencies.storage.putFile(key, content, mediaType);
+    const { storage, patience } = this.#dependencies;
+    await patience.run(() => storage.putFile(key, content, mediaType), signal);
     return key;
   }
 

@@ -70,6 +70,18 @@ export function registerRedisGauge(registry: Registry, watch: { readonly isUsabl
   });
 }
 
+/** Attempts whose files wait for the storage, read at scrape time. */
+export function registerStorageGauge(registry: Registry, patience: { readonly waiting: number }): void {
+  new Gauge({
+    name: 'tollgate_storage_waiting',
+    help: 'Files of finished work that wait in scratch because the storage is away',
+    registers: [registry],
+    collect() {
+      this.set(patience.waiting);
+    },
+  });
+}
+
 export type RateDecisionObserver = (store: 'shared' | 'local', refused: RateDimension | null) => void;
 
 /** Counts what the rate limiter decided, and whether Redis or the process by itself did. */

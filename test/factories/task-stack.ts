@@ -28,6 +28,7 @@ import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
+import { StoragePatience } from '../../src/tasks/storage-patience.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
 import { SweepService } from '../../src/tasks/sweep.service.ts';
 import { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
@@ -147,18 +148,19 @@ export async function createTaskStack(options: TaskStackOptions) {
   const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 2_000 });
   const runMs = options.runTimeoutMs ?? 60_000;
   const deadlineMs = options.deadlineMs ?? 600_000;
+  const patience = new StoragePatience(log);
   const finisher = new TaskFinisher({
-    ...{ reads, endings, storage },
+    ...{ reads, endings, storage, patience },
     postprocess: options.postprocess ?? copyThrough,
   });
   const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
   const services = {
     generate: new GenerateService(
-      { claims, leases, endings, engines, storage, inPlace, log },
+      { claims, leases, endings, engines, storage, patience, inPlace, log },
       { worker, workFolder: join(folder, 'work'), runTimeoutMs: { image: runMs, video: runMs } },
     ),
     postprocess: new PostprocessService(
-      { claims, leases, endings, storage, finisher },
+      { claims, leases, endings, storage, patience, finisher },
       { worker, workFolder: join(folder, 'work'), log },
     ),
     webhooks: new DeliverWebhookService({

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { newUuid } from '../../src/lib/ids.ts';
 import { MediaError } from '../../src/media/media-error.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
+import { StorageError } from '../../src/media/storage-error.ts';
 import { storeParameters } from '../../src/tasks/task-parameters.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -15,6 +16,7 @@ import { TaskTest } from '../factories/task-test.ts';
 let it: TaskTest;
 let redis: Redis;
 let failingPuts = 0;
+let isStoreAway = false;
 let mediaFailures: MediaError[] = [];
 
 beforeAll(async () => {
@@ -43,6 +45,9 @@ function flaky(storage: Storage): Storage {
   return {
     ...storage,
     putFile: async (key, path, mediaType) => {
+      if (isStoreAway) {
+        throw new StorageError('the store does not answer');
+      }
       if (failingPuts > 0) {
         failingPuts -= 1;
         throw new Error('no space left');
@@ -70,6 +75,18 @@ test('a passing failure is retried with a fresh submit, and the task is charged 
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
   expect(submitsOf(it.journal, id)).toEqual([1, 2]);
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('a storage that is away costs time, not work: no failure, no second run, one charge', async () => {
+  isStoreAway = true;
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await eventually(async () => submitsOf(it.journal, id).length === 1);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  isStoreAway = false;
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
+  expect(submitsOf(it.journal, id)).toEqual([1]);
   expect(await it.charges(id)).toHaveLength(1);
 });
 
