@@ -11,7 +11,7 @@ const RANKS = [
   ['^src/providers/', '^src/engines/', '^src/media/'],
   ['^src/ledger/'],
   ['^src/keys/', '^src/catalog/', '^src/generations/'],
-  ['^src/usage/', '^src/credits/', '^src/billing/'],
+  ['^src/usage/', '^src/credits/', '^src/billing/', '^src/console/'],
   ['^src/invocation/', '^src/tasks/', '^src/webhooks/'],
   ['^src/operators/', '^src/telemetry/'],
   ['^src/examples/'],
@@ -35,9 +35,46 @@ const ranks = RANKS.flatMap((places, rank) =>
   })),
 );
 
+/** The web console's own order: what comes earlier knows nothing of what comes later. */
+const CONSOLE = [
+  ['^console/lib/'],
+  ['^console/api/'],
+  ['^console/ui/'],
+  ['^console/pages/', '^console/operator/'],
+  ['^console/(app|main|routes|shell)\\.tsx$'],
+];
+
+const consoleRanks = CONSOLE.slice(0, -1).flatMap((places, rank) =>
+  places.map((place) => ({
+    name: `direction-${place.replace(/[^a-z]/g, '')}`,
+    comment: `${place} imports only its own folder and what stands below it`,
+    severity: 'error',
+    from: { path: place },
+    to: {
+      path: CONSOLE.slice(rank)
+        .flat()
+        .filter((other) => other !== place),
+    },
+  })),
+);
+
 export default {
   forbidden: [
     ...ranks,
+    ...consoleRanks,
+    {
+      name: 'console-speaks-http-only',
+      comment: 'the console knows of the service what its documented API says',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^(src|queues|workers|migrations|ops|test|bench)/' },
+    },
+    {
+      name: 'service-does-not-know-the-console',
+      severity: 'error',
+      from: { path: '^(src|queues|workers|migrations)/' },
+      to: { path: '^console/' },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'product-does-not-know-its-tests',

@@ -6,7 +6,7 @@ const ROOT = dirname(fileURLToPath(import.meta.url));
 
 /** Test files that take more than half a minute on two cores, or that start whole installations. */
 const SLOW =
-  /^test\/(browser|chaos|deployment\/(backup|cluster|compose)|ledger\/(model|processes)|mutants|start|api\/(fuzz|isolation))\b/;
+  /^test\/(browser|console|chaos|deployment\/(backup|cluster|compose)|ledger\/(model|processes)|mutants|start|api\/(fuzz|isolation))\b/;
 
 /** What says that a file wants the Postgres or Redis of the run. */
 const WANTS_SERVICES = /\bTEST_(DATABASE|REDIS)/;
@@ -67,7 +67,7 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,queues,workers,migrations,ops}/**/*.test.ts'],
+      testMatch: ['<rootDir>/{src,queues,workers,migrations,ops,console}/**/*.test.ts'],
     },
     // real servers, engines and encoders, but no Postgres or Redis
     { ...shared, ...programs, displayName: 'standalone', testMatch: standalone },

@@ -17,6 +17,7 @@ import { receivable } from './0016-receivable.ts';
 import { entryOrigins } from './0017-entry-origins.ts';
 import { settleAboveHold } from './0018-settle-above-hold.ts';
 import { ledgerSeals } from './0019-ledger-seals.ts';
+import { consoleSessions } from './0020-console-sessions.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   entryOrigins,
   settleAboveHold,
   ledgerSeals,
+  consoleSessions,
 ];

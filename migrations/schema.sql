@@ -114,6 +114,25 @@ TABLE checkout_sessions
   CREATE UNIQUE INDEX checkout_sessions_payment_unique ON checkout_sessions USING btree (provider, payment_id)
   CREATE UNIQUE INDEX checkout_sessions_provider_unique ON checkout_sessions USING btree (provider, provider_session_id)
 
+TABLE console_sessions
+  id uuid NOT NULL
+  token_hash text NOT NULL
+  account_id uuid NOT NULL
+  api_key_id uuid NOT NULL
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  seen_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  ends_at timestamp with time zone NOT NULL
+  user_agent text NOT NULL DEFAULT ''::text
+  address text NOT NULL DEFAULT ''::text
+  console_sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  console_sessions_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id)
+  console_sessions_pkey PRIMARY KEY (id)
+  console_sessions_token UNIQUE (token_hash)
+  console_sessions_token_hash_check CHECK ((token_hash ~ '^[0-9a-f]{64}$'::text))
+  CREATE INDEX console_sessions_account ON console_sessions USING btree (account_id, id DESC)
+  CREATE INDEX console_sessions_end ON console_sessions USING btree (ends_at)
+  CREATE UNIQUE INDEX console_sessions_token ON console_sessions USING btree (token_hash)
+
 TABLE generations PARTITION BY RANGE (id)
   id uuid NOT NULL
   account_id uuid NOT NULL

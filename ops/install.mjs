@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { buildConsole } from './build-console.mjs';
 
 const NODE_OLDEST = [20, 12];
-const SOURCE_FOLDERS = ['src', 'queues', 'workers', 'migrations', 'ops'];
+const SOURCE_FOLDERS = ['src', 'queues', 'workers', 'migrations', 'ops', 'console'];
 const BUILD_FILES = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 const STAMP = '.sources';
 
@@ -91,6 +92,7 @@ export async function ensureBuild(root, update) {
       throw new InstallFailure(`The sources do not compile: ${first.trim()}`);
     }
     copyOtherFiles(root, fresh);
+    await ensureConsole(root, join(fresh, 'console'));
     writeFileSync(join(fresh, STAMP), digest);
     rmSync(join(root, 'dist'), { recursive: true, force: true });
     renameSync(fresh, join(root, 'dist'));
@@ -98,6 +100,16 @@ export async function ensureBuild(root, update) {
     rmSync(fresh, { recursive: true, force: true });
   }
   return 'compiled';
+}
+
+/** Builds the web console into a folder. Throws InstallFailure. */
+export async function ensureConsole(root, folder = join(root, 'dist', 'console')) {
+  try {
+    await buildConsole(root, folder);
+  } catch (error) {
+    throw new InstallFailure(`The console does not build: ${String(error.message).slice(0, 300)}`);
+  }
+  return 'built';
 }
 
 /** npm writes node_modules/.package-lock.json last, so an install that was cut off is noticed too. */
@@ -140,7 +152,8 @@ function sourceDigest(root) {
 
 /** The compiler copies TypeScript only; SQL, JSON and the like are read from beside the code. */
 function copyOtherFiles(root, target) {
-  for (const file of listFiles(root).filter((name) => !name.endsWith('.ts'))) {
+  const isCopied = (name) => !name.endsWith('.ts') && !relative(root, name).startsWith('console');
+  for (const file of listFiles(root).filter(isCopied)) {
     cpSync(file, join(target, relative(root, file)));
   }
 }

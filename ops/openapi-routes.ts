@@ -5,6 +5,8 @@ import { invoiceRoutes } from '../src/billing/invoices.routes.ts';
 import { paymentEventRoutes } from '../src/billing/payment-event.routes.ts';
 import { checkoutResultRoutes, paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
 import { transactionRoutes } from '../src/billing/transactions.routes.ts';
+import { accountOverviewRoutes } from '../src/console/account.routes.ts';
+import { sessionRoutes } from '../src/console/sessions.routes.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi-portable.ts';
 import type { Route } from '../src/http/route.ts';
@@ -39,6 +41,7 @@ export function describedRoutes(): Route[] {
       ...paymentPageRoutes(nothing),
       ...paymentEventRoutes(nothing),
     ],
+    consoleRoutes: [...sessionRoutes(nothing, nothing), ...accountOverviewRoutes(nothing)],
     operators: nothing,
     meta: { readiness: nothing, registry: nothing, authenticator: nothing, about: API_DESCRIPTION },
   });

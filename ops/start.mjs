@@ -3,7 +3,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { checkNode, ensureBuild, ensurePackages, InstallFailure, showStep } from './install.mjs';
+import {
+  checkNode,
+  ensureBuild,
+  ensureConsole,
+  ensurePackages,
+  InstallFailure,
+  showStep,
+} from './install.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const mode = process.argv[2] === 'dev' ? 'dev' : 'start';
@@ -18,6 +25,7 @@ async function start() {
   }
   await showStep('Packages', false, (update) => ensurePackages(root, update));
   if (mode === 'dev') {
+    await showStep('Console', true, () => ensureConsole(root));
     const { register } = await import('tsx/esm/api');
     register();
     return await supervise('ops/local/supervisor.ts', startedAtMs);

@@ -18,6 +18,7 @@ export const API_DESCRIPTION: ApiDescription = {
     Usage: 'Credits, consumption and costs',
     Billing: 'Buying credits, movements of the balance, monthly statements',
     Operators: 'For whoever runs the service; needs the operator token',
+    Console: 'Browsers that sign in, and what the web console shows beyond the other operations',
     Service: 'Health, metrics and this description',
   },
   serverUrl: 'http://127.0.0.1:8080',

@@ -1,6 +1,8 @@
 import { ACCOUNT_EXAMPLES, ANTHROPIC_MODEL } from './examples/account-examples.ts';
+import { CONSOLE_EXAMPLES } from './examples/console-examples.ts';
 import {
   ACCOUNT,
+  BROWSER,
   DELIVERY,
   GENERATION,
   HASH,
@@ -18,9 +20,17 @@ const CHARGE = 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8';
 const PURCHASE = 'txn_P01KAJ40A1B2C3D4E5F6G7H8J9K';
 const EVENTS = 'text/event-stream';
 
+const ENDED_SESSION = { 'application/json': { data: { ended: 1 }, request_id: REQUEST } };
+
 /** What requests and answers look like, for the API's description. A test holds each against its schema. */
 export const API_EXAMPLES: ApiExamples = {
-  schemas: { ...ACCOUNT_EXAMPLES, ...INVOCATION_EXAMPLES, ...TASK_EXAMPLES, ...OPERATOR_EXAMPLES },
+  schemas: {
+    ...ACCOUNT_EXAMPLES,
+    ...INVOCATION_EXAMPLES,
+    ...TASK_EXAMPLES,
+    ...OPERATOR_EXAMPLES,
+    ...CONSOLE_EXAMPLES,
+  },
   members: {
     request_id: REQUEST,
     task_id: TASK,
@@ -39,6 +49,7 @@ export const API_EXAMPLES: ApiExamples = {
     id: ACCOUNT,
     'getMedia.key': '01KAJ3X1C3E5G7J9M1P3R5T7V9/0-original.png',
     'getGeneration.id': GENERATION,
+    'endSession.id': BROWSER,
     'getTask.id': TASK,
     'deleteTask.id': TASK,
     'cancelTask.id': TASK,
@@ -120,6 +131,10 @@ export const API_EXAMPLES: ApiExamples = {
       },
     },
     getHealth: { 'application/json': { status: 'ok', version: '1.4.0' } },
+    getSession: { 'application/json': { data: CONSOLE_EXAMPLES.Session, request_id: REQUEST } },
+    endCurrentSession: ENDED_SESSION,
+    endSession: ENDED_SESSION,
+    endSessions: ENDED_SESSION,
     getReadiness: { 'application/json': { status: 'ready', checks: { database: true } } },
     getOpenApi: { 'application/json': { openapi: '3.1.0' } },
     getMetrics: { 'text/plain': 'tollgate_http_requests_in_flight 3\n' },

@@ -14,6 +14,8 @@ export interface AppOptions {
   readonly account: AccountRoutesServices;
   /** Reports, billing, checkout: see compose/billing.ts. */
   readonly billingRoutes: readonly Route[];
+  /** Sessions of browsers and what the web console shows: see compose/console.ts. */
+  readonly consoleRoutes: readonly Route[];
   readonly operators: OperatorServices;
   readonly meta: MetaOptions;
   /** Put around every route, e.g. to trace it. */
@@ -30,12 +32,16 @@ export interface AppOptions {
 
 /** Every route of the service: what is mounted is what is documented. */
 export function allRoutes(
-  options: Pick<AppOptions, 'paidRoutes' | 'account' | 'billingRoutes' | 'operators' | 'meta'>,
+  options: Pick<
+    AppOptions,
+    'paidRoutes' | 'account' | 'billingRoutes' | 'consoleRoutes' | 'operators' | 'meta'
+  >,
 ): Route[] {
   const routes = [
     ...options.paidRoutes,
     ...accountSurfaceRoutes(options.account),
     ...options.billingRoutes,
+    ...options.consoleRoutes,
     ...operatorRoutes(options.operators),
   ];
   return [...routes, ...metaRoutes(options.meta, routes)];

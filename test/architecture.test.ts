@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** House rules that neither the compiler nor the import rules can hold. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PRODUCT = ['src', 'queues', 'workers', 'migrations', 'ops'];
+const PRODUCT = ['src', 'queues', 'workers', 'migrations', 'ops', 'console'];
 const FILE_LINES_MAX = 300;
 const ROUTES_LINES_MAX = 150;
 const PROCESSOR_LINES_MAX = 40;
@@ -22,7 +22,10 @@ interface Source {
 
 function sourcesBelow(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name) && !/\.test\.ts$/.test(entry.name))
+    .filter(
+      (entry) =>
+        entry.isFile() && /\.(tsx?|mjs)$/.test(entry.name) && !/(\.test|\.gen|\.d)\.ts$/.test(entry.name),
+    )
     .map((entry) => {
       const absolute = join(entry.parentPath, entry.name);
       const text = readFileSync(absolute, 'utf8');
@@ -82,7 +85,7 @@ test('a log line names a task by its public id', () => {
 });
 
 test('file names are kebab-case with a role suffix, and say what is inside', () => {
-  expect(offenders(({ path }) => !/(^|\/)\d*[a-z0-9-]+(\.[a-z-]+)*\.(ts|mjs)$/.test(path))).toEqual([]);
+  expect(offenders(({ path }) => !/(^|\/)\d*[a-z0-9-]+(\.[a-z-]+)*\.(tsx?|mjs)$/.test(path))).toEqual([]);
   expect(
     offenders(({ path }) => /(^|\/)(utils?|helpers?|manager|common|misc|shared)(\.|\/|$)/.test(path)),
   ).toEqual([]);
@@ -98,7 +101,12 @@ test('there are no barrels', () => {
 test('the environment is read at the entries only', () => {
   const entries =
     /^(src\/server|workers\/main|migrations\/run|src\/operators\/first-start|src\/operators\/cli\/main|ops\/.*)\.(ts|mjs)$/;
-  expect(offenders(({ path, text }) => !entries.test(path) && /\bprocess\.env\b/.test(text))).toEqual([]);
+  expect(
+    offenders(
+      ({ path, text }) =>
+        !entries.test(path) && !path.startsWith('console/') && /\bprocess\.env\b/.test(text),
+    ),
+  ).toEqual([]);
 });
 
 test('only stores and read models speak SQL', () => {
@@ -138,7 +146,7 @@ test('each heavy or dangerous package has one home', () => {
   expect(importersOf(/^sharp$/, /^src\/(media|engines\/builtin)\//)).toEqual([]);
   expect(importersOf(/^bullmq$/, /^(queues|workers)\//)).toEqual([]);
   expect(importersOf(/^node:child_process$/, /^(src\/media|src\/engines|ops)\//)).toEqual([]);
-  expect(importersOf(/^express$/, /^src\/(http|app|operators)|\.routes\.ts$/)).toEqual([]);
+  expect(importersOf(/^express$/, /^src\/(http|app|operators)|\.(routes|pages)\.ts$/)).toEqual([]);
 });
 
 test('workers know nothing of HTTP', () => {
@@ -183,4 +191,42 @@ test('hooks pass over what was never opened, so that the first error stands alon
       }),
   );
   expect(found).toEqual([]);
+});
+
+describe('the web console', () => {
+  const files = sources.filter(({ path }) => path.startsWith('console/'));
+  const consoleOffenders = (rule: (source: Source) => boolean) => files.filter(rule).map(({ path }) => path);
+
+  test('no amount of money passes through a float', () => {
+    const floats = /\b(Number|parseFloat)\((?!\(part \* 1_000_000n\))|\.toFixed\(/;
+    // pixels of a chart, milliseconds of a duration, and counts are no money
+    const allowed = /^console\/(ui\/chart\.tsx|pages\/usage\/usage-report\.tsx|lib\/(time|new-files)\.ts)$/;
+    expect(consoleOffenders(({ path, text }) => !allowed.test(path) && floats.test(text))).toEqual([]);
+  });
+
+  test('only api fetches, only the device store keeps anything, nobody writes markup', () => {
+    expect(
+      consoleOffenders(
+        ({ path, text }) => !path.startsWith('console/api/') && /\bfetch\(|EventSource\(/.test(text),
+      ),
+    ).toEqual([]);
+    expect(
+      consoleOffenders(
+        ({ path, text }) =>
+          path !== 'console/lib/device-store.ts' &&
+          /\b(localStorage|sessionStorage|indexedDB|document\.cookie)\b/.test(text),
+      ),
+    ).toEqual([]);
+    expect(
+      consoleOffenders(({ text }) => /innerHTML|outerHTML|insertAdjacentHTML|document\.write/.test(text)),
+    ).toEqual([]);
+  });
+
+  test('every word that is shown can be shown in another language', () => {
+    const literal = />\s*[A-Za-z][a-z]+[^<>{}=();]*</;
+    const isMarkup = (path: string) => path.endsWith('.tsx');
+    const shown = (text: string) =>
+      text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, '').replace(/=>|\bTollgate\b/g, '');
+    expect(consoleOffenders(({ path, text }) => isMarkup(path) && literal.test(shown(text)))).toEqual([]);
+  });
 });

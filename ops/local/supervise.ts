@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { errorMessage } from '../embedded/error-code.ts';
 import { findFfmpeg } from '../embedded/ffmpeg.ts';
 import { tryListen } from '../embedded/free-port.ts';
+import { runCommand } from '../embedded/run-command.ts';
 import { capLog } from '../embedded/service-log.ts';
 import { StartFailure } from '../embedded/start-failure.ts';
 import { startApplication } from './application.ts';
@@ -38,6 +39,7 @@ export type SupervisorOptions = {
 const MIGRATE_TIMEOUT_MS = 600_000;
 const FIRST_START_TIMEOUT_MS = 60_000;
 const LOG_CHECK_MS = 30_000;
+const BUILD_TIMEOUT_MS = 30_000;
 const EXIT_FAILED = 1;
 const EXIT_IMPATIENT = 130;
 
@@ -224,12 +226,26 @@ function greet(
 
 function watchAndRestart(running: Running, options: SupervisorOptions): void {
   let restarting: Promise<void> = Promise.resolve();
-  running.stopWatching = watchSources(options.root, ['src', 'queues', 'workers'], (file) => {
+  running.stopWatching = watchSources(options.root, ['src', 'queues', 'workers', 'console'], (file) => {
     restarting = restarting.then(async () => {
+      if (file.startsWith('console')) {
+        await rebuildConsole(options);
+      }
       options.terminal.print(`  ${options.terminal.dim(`↻ ${file} changed, restarting`)}`);
       await running.application?.restart();
     });
   });
+}
+
+/** A console that does not build stays as it was, and says why. */
+async function rebuildConsole({ root, terminal }: SupervisorOptions): Promise<void> {
+  const builder = join(root, 'ops', 'build-console.mjs');
+  const result = await runCommand(process.execPath, [builder], { timeoutMs: BUILD_TIMEOUT_MS });
+  if (result.code !== 0) {
+    terminal.print(
+      `  ${result.stderr.split('\n').find((line) => line.includes('ERROR')) ?? 'the console does not build'}`,
+    );
+  }
 }
 
 function capLogs(dataDir: string): void {

@@ -6,6 +6,7 @@ import { watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
+import { builtConsoleFolder } from '../console/static.pages.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
 import { GenerationsService } from '../generations/generations.service.ts';
@@ -13,6 +14,7 @@ import type { AliasSource } from '../http/aliases.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { BodyBytes } from '../http/body-bytes.ts';
+import type { BrowserSessions } from '../http/browser-session.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
@@ -43,12 +45,13 @@ import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
+import { composeConsolePages, composeConsoleRoutes, composeSessions } from './console.ts';
 import { composeEngines } from './engines.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
-import { composeTasks, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
+import { composeTasks, resealSecrets, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
 
 const REAP_EVERY_MS = 5_000;
@@ -74,8 +77,11 @@ interface Identity {
   readonly keys: KeysService;
 }
 
-/** Puts the API together on its foundation. */
-export async function composeApi(foundation: Foundation): Promise<Api> {
+/** Puts the API together on its foundation. `consoleFolder`: where the built web console is. */
+export async function composeApi(
+  foundation: Foundation,
+  consoleFolder: string = builtConsoleFolder(),
+): Promise<Api> {
   const { config, log, clock } = foundation;
   const redis = composeRedis(foundation);
   const rates = new FallbackRateStore(
@@ -85,11 +91,8 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     createRateMetrics(foundation.registry),
   );
   const identity = composeIdentity(foundation);
-  const kernel = composeKernel(
-    foundation,
-    identity,
-    new RateLimiter(rates, () => foundation.catalogSource.current.limits),
-  );
+  const sessions = composeSessions(foundation, () => kernel);
+  const kernel = composeKernel(foundation, identity, rates, sessions);
   const turns = new LoopTurns();
   const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
@@ -111,6 +114,7 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
     paidRoutes,
     account: composeAccount(foundation, identity),
     billingRoutes: composeBilling(foundation, identity.keysStore).routes,
+    consoleRoutes: composeConsoleRoutes(foundation, sessions, identity.keys),
     operators: operators.services,
     meta: {
       readiness: readiness.check,
@@ -122,7 +126,11 @@ export async function composeApi(foundation: Foundation): Promise<Api> {
       aliases: aliasSource(foundation),
       trustedProxies: config.trustedProxies,
       corsOrigins: config.corsOrigins,
-      pages: [{ path: '/admin', handler: operators.pages }, ...composeWorkerStorage(foundation)],
+      pages: [
+        operators.mounted,
+        composeConsolePages(config, consoleFolder),
+        ...composeWorkerStorage(foundation),
+      ],
     },
   });
   resealSecrets(foundation, tasks);
@@ -185,16 +193,6 @@ function guardFromLoad(
   };
 }
 
-/** Once a start is enough: while a previous secret is configured, what was sealed under it is sealed under the new one. */
-function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
-  if (config.previousSecrets.length > 0) {
-    secrets.resealAll().then(
-      (accounts) => log.info({ accounts }, 'webhook secrets sealed under the new TOLLGATE_SECRET'),
-      (error: unknown) => log.error({ error }, 'webhook secrets not sealed under the new TOLLGATE_SECRET'),
-    );
-  }
-}
-
 function composeIdentity({ database, clock, log, movements }: Foundation): Identity {
   const keysStore = new KeysStore(database.sequelize, database.money);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
@@ -206,7 +204,12 @@ function composeIdentity({ database, clock, log, movements }: Foundation): Ident
   };
 }
 
-function composeKernel(foundation: Foundation, identity: Identity, rateLimiter: RateLimiter): Kernel {
+function composeKernel(
+  foundation: Foundation,
+  identity: Identity,
+  rates: FallbackRateStore,
+  sessions: BrowserSessions,
+): Kernel {
   const { config, log, clock, database, registry } = foundation;
   return {
     authenticator: new Authenticator({
@@ -215,7 +218,8 @@ function composeKernel(foundation: Foundation, identity: Identity, rateLimiter: 
       clock,
       operators: config.operators,
     }),
-    rateLimiter,
+    sessions,
+    rateLimiter: new RateLimiter(rates, () => foundation.catalogSource.current.limits),
     idempotency: new Idempotency(
       new IdempotencyStore(database.money),
       createAnswerCipher(config.secret, config.previousSecrets),
@@ -261,7 +265,7 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
     keys: identity.keys,
     catalog,
     credits: new CreditsReadModel(database.sequelize),
-    generations: new GenerationsService(new GenerationsReadModel(database.sequelize)),
+    generations: new GenerationsService(new GenerationsReadModel(database.sequelize), identity.keysStore),
     media: { storage, signer, clock },
   };
 }

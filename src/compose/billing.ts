@@ -52,7 +52,7 @@ export interface BillingSurface {
 }
 
 /** Stripe where it is configured; a page of our own that takes no money only where its credits are worth none. */
-function paymentOf(config: Config): PaymentChoice {
+export function paymentOf(config: Config): PaymentChoice {
   if (config.stripe !== null) {
     return { kind: 'stripe', options: config.stripe };
   }

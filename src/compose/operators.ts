@@ -76,7 +76,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   });
   return {
     services,
-    pages,
+    mounted: { path: '/admin', handler: pages },
     close: async () => {
       await producer.close();
       redis.disconnect();

@@ -45,3 +45,13 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     ),
   };
 }
+
+/** Once a start is enough: while a previous secret is configured, what was sealed under it is sealed under the new one. */
+export function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
+  if (config.previousSecrets.length > 0) {
+    secrets.resealAll().then(
+      (accounts) => log.info({ accounts }, 'webhook secrets sealed under the new TOLLGATE_SECRET'),
+      (error: unknown) => log.error({ error }, 'webhook secrets not sealed under the new TOLLGATE_SECRET'),
+    );
+  }
+}

@@ -18,3 +18,5 @@ export const USAGE = {
   cache_write_tokens: 0,
   reasoning_tokens: 120,
 };
+
+export const BROWSER = 'ses_01KAJ43T5V7W9X1Y3Z5A7B9C1D';

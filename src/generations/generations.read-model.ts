@@ -1,7 +1,12 @@
 import type { Sequelize } from 'sequelize';
 import { parsePublicId } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';
-import { generationById, generationByRequest } from './generations.sql.ts';
+import {
+  generationById,
+  generationByRequest,
+  generationsPage,
+  generationsScanned,
+} from './generations.sql.ts';
 
 /** A generation, finished or running; amounts are nano-USD and counts tokens, both as decimal text. */
 export interface GenerationRow {
@@ -30,6 +35,20 @@ export interface GenerationRow {
   readonly metering: { readonly ignored?: readonly string[] } | null;
 }
 
+export interface GenerationFilter {
+  readonly accountId: string;
+  /** Only older ones; null = from the newest. */
+  readonly beforeId: string | null;
+  /** Ids carry their time: none below this one is looked at. */
+  readonly leastId: string;
+  readonly apiKeyId: string | null;
+  readonly model: string | null;
+  readonly status: string | null;
+  readonly from: Date | null;
+  readonly until: Date | null;
+  readonly limit: number;
+}
+
 export class GenerationsReadModel {
   readonly #sequelize: Sequelize;
 
@@ -44,5 +63,18 @@ export class GenerationsReadModel {
       ? await readRows<GenerationRow>(this.#sequelize, generationById, [accountId, uuid])
       : await readRows<GenerationRow>(this.#sequelize, generationByRequest, [accountId, id]);
     return row;
+  }
+
+  /** Ended ones, newest first; looks at a bounded number of rows. */
+  list(filter: GenerationFilter): Promise<GenerationRow[]> {
+    const { accountId, beforeId, leastId, apiKeyId, model, status, from, until, limit } = filter;
+    const values = [accountId, beforeId, leastId, apiKeyId, model, status, from, until, limit];
+    return readRows<GenerationRow>(this.#sequelize, generationsPage, values);
+  }
+
+  /** The last id that {@link list} looked at; undefined when there is nothing older. */
+  async scannedUntil({ accountId, beforeId, leastId }: GenerationFilter): Promise<string | undefined> {
+    const values = [accountId, beforeId, leastId];
+    return (await readRows<{ id: string }>(this.#sequelize, generationsScanned, values))[0]?.id;
   }
 }

@@ -1,7 +1,13 @@
+import { linkHeader } from '../http/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { presentGeneration } from './generations.presenter.ts';
-import { generationQuery, generationResponse } from './generations.schema.ts';
+import {
+  generationListResponse,
+  generationQuery,
+  generationResponse,
+  listGenerationsQuery,
+} from './generations.schema.ts';
 import type { GenerationsService } from './generations.service.ts';
 
 /** `/api/v1/generation`. */
@@ -20,6 +26,22 @@ export function generationRoutes(generations: GenerationsService): Route[] {
       errors: ['generation_not_found'],
       async handle({ principal, query }) {
         return { body: { data: presentGeneration(await generations.get(principal, query.id)) } };
+      },
+    }),
+    defineRoute({
+      method: 'get',
+      path: '/api/v1/generations',
+      operationId: 'listGenerations',
+      summary: 'List ended calls with what each used and cost, newest first',
+      tag: 'Usage',
+      access: 'inference',
+      envelope: 'data',
+      query: listGenerationsQuery,
+      response: { status: 200, schema: generationListResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        const page = await generations.list(principal, query);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
       },
     }),
   ];

@@ -1,8 +1,24 @@
 import { z } from 'zod';
+import { pageQuery } from '../http/page.ts';
+import { timeParameter } from '../http/time-range.ts';
 import { CURRENCY, usageJson, usdString } from '../http/wire-shapes.ts';
 
 export const generationQuery = z.strictObject({
   id: z.string().min(1).max(128).meta({ description: 'Generation id (gen-…) or the id of the request' }),
+});
+
+export const listGenerationsQuery = z.strictObject({
+  status: z.enum(['completed', 'failed', 'cancelled']).optional(),
+  model: z.string().min(1).max(128).optional(),
+  api_key_hash: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .meta({ description: 'Only this key; a deleted one too' }),
+  start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
+  end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
+  ...pageQuery,
 });
 
 export const generationJson = z
@@ -31,4 +47,10 @@ export const generationJson = z
 
 export const generationResponse = z.strictObject({ data: generationJson, request_id: z.string() });
 
+export const generationListResponse = z.strictObject({
+  data: z.array(generationJson),
+  request_id: z.string(),
+});
+
+export type ListGenerationsQuery = z.output<typeof listGenerationsQuery>;
 export type GenerationJson = z.output<typeof generationJson>;

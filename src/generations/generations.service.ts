@@ -1,12 +1,63 @@
+import { decodeCursor, UUID_PART } from '../http/cursor.ts';
+import { FieldError } from '../http/field-error.ts';
+import { cutPage, type Page } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
-import type { GenerationRow, GenerationsReadModel } from './generations.read-model.ts';
+import type { GenerationFilter, GenerationRow, GenerationsReadModel } from './generations.read-model.ts';
+import type { ListGenerationsQuery } from './generations.schema.ts';
+
+/** Finds the id behind a key's hash, of a deleted one too. */
+export interface KeyIds {
+  idOfHash(accountId: string, hash: string): Promise<string | undefined>;
+}
+
+/** An id may be older than its generation: a call repeated under its Idempotency-Key has the id of its first try. */
+const ID_OLDER_MS_MAX = 25 * 3_600_000;
 
 export class GenerationsService {
   readonly #readModel: GenerationsReadModel;
+  readonly #keys: KeyIds;
 
-  constructor(readModel: GenerationsReadModel) {
+  constructor(readModel: GenerationsReadModel, keys: KeyIds) {
     this.#readModel = readModel;
+    this.#keys = keys;
+  }
+
+  /**
+   * Ended generations, newest first; an inference key sees its own. A page looks at a bounded number of rows, so one with filters
+   * may be short, even empty, and still name a next one. Throws AppError invalid_cursor, FieldError.
+   */
+  async list(principal: Principal, query: ListGenerationsQuery): Promise<Page<GenerationRow>> {
+    const { start_time: from = null, end_time: until = null, limit } = query;
+    if (from && until && from > until) {
+      throw new FieldError('start_time', 'must not be after end_time');
+    }
+    const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
+    const apiKeyId = await this.#keyFilter(principal, query.api_key_hash);
+    if (apiKeyId === undefined) {
+      return { rows: [], next: undefined };
+    }
+    const filter: GenerationFilter = {
+      ...{ accountId: principal.accountId, apiKeyId, from, until, limit: limit + 1 },
+      beforeId: beforeId ?? (until && idAt(until.getTime())),
+      leastId: idAt(from ? from.getTime() - ID_OLDER_MS_MAX : 0),
+      model: query.model ?? null,
+      status: query.status ?? null,
+    };
+    const page = cutPage(await this.#readModel.list(filter), limit, (row) => [row.id]);
+    if (page.next) {
+      return page;
+    }
+    const scanned = await this.#readModel.scannedUntil(filter);
+    return { rows: page.rows, next: scanned === undefined ? undefined : [scanned] };
+  }
+
+  /** Null = all keys, undefined = none: the filter names nothing that the caller may see. */
+  async #keyFilter(principal: Principal, hash: string | undefined): Promise<string | null | undefined> {
+    if (principal.role === 'owner') {
+      return hash === undefined ? null : this.#keys.idOfHash(principal.accountId, hash);
+    }
+    return hash === undefined || hash === principal.keyHash ? principal.apiKeyId : undefined;
   }
 
   /** A generation that the caller may see: an inference key sees its own. Throws AppError generation_not_found. */
@@ -17,4 +68,10 @@ export class GenerationsService {
     }
     return row;
   }
+}
+
+/** The least id of a moment: ids begin with 48 bits of Unix ms. */
+function idAt(timeMs: number): string {
+  const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }

@@ -30,3 +30,30 @@ export const generationByRequest: Statement = {
     UNION ALL ${OPEN} WHERE h.account_id = $1 AND h.request_id = $2
   ) found ORDER BY id DESC LIMIT 1`,
 };
+
+/** Rows looked at for one page of a list with filters; what lies beyond is for the next one. */
+export const GENERATIONS_SCANNED_MAX = 10_000;
+
+/**
+ * $1 account, $2 before id or NULL, $3 not below id, $4 key or NULL, $5 model or NULL, $6 status or NULL, $7–$8 range of time or
+ * NULL, $9 how many. Newest first. The inner list has a bound, so that a filter without a hit answers in time.
+ */
+export const generationsPage: Statement = {
+  name: 'generations_page',
+  text: `${CLOSED.replace(
+    'FROM generations g',
+    `FROM (SELECT * FROM generations WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2::uuid) AND id >= $3::uuid
+            ORDER BY id DESC LIMIT ${GENERATIONS_SCANNED_MAX}) g`,
+  )}
+     WHERE ($4::uuid IS NULL OR g.api_key_id = $4) AND ($5::text IS NULL OR g.model = $5)
+       AND ($6::text IS NULL OR g.status::text = $6)
+       AND ($7::timestamptz IS NULL OR g.created_at >= $7) AND ($8::timestamptz IS NULL OR g.created_at < $8)
+     ORDER BY g.id DESC LIMIT $9`,
+};
+
+/** $1–$3 as above. The last id that a page looks at; none when it looks at all there is. */
+export const generationsScanned: Statement = {
+  name: 'generations_scanned',
+  text: `SELECT id FROM generations WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2::uuid) AND id >= $3::uuid
+     ORDER BY id DESC OFFSET ${GENERATIONS_SCANNED_MAX - 1} LIMIT 1`,
+};

@@ -1,4 +1,5 @@
 import { AppError } from '../lib/errors.ts';
+import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import type { Principal, Route } from './route.ts';
@@ -6,12 +7,19 @@ import type { Principal, Route } from './route.ts';
 export interface Admission {
   /** Undefined on public and operator routes. */
   readonly principal: Principal | undefined;
+  /** The browser's session; undefined for a caller with a key. */
+  readonly session: PresentedSession | undefined;
   /** Name of the operator, on operator routes. */
   readonly operator: string | undefined;
   readonly reportTokens: (tokens: number) => void;
 }
 
-const NOBODY: Admission = { principal: undefined, operator: undefined, reportTokens: () => undefined };
+const NOBODY: Admission = {
+  principal: undefined,
+  session: undefined,
+  operator: undefined,
+  reportTokens: () => undefined,
+};
 
 /** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
 export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<Admission> {
@@ -23,13 +31,14 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   if (route.access === 'operator') {
     return { ...NOBODY, operator: kernel.authenticator.operator(request.headers, address) };
   }
-  const principal = await kernel.authenticator.principal(request.headers, address, route.method === 'get');
+  const { principal, session } = await identify(kernel, route, exchange);
   exchange.accountId = principal.accountId;
   exchange.apiKeyId = principal.apiKeyId;
   kernel.onAuthenticated(principal);
   const ticket = await kernel.rateLimiter.admit(
     {
-      keyId: principal.apiKeyId,
+      // what a person looks at takes nothing from what their programs may ask
+      keyId: session && route.method === 'get' ? `session:${session.id}` : principal.apiKeyId,
       concurrent: route.access === 'inference' && route.method === 'post',
       bodyBytes: Number(request.headers['content-length'] ?? 0),
     },
@@ -46,7 +55,28 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     response.once('close', () => ticket.finish());
   }
   requireRole(route, principal);
-  return { principal, operator: undefined, reportTokens: (tokens) => ticket.reportTokens(tokens) };
+  requireRecentLogin(route, session);
+  return { principal, session, operator: undefined, reportTokens: (tokens) => ticket.reportTokens(tokens) };
+}
+
+async function identify(
+  { authenticator, sessions }: Kernel,
+  route: Route,
+  { request }: Exchange,
+): Promise<{ principal: Principal; session: PresentedSession | undefined }> {
+  const isReading = route.method === 'get';
+  const session = await presentedSession(sessions, request.headers, route.method);
+  const principal = session
+    ? await authenticator.principalOfKey(session.keyHash, isReading)
+    : await authenticator.principal(request.headers, request.ip ?? '', isReading);
+  return { principal, session };
+}
+
+/** A browser left open must not be enough to make a key or to lock its owner out. */
+function requireRecentLogin(route: Route, session: PresentedSession | undefined): void {
+  if (session && route.recentLogin && Date.now() - session.createdAtMs > RECENT_LOGIN_MS) {
+    throw new AppError('login_too_old', 'sign in again: this needs a sign-in of the last 15 minutes');
+  }
 }
 
 function requireRole(route: Route, principal: Principal): void {

@@ -47,6 +47,14 @@ export class Authenticator {
   }
 
   /**
+   * The principal of a key that was shown before, by its hash. Throws AppError invalid_api_key, key_disabled, key_expired,
+   * account_suspended (unless `readOnly`).
+   */
+  async principalOfKey(hash: string, readOnly: boolean): Promise<Principal> {
+    return this.#admit(await this.#options.keys.find(hash), readOnly);
+  }
+
+  /**
    * The name of the operator whose token this is. Every token is compared, in constant time, before failures of the address count: the
    * right one always passes. Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded.
    */

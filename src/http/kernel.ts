@@ -1,6 +1,7 @@
 import type { Logger } from '../lib/logger.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { BodyBytes } from './body-bytes.ts';
+import type { BrowserSessions } from './browser-session.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -9,6 +10,8 @@ import type { Principal } from './route.ts';
 /** What every route runs on. The kernel knows no feature; all of it is passed in. */
 export interface Kernel {
   readonly authenticator: Authenticator;
+  /** Browsers that signed in to the console. */
+  readonly sessions: BrowserSessions;
   readonly rateLimiter: RateLimiter;
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;

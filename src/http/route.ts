@@ -4,6 +4,7 @@ import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import type { PresentedSession } from './browser-session.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 export interface Principal {
@@ -33,6 +34,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
    */
   readonly generationId: string;
   readonly principal: A extends 'inference' | 'owner' ? Principal : undefined;
+  /** The session of a browser that calls by its cookie; undefined for a caller with a key and on public routes. */
+  readonly session: PresentedSession | undefined;
   /** Name of the operator who calls. */
   readonly operator: A extends 'operator' ? string : undefined;
   readonly params: Params;
@@ -102,6 +105,8 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly errors: readonly ErrorCode[];
   /** Accepts Idempotency-Key: the (encrypted) answer is stored for 24 h; of a stream only the generation id. */
   readonly idempotency?: 'replay';
+  /** A browser's session must be of a sign-in within the last 15 minutes. */
+  readonly recentLogin?: boolean;
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;
 }
 

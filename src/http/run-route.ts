@@ -174,6 +174,7 @@ function contextOf(
     requestId: exchange.requestId,
     generationId,
     principal: admission.principal as never,
+    session: admission.session,
     operator: admission.operator as never,
     params: input.params,
     query: input.query,

@@ -32,6 +32,7 @@ function collectionRoutes(keys: KeysService): Route[] {
       response: { status: 201, schema: createdKeyResponse },
       errors: ['idempotency_in_progress', 'idempotency_key_reused'],
       idempotency: 'replay',
+      recentLogin: true,
       async handle({ principal, body }) {
         const { row, secret } = await keys.create(principal.accountId, body);
         return { body: { data: presentKey(row), key: secret } };
@@ -94,6 +95,7 @@ function itemRoutes(keys: KeysService): Route[] {
       path: '/api/v1/keys/{hash}',
       operationId: 'deleteKey',
       summary: 'Delete a key; its history stays in the reports',
+      recentLogin: true,
       tag: 'Keys',
       access: 'owner',
       envelope: 'data',

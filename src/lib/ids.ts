@@ -25,6 +25,7 @@ const PREFIXES = {
   checkoutSession: 'cs_',
   invoice: 'inv_',
   webhookDelivery: 'whd_',
+  browserSession: 'ses_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

@@ -59,6 +59,8 @@ const PUBLIC = [
   'getMetrics',
   'getOpenApi',
   'getDocs',
+  'createSession',
+  'getSession',
 ];
 
 const routes: Route[] = describedRoutes().map((route) => ({

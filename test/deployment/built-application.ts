@@ -25,6 +25,7 @@ export async function buildApplication(): Promise<BuiltApplication> {
   await cp(join(ROOT, 'migrations', 'functions'), join(folder, 'migrations', 'functions'), {
     recursive: true,
   });
+  await run(process.execPath, [join(ROOT, 'ops', 'build-console.mjs'), join(folder, 'dist', 'console')]);
   await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'));
   await copyFile(join(ROOT, 'tollgate.yaml'), join(folder, 'tollgate.yaml'));
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');

@@ -53,6 +53,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
       operators: [{ name: 'operator', token: 'test-admin-token-0123456789abcdef' }],
       failuresPerMinute: 1_000_000,
     }),
+    sessions: { cookieName: 'tollgate', find: async () => undefined },
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
     idempotency: new Idempotency(
       new IdempotencyStore(money),

@@ -156,6 +156,7 @@ async function carry(route: Route, request: Request, response: Response): Promis
       requestId,
       generationId: newUuid(),
       operator: undefined as never,
+      session: undefined,
       principal: principal as never,
       params: {},
       query: {},

@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
+import { readCookie } from '../../http/cookie.ts';
 import { readBody } from '../../http/request-body.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { type LoginForm, loginPage, logoutPage } from './login-page.ts';
-import { COOKIES, readCookie, writeCookie } from './operator-cookies.ts';
+import { COOKIES, writeCookie } from './operator-cookies.ts';
 import { type OperatorGateParts, requireProof } from './operator-gate.ts';
 import { SESSION_SECONDS } from './operator-session.ts';
 import { sendOperatorPage } from './page-frame.ts';
@@ -22,7 +23,7 @@ const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$
 /** Shows the form, or the way on to somebody who has signed in. */
 export function showLogin(parts: LoginParts, request: Request, response: Response): void {
   const next = nextOf(request.query.next);
-  if (parts.sessions.operatorOf(readCookie(request, COOKIES.session)) !== undefined) {
+  if (parts.sessions.operatorOf(readCookie(request.headers, COOKIES.session)) !== undefined) {
     response.redirect(303, parts.base + next);
     return;
   }
@@ -35,7 +36,12 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   const next = nextOf(form.get('next'));
   let operator: string;
   try {
-    requireProof(parts.sessions, readCookie(request, COOKIES.login), request, form.get('proof') ?? undefined);
+    requireProof(
+      parts.sessions,
+      readCookie(request.headers, COOKIES.login),
+      request,
+      form.get('proof') ?? undefined,
+    );
     const headers = { authorization: `Bearer ${form.get('token') ?? ''}` };
     operator = parts.authenticator.operator(headers, request.ip ?? '');
   } catch (error) {
@@ -54,14 +60,14 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
 
 /** Asks whether to leave. */
 export function showLogout(parts: LoginParts, request: Request, response: Response): void {
-  const session = readCookie(request, COOKIES.session) ?? '';
+  const session = readCookie(request.headers, COOKIES.session) ?? '';
   sendOperatorPage(response, logoutPage(parts.base, parts.sessions.proofFor(session)));
 }
 
 /** Ends the session of this browser. Throws AppError csrf_rejected. */
 export async function signOut(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
-  const session = readCookie(request, COOKIES.session);
+  const session = readCookie(request.headers, COOKIES.session);
   requireProof(parts.sessions, session, request, form.get('proof') ?? undefined);
   const operator = parts.sessions.operatorOf(session);
   if (operator !== undefined) {

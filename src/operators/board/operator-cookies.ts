@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 
 /** The cookies of the operator pages. */
 export const COOKIES = {
@@ -14,17 +14,6 @@ export interface CookieSettings {
   readonly path: string;
   /** Only over https. */
   readonly secure: boolean;
-}
-
-/** A cookie's value; undefined when the request has none of that name. */
-export function readCookie(request: Request, name: string): string | undefined {
-  for (const part of (request.headers.cookie ?? '').split(';')) {
-    const [key, ...value] = part.trim().split('=');
-    if (key === name) {
-      return value.join('=');
-    }
-  }
-  return undefined;
 }
 
 /** Sets a cookie that no other site can send; `maxAgeSeconds` 0 takes it away. */

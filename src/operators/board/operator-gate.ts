@@ -1,7 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Authenticator } from '../../http/authenticator.ts';
+import { readCookie } from '../../http/cookie.ts';
 import { AppError } from '../../lib/errors.ts';
-import { COOKIES, type CookieSettings, readCookie, writeCookie } from './operator-cookies.ts';
+import { COOKIES, type CookieSettings, writeCookie } from './operator-cookies.ts';
 import { type OperatorSessions, SESSION_SECONDS } from './operator-session.ts';
 
 export interface OperatorGateParts {
@@ -26,7 +27,7 @@ export function operatorGate(parts: OperatorGateParts): RequestHandler {
       next();
       return;
     }
-    const session = readCookie(request, COOKIES.session);
+    const session = readCookie(request.headers, COOKIES.session);
     const operator = parts.sessions.operatorOf(session);
     if (session === undefined || operator === undefined) {
       refuse(request, response, parts.base);
@@ -77,7 +78,7 @@ function offerProof(
   session: string,
 ): void {
   const proof = sessions.proofFor(session);
-  if (readCookie(request, COOKIES.proof) !== proof) {
+  if (readCookie(request.headers, COOKIES.proof) !== proof) {
     writeCookie(response, cookies, {
       name: COOKIES.proof,
       value: proof,

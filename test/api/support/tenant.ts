@@ -18,6 +18,7 @@ export const OBJECT_KINDS = [
   'model',
   'file',
   'queue',
+  'browser',
 ] as const;
 export type ObjectKind = (typeof OBJECT_KINDS)[number];
 
@@ -47,6 +48,10 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
   const session = await server.call('POST', '/api/v1/billing/checkout/sessions', {
     token,
     body: { amount: '5.00' },
+  });
+  const browser = await server.call('POST', '/api/v1/sessions', {
+    token: null,
+    body: { api_key: token },
   });
   const invoices = await server.call('GET', '/api/v1/billing/invoices', { token });
   const found = await eventually(
@@ -78,6 +83,7 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
       model,
       file: new URL(content.headers.get('location') ?? '').pathname.replace('/media/', ''),
       queue: 'webhooks',
+      browser: browser.json.data.id,
     },
   };
 }

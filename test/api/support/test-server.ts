@@ -8,6 +8,11 @@ import { API_DESCRIPTION } from '../../../src/api-description.ts';
 import { type AppOptions, allRoutes } from '../../../src/app.ts';
 import type { Catalog } from '../../../src/catalog/catalog.types.ts';
 import { createBillingSurface, type PaymentChoice } from '../../../src/compose/billing.ts';
+import { AccountReadModel } from '../../../src/console/account.read-model.ts';
+import { accountOverviewRoutes } from '../../../src/console/account.routes.ts';
+import { sessionRoutes } from '../../../src/console/sessions.routes.ts';
+import { SessionsService } from '../../../src/console/sessions.service.ts';
+import { SessionsStore } from '../../../src/console/sessions.store.ts';
 import type { AliasNames } from '../../../src/http/aliases.ts';
 import { createAnswerCipher } from '../../../src/http/answer-cipher.ts';
 import { Authenticator } from '../../../src/http/authenticator.ts';
@@ -78,7 +83,16 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   const keysStore = new KeysStore(database.sequelize, database.money);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   const lastUsed = new LastUsedService(keysStore, clock, log);
-  const kernel = createKernel({ ...options, clock, log }, { database, keyCache, lastUsed, catalog });
+  const sessions: SessionsService = new SessionsService({
+    store: new SessionsStore(database.money),
+    authenticator: () => kernel.authenticator,
+    clock,
+    secure: false,
+  });
+  const kernel: Kernel = createKernel(
+    { ...options, clock, log },
+    { database, keyCache, lastUsed, catalog, sessions },
+  );
   const account = createAccountServices({ database, keysStore, keyCache, catalog, mediaFolder });
   const billing = createBillingSurface({
     ...{ database, movements: new Movements(database.money), keysStore, clock, log },
@@ -91,6 +105,14 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     paidRoutes: options.extraRoutes ?? [],
     account,
     billingRoutes: billing.routes,
+    consoleRoutes: [
+      ...sessionRoutes(sessions, account.keys),
+      ...accountOverviewRoutes({
+        accounts: new AccountReadModel(database.sequelize),
+        limits: () => catalog.current.limits,
+        features: { payments: 'test', keepPrompts: false },
+      }),
+    ],
     operators: createOperatorServices(database, { keys: account.keys, keysStore, keyCache }),
     meta: {
       readiness: async () => ({ database: true }),
@@ -141,6 +163,7 @@ function createKernel(
     keyCache: KeyCache;
     lastUsed: LastUsedService;
     catalog: { current: Catalog };
+    sessions: SessionsService;
   },
 ): Kernel {
   const { clock, log } = options;
@@ -153,6 +176,7 @@ function createKernel(
       operators: [{ name: 'operator', token: ADMIN_TOKEN }],
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
+    sessions: parts.sessions,
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,

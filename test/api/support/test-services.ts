@@ -64,7 +64,7 @@ export function createAccountServices(parts: {
     keys: new KeysService(keysStore, new Movements(database.money), keyCache),
     catalog: new CatalogService(() => catalog.current),
     credits: new CreditsReadModel(database.sequelize),
-    generations: new GenerationsService(new GenerationsReadModel(database.sequelize)),
+    generations: new GenerationsService(new GenerationsReadModel(database.sequelize), keysStore),
     media: {
       storage: noStorage,
       signer: createUrlSigner({

@@ -30,6 +30,10 @@ limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurr
 export async function startWholeApplication(options: {
   readonly redisDatabase: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where the built web console is. */
+  readonly consoleFolder?: string;
+  /** 0: any. */
+  readonly port?: number;
 }): Promise<OperatorServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
   const catalog = join(folder, 'tollgate.yaml');
@@ -42,6 +46,8 @@ export async function startWholeApplication(options: {
       TEST_PAYMENTS: 'allow',
       ...options.environment,
     },
+    ...(options.port !== undefined && { port: options.port }),
+    ...(options.consoleFolder !== undefined && { consoleFolder: options.consoleFolder }),
   });
   return {
     ...server,

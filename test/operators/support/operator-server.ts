@@ -46,6 +46,10 @@ export interface OperatorServer {
 export async function startOperatorServer(options: {
   readonly redisDatabase: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where the built web console is. */
+  readonly consoleFolder?: string;
+  /** 0: any. */
+  readonly port?: number;
 }): Promise<OperatorServer> {
   const db = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-operators-'));
@@ -65,9 +69,9 @@ export async function startOperatorServer(options: {
   };
   const logger = createLogger({ name: 'api', level: 'info' }, log);
   const foundation = await composeFoundation(loadConfig(environment), 'api', logger);
-  const api = await composeApi(foundation);
+  const api = await composeApi(foundation, options.consoleFolder);
   const server = createHttpServer(api.app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,

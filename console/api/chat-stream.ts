@@ -1,0 +1,78 @@
+import { ApiError, apiPath, request } from './client.ts';
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface ChatWish {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly maxTokens: number;
+  readonly temperature: number | undefined;
+  /** Plain decimal USD: more than this the call may not cost. */
+  readonly maxCost: string;
+}
+
+export interface ChatEvents {
+  /** The id of the generation, as soon as the answer begins. */
+  onBegin(generation: string): void;
+  onText(text: string): void;
+}
+
+interface Chunk {
+  readonly error?: { readonly code?: string; readonly message?: string };
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+}
+
+/** Streams one answer. Throws ApiError, also for a stream that breaks off; DOMException AbortError when it is stopped. */
+export async function streamChat(wish: ChatWish, events: ChatEvents, signal: AbortSignal): Promise<void> {
+  const response = await request('POST', apiPath('/api/v1/chat/completions'), {
+    body: {
+      model: wish.model,
+      messages: wish.messages,
+      max_tokens: wish.maxTokens,
+      ...(wish.temperature !== undefined && { temperature: wish.temperature }),
+      stream: true,
+    },
+    headers: { 'x-max-cost': wish.maxCost, 'idempotency-key': crypto.randomUUID() },
+    signal,
+  });
+  events.onBegin(response.headers.get('x-generation-id') ?? '');
+  let isOver = false;
+  for await (const data of dataOf(response)) {
+    isOver ||= data === '[DONE]';
+    if (!isOver) {
+      take(JSON.parse(data) as Chunk, events);
+    }
+  }
+  if (!isOver) {
+    throw new ApiError('The answer broke off.', { status: 0, code: 'network' });
+  }
+}
+
+function take({ error, choices }: Chunk, events: ChatEvents): void {
+  if (error) {
+    throw new ApiError(error.message ?? 'The answer broke off.', {
+      status: 502,
+      code: error.code ?? 'provider_error',
+    });
+  }
+  const text = choices?.[0]?.delta?.content;
+  if (text) {
+    events.onText(text);
+  }
+}
+
+/** The data of server-sent events, one line each as this service writes them. */
+async function* dataOf(response: Response): AsyncGenerator<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    const lines = (rest + part.value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines.filter((text) => text.startsWith('data: '))) {
+      yield line.slice('data: '.length);
+    }
+  }
+}

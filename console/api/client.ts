@@ -1,0 +1,161 @@
+import { SERVICE } from '../lib/location.ts';
+
+/** What went wrong, as the API says it. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** Stable, for programs; `network` where no answer came. */
+  readonly code: string;
+  readonly requestId: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    message: string,
+    facts: {
+      status: number;
+      code: string;
+      requestId?: string | undefined;
+      retryAfterSeconds?: number | undefined;
+    },
+  ) {
+    super(message);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.requestId = facts.requestId;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
+  }
+}
+
+export interface Answer<T> {
+  readonly data: T;
+  /** Path of the next page, as the `Link` header names it. */
+  readonly next: string | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Sending {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Asked for when the browser is signed out, or signed in for too long for what is wanted; resolves when somebody has signed in. */
+type AskLogin = (reason: 'signed_out' | 'too_old') => Promise<void>;
+
+let proof = '';
+let askLogin: AskLogin = () => Promise.reject(new Error('nobody asks for a login'));
+
+/** The proof that goes with everything that changes something; kept in memory only. */
+export function setProof(csrf: string): void {
+  proof = csrf;
+}
+
+export function onLoginNeeded(ask: AskLogin): void {
+  askLogin = ask;
+}
+
+/** Path of an operation, with the path prefix of the installation. */
+export function apiPath(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') {
+      parameters.set(name, String(value));
+    }
+  }
+  const text = parameters.toString();
+  return `${SERVICE}${path.replace(/^\//, '')}${text === '' ? '' : `?${text}`}`;
+}
+
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer<T>> {
+  return call<T>('GET', apiPath(path, query), signal ? { signal } : {});
+}
+
+/** A page that a `Link` header named. */
+export function getNext<T>(next: string): Promise<Answer<T>> {
+  return call<T>('GET', next, {});
+}
+
+export function send<T>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  sending: Sending = {},
+): Promise<Answer<T>> {
+  return call<T>(method, apiPath(path), sending);
+}
+
+/** Sends a request and returns the response once it is a success. Throws ApiError; asks for a login where that is what is missing. */
+export async function request(method: string, url: string, sending: Sending): Promise<Response> {
+  const response = await attempt(method, url, sending);
+  if (response.ok) {
+    return response;
+  }
+  const error = await errorOf(response);
+  const reason = loginReason(error);
+  if (!reason) {
+    throw error;
+  }
+  await askLogin(reason);
+  const again = await attempt(method, url, sending);
+  if (!again.ok) {
+    throw await errorOf(again);
+  }
+  return again;
+}
+
+async function call<T>(method: string, url: string, sending: Sending): Promise<Answer<T>> {
+  const response = await request(method, url, sending);
+  const body = (await response.json()) as Record<string, unknown>;
+  const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  return { data: ('data' in body ? body.data : body) as T, next: next && withPrefix(next), body };
+}
+
+/** The service names its own paths; a proxy may have put a prefix in front of them. */
+function withPrefix(path: string): string {
+  return path.startsWith(SERVICE) && SERVICE !== '/' ? path : `${SERVICE}${path.replace(/^\//, '')}`;
+}
+
+async function attempt(
+  method: string,
+  url: string,
+  { body, headers = {}, signal }: Sending,
+): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(method !== 'GET' && { 'x-csrf-token': proof }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') {
+      throw error;
+    }
+    throw new ApiError('The service cannot be reached.', { status: 0, code: 'network' });
+  }
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => undefined)) as
+    | { error?: { code?: string; message?: string }; request_id?: string }
+    | undefined;
+  const wait = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
+  return new ApiError(body?.error?.message ?? `The service answered ${response.status}.`, {
+    status: response.status,
+    code: body?.error?.code ?? 'internal_error',
+    requestId: body?.request_id ?? response.headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: Number.isNaN(wait) ? undefined : wait,
+  });
+}
+
+function loginReason({ status, code }: ApiError): 'signed_out' | 'too_old' | undefined {
+  if (status === 401) {
+    return 'signed_out';
+  }
+  return code === 'login_too_old' ? 'too_old' : undefined;
+}

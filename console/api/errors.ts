@@ -1,0 +1,42 @@
+import { t } from '../lib/text.ts';
+import { ApiError } from './client.ts';
+
+/** What an error means for the reader, in words of the page. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  switch (error.code) {
+    case 'network':
+      return t('The service cannot be reached. Check the connection; nothing was lost.');
+    case 'insufficient_credits':
+      return t('Not enough credits for what this can cost at most. You paid nothing.');
+    case 'key_limit_exceeded':
+      return t('The limit of the key does not cover what this can cost at most. You paid nothing.');
+    case 'max_cost_exceeded':
+      return t('This would cost more than the amount shown. Nothing was sent; you paid nothing.');
+    case 'invalid_api_key':
+      return t('This is no key of this service. Check that it was copied whole.');
+    case 'key_disabled':
+      return t('This key is disabled. Use another one, or have it enabled.');
+    case 'key_expired':
+      return t('This key has expired. Use another one.');
+    case 'account_suspended':
+      return t('The account is suspended. Everything can be read; nothing can be changed or called.');
+    case 'insufficient_scope':
+      return t('This needs an owner key. You are signed in with an inference key.');
+    case 'rate_limit_exceeded':
+    case 'concurrency_limit_exceeded':
+    case 'provider_rate_limited':
+      return t('Too many requests. Try again in {seconds} s.', { seconds: error.retryAfterSeconds ?? 1 });
+    case 'service_unavailable':
+    case 'provider_overloaded':
+      return t('Overloaded at the moment. Try again in {seconds} s.', {
+        seconds: error.retryAfterSeconds ?? 5,
+      });
+    case 'key_in_use':
+      return t('You are signed in with this key: it cannot disable or delete itself.');
+    default:
+      return error.message;
+  }
+}

@@ -1,0 +1,119 @@
+import { QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type Answer, ApiError, get, getNext, type Query } from './client.ts';
+
+/** What was read lately; one per browser tab. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      gcTime: 300_000,
+      refetchOnWindowFocus: true,
+      retry: (failures, error) =>
+        failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+export interface ReadOptions {
+  /** Reads again after this many ms while the tab is seen. */
+  readonly everyMs?: number | undefined;
+  /** False: does not read yet. */
+  readonly enabled?: boolean;
+}
+
+export interface Reading<T> {
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  /** Nothing to show yet. */
+  readonly isLoading: boolean;
+  /** What is shown is being read anew. */
+  readonly isStale: boolean;
+  refetch(): void;
+}
+
+/** Reads an operation and keeps what it answered up to date. */
+export function useRead<T>(path: string, query: Query = {}, options: ReadOptions = {}): Reading<T> {
+  return useObserved<T>(
+    ['read', path, query],
+    async ({ signal }) => (await get<T>(path, query, signal)).data,
+    options,
+  );
+}
+
+export interface FirstPage<Row> {
+  readonly rows: readonly Row[];
+  /** Path of the next page. */
+  readonly next: string | undefined;
+}
+
+/** Reads the newest page of a list. */
+export function useFirstPage<Row>(path: string, query: Query, options: ReadOptions): Reading<FirstPage<Row>> {
+  return useObserved<FirstPage<Row>>(
+    ['page', path, query],
+    async ({ signal }) => {
+      const { data, next } = await get<readonly Row[]>(path, query, signal);
+      return { rows: data, next };
+    },
+    options,
+  );
+}
+
+const PAGES_MAX = 20;
+
+/** Reads all pages of a report, whose rows are bounded by its range. */
+export function useReadAll<Row>(
+  path: string,
+  query: Query,
+  options: ReadOptions = {},
+): Reading<readonly Row[]> {
+  const read = async (): Promise<readonly Row[]> => {
+    let page: Answer<readonly Row[]> = await get<readonly Row[]>(path, { ...query, limit: 1_000 });
+    const rows = [...page.data];
+    for (let pages = 1; page.next !== undefined && pages < PAGES_MAX; pages += 1) {
+      page = await getNext<readonly Row[]>(page.next);
+      rows.push(...page.data);
+    }
+    return rows;
+  };
+  return useObserved<readonly Row[]>(['all', path, query], read, options);
+}
+
+/** Marks what was read of these paths as old, and reads what is shown again. */
+export function refresh(...paths: readonly string[]): void {
+  void queryClient.invalidateQueries({
+    predicate: ({ queryKey }) =>
+      paths.length === 0 || paths.some((path) => String(queryKey[1]).startsWith(path)),
+  });
+}
+
+function useObserved<T>(
+  queryKey: readonly unknown[],
+  queryFn: (context: { signal: AbortSignal }) => Promise<T>,
+  { everyMs, enabled = true }: ReadOptions,
+): Reading<T> {
+  const settings = {
+    queryKey,
+    queryFn,
+    enabled,
+    refetchInterval: everyMs ?? (false as const),
+    // a tab that nobody sees asks nothing
+    refetchIntervalInBackground: false,
+    placeholderData: (previous: T | undefined) => previous,
+  };
+  const observer = useMemo(() => new QueryObserver<T, ApiError>(queryClient, settings as never), []);
+  const [result, setResult] = useState<QueryObserverResult<T, ApiError>>(() => observer.getCurrentResult());
+  useEffect(() => observer.subscribe(setResult), [observer]);
+  const identity = JSON.stringify([queryKey, everyMs, enabled]);
+  useEffect(() => {
+    observer.setOptions(settings as never);
+    setResult(observer.getCurrentResult());
+  }, [identity]);
+  return {
+    data: result.data,
+    error: result.error ?? undefined,
+    isLoading: result.isPending && enabled,
+    isStale: result.isPlaceholderData,
+    refetch: () => void observer.refetch(),
+  };
+}

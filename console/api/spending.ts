@@ -1,0 +1,94 @@
+import { sumUsd, usd } from '../lib/money.ts';
+import type { CostRow, UsageRow } from './types.gen.ts';
+
+/** What cost rows add up to, by the groups of one member, each over the buckets of a range. */
+export interface Spending {
+  readonly total: bigint;
+  /** Groups, dearest first. */
+  readonly groups: readonly SpendingGroup[];
+}
+
+export interface SpendingGroup {
+  readonly name: string;
+  readonly total: bigint;
+  /** One per bucket. */
+  readonly values: readonly bigint[];
+}
+
+/** Sums rows exactly: the total is the sum of the rows, which is the ledger's. `buckets`: their starts in Unix ms. */
+export function spendingOf(
+  rows: readonly CostRow[],
+  buckets: readonly number[],
+  nameOf: (row: CostRow) => string,
+): Spending {
+  const positions = new Map(buckets.map((start, index) => [start, index]));
+  const groups = new Map<string, bigint[]>();
+  for (const row of rows) {
+    const name = nameOf(row);
+    const values = groups.get(name) ?? buckets.map(() => 0n);
+    groups.set(name, values);
+    const position = positions.get(Date.parse(row.period_start));
+    if (position !== undefined) {
+      values[position] = (values[position] ?? 0n) + usd(row.amount.value);
+    }
+  }
+  const all = [...groups].map(([name, values]) => ({ name, values, total: sumUsd(values) }));
+  all.sort((first, second) => (first.total === second.total ? 0 : first.total < second.total ? 1 : -1));
+  return { total: sumUsd(all.map(({ total }) => total)), groups: all };
+}
+
+/** Counts of usage rows by model, most first. */
+export function countsOf(
+  rows: readonly UsageRow[],
+  buckets: readonly number[],
+  countOf: (row: UsageRow) => number,
+): SpendingGroup[] {
+  const positions = new Map(buckets.map((start, index) => [start, index]));
+  const groups = new Map<string, bigint[]>();
+  for (const row of rows) {
+    const values = groups.get(row.model) ?? buckets.map(() => 0n);
+    groups.set(row.model, values);
+    const position = positions.get(Date.parse(row.period_start));
+    if (position !== undefined) {
+      values[position] = (values[position] ?? 0n) + BigInt(countOf(row));
+    }
+  }
+  const all = [...groups].map(([name, values]) => ({ name, values, total: sumUsd(values) }));
+  return all.sort((first, second) => (first.total < second.total ? 1 : -1));
+}
+
+const SERIES_MAX = 5;
+
+/** At most five groups with a colour of their own, and one for everything else. */
+export function chartSeries(
+  groups: readonly SpendingGroup[],
+  otherName: (count: number) => string,
+): { name: string; values: readonly bigint[]; color: number }[] {
+  const shown = groups.slice(0, groups.length === SERIES_MAX + 1 ? SERIES_MAX + 1 : SERIES_MAX);
+  const rest = groups.slice(shown.length);
+  const taken = new Set<number>();
+  const series = shown.map(({ name, values }) => ({ name, values, color: colorOf(name, taken) }));
+  if (rest.length === 0) {
+    return series;
+  }
+  const values = (rest[0]?.values ?? []).map((_, bucket) =>
+    sumUsd(rest.map((group) => group.values[bucket] ?? 0n)),
+  );
+  return [...series, { name: otherName(rest.length), values, color: SERIES_MAX + 1 }];
+}
+
+/** A name keeps its colour on every page, unless a dearer one of the same chart has it. */
+function colorOf(name: string, taken: Set<number>): number {
+  let hash = 0;
+  for (const character of name) {
+    hash = (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
+  }
+  for (let step = 0; step < SERIES_MAX; step += 1) {
+    const color = ((hash + step) % SERIES_MAX) + 1;
+    if (!taken.has(color)) {
+      taken.add(color);
+      return color;
+    }
+  }
+  return SERIES_MAX + 1;
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { csvText } from './csv.ts';
+import { exactUsd, jsonUsd, parseUsd, plainUsd, shortUsd, THIN_SPACE, usd, usdOfNumber } from './money.ts';
+import { mostCost, mostTokens } from './price.ts';
+
+const nano = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
+
+test('an amount survives being written and read, in every form that shows all its digits', () => {
+  fc.assert(
+    fc.property(nano, (amount) => {
+      expect(usd(plainUsd(amount))).toBe(amount);
+      const { main, rest } = exactUsd(amount);
+      const shown = `${main}${rest}`.replaceAll(THIN_SPACE, '').replace('\u2212', '-').replace(/[$,]/g, '');
+      expect(usd(shown)).toBe(amount);
+    }),
+  );
+});
+
+test.each([
+  ['0.00003675', '$0.000 036 75', '$0.000 037'],
+  ['3.916204', '$3.916 204', '$3.92'],
+  ['1204.11', '$1,204.11', '$1,204.11'],
+  ['0.00', '$0.00', '$0.00'],
+  ['-0.5', '\u2212$0.50', '\u2212$0.50'],
+  ['0.9999', '$0.999 9', '$1.00'],
+  ['0.000000001', '$0.000 000 001', '$0.000 000 001'],
+])('%s is %s, in short %s', (text, exact, short) => {
+  const { main, rest } = exactUsd(usd(text));
+  expect(`${main}${rest}`.replaceAll(THIN_SPACE, ' ')).toBe(exact);
+  expect(shortUsd(usd(text)).replaceAll(THIN_SPACE, ' ')).toBe(short);
+});
+
+test('only zero is shown as zero', () => {
+  fc.assert(fc.property(nano, (amount) => (shortUsd(amount) === '$0.00') === (amount === 0n)));
+});
+
+test('JSON numbers of the API are read through their text', () => {
+  expect([usdOfNumber(1e-9), usdOfNumber(3.5e-7), usdOfNumber(12.3), usdOfNumber(0)]).toEqual([
+    1n,
+    350n,
+    12_300_000_000n,
+    0n,
+  ]);
+  expect(jsonUsd(usd('0.000000001'))).toBe(1e-9);
+});
+
+test('what is no amount is none', () => {
+  for (const text of ['', '1e3', 'NaN', '1.0000000001', '1,5', '$1', '0x1']) {
+    expect([text, parseUsd(text)]).toEqual([text, undefined]);
+  }
+});
+
+test('the most a call can cost counts bytes, the dearest price and rounds up', () => {
+  const prices = {
+    prompt: '0.00000015',
+    completion: '0.0000006',
+    request: '0',
+    internal_reasoning: '0',
+    input_cache_write: '0',
+  };
+  expect(mostTokens(['水'])).toBe(3 + 32);
+  expect(mostCost(prices, 10, 1)).toBe(2_100n);
+  expect(mostCost({ ...prices, prompt: '0.000000000001' }, 1, 0)).toBe(1n);
+});
+
+test('a cell that a spreadsheet would run is told to be text; amounts stay amounts', () => {
+  expect(csvText([['=1+1', '-0.005', 'a,"b"', '@x']])).toBe(`'=1+1,-0.005,"a,""b""",'@x\r\n`);
+});

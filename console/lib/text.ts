@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** The English text is the key: a page reads as what it shows, and a language without an entry shows English. */
+type Translations = Readonly<Record<string, string>>;
+
+export const LANGUAGES = { en: 'English' } as const;
+export type Language = keyof typeof LANGUAGES;
+
+const translations: Translations = {};
+let current: Language = 'en';
+const listeners = new Set<() => void>();
+
+/** A text in the language of the page; `{name}` stands for a value. */
+export function t(text: string, values: Readonly<Record<string, string | number>> = {}): string {
+  const translated = translations[text] ?? text;
+  return translated.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** BCP 47 tag of the language that is shown. */
+export function language(): Language {
+  return current;
+}
+
+export function isLanguage(text: string): text is Language {
+  return Object.hasOwn(LANGUAGES, text);
+}
+
+/** Switches the page to a language; its texts are loaded when they are first wanted. */
+export async function setLanguage(next: Language): Promise<void> {
+  current = next;
+  document.documentElement.lang = next;
+  for (const listener of listeners) {
+    listener();
+  }
+}
+
+/** Draws the component anew when the language changes. */
+export function useLanguage(): Language {
+  const [, redraw] = useState({});
+  useEffect(() => {
+    const listener = () => redraw({});
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }, []);
+  return current;
+}
+
+/** A count with its groups of digits: `1,204`. */
+export function formatCount(value: number): string {
+  return new Intl.NumberFormat(current).format(value);
+}
+
+/** A count in few characters: `8.1M`. */
+export function shortCount(value: number): string {
+  return new Intl.NumberFormat(current, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}
+
+/** `1.5 MB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const value = bytes / 1_000 ** power;
+  return `${new Intl.NumberFormat(current, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value)} ${units[power]}`;
+}

@@ -1,0 +1,29 @@
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/controls.css';
+import './styles/shell.css';
+import './styles/parts.css';
+import './styles/tables.css';
+import './styles/pages.css';
+import './styles/print.css';
+import { render } from 'preact';
+import { loadSession } from './api/session.ts';
+import { loadSettings } from './api/settings.ts';
+import { App } from './app.tsx';
+import { reloadOnceForNewFiles } from './lib/new-files.ts';
+import { copyPlainAmounts } from './lib/plain-copy.ts';
+
+reloadOnceForNewFiles();
+copyPlainAmounts();
+
+async function start(root: HTMLElement): Promise<void> {
+  await loadSettings();
+  const session = loadSession();
+  await session.catch(() => undefined);
+  render(<App />, root);
+}
+
+const root = document.getElementById('app');
+if (root) {
+  void start(root);
+}

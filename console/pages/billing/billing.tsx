@@ -1,0 +1,50 @@
+import { useRead } from '../../api/queries.ts';
+import type { AccountOverview } from '../../api/types.gen.ts';
+import { to, useQueryState } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { Tabs } from '../../ui/field.tsx';
+import { Figure } from '../../ui/panel.tsx';
+import { Buy } from './buy.tsx';
+import { PaymentReturn } from './payment-return.tsx';
+import { Statements } from './statements.tsx';
+import { Transactions } from './transactions.tsx';
+
+/** Buying credits, every movement of the balance, the monthly statements. */
+export function BillingPage() {
+  const [tab] = useQueryState('tab', 'transactions');
+  const [paid] = useQueryState('session', '');
+  const [cancelled] = useQueryState('cancelled', '');
+  const account = useRead<AccountOverview>('/api/v1/account', {}, { everyMs: 10_000 });
+  return (
+    <div class="page">
+      <h1 tabIndex={-1}>{t('Billing')}</h1>
+      {paid === '' ? null : <PaymentReturn session={paid} />}
+      {cancelled === '' ? null : (
+        <Notice tone="info">{t('The payment was cancelled. You paid nothing.')}</Notice>
+      )}
+      <dl class="figures">
+        <Figure label={t('Available')} note={t('what new calls may cost')}>
+          <Amount value={account.data?.available} />
+        </Figure>
+        <Figure label={t('Held')} note={t('set aside for what runs now; given back or charged at its end')}>
+          <Amount value={account.data?.held} />
+        </Figure>
+        <Figure label={t('Balance')} note={t('available and held, as the ledger has it')}>
+          <Amount value={account.data?.remaining_credits} />
+        </Figure>
+      </dl>
+      <Buy account={account.data} />
+      <Tabs
+        label={t('Billing')}
+        value={tab}
+        options={[
+          ['transactions', t('Transactions'), to('billing')],
+          ['statements', t('Statements'), to('billing', { tab: 'statements' })],
+        ]}
+      />
+      {tab === 'statements' ? <Statements /> : <Transactions />}
+    </div>
+  );
+}

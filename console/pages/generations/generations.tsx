@@ -1,0 +1,93 @@
+import { useList } from '../../api/lists.ts';
+import type { Generation } from '../../api/types.gen.ts';
+import { useQueryState } from '../../lib/location.ts';
+import { formatCount, t } from '../../lib/text.ts';
+import { formatDuration } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { Choice } from '../../ui/field.tsx';
+import { KeyFilter, ModelFilter } from '../../ui/filters.tsx';
+import { List } from '../../ui/list.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Status } from '../../ui/status.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { GenerationSheet } from './generation-sheet.tsx';
+import { speedOf } from './speed.ts';
+
+const LIVE_MS = 10_000;
+
+/** The log: every call with what it used and cost. */
+export function GenerationsPage() {
+  const [model, setModel] = useQueryState('model', '');
+  const [status, setStatus] = useQueryState('status', '');
+  const [key, setKey] = useQueryState('key', '');
+  const [chosen, choose] = useQueryState('generation', '');
+  const query = { model, status, api_key_hash: key };
+  const listing = useList<Generation>('/api/v1/generations', query, { everyMs: LIVE_MS });
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>{t('Generations')}</h1>
+        <div class="page-actions filters">
+          <ModelFilter value={model} onChange={setModel} />
+          <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
+          <KeyFilter value={key} onChange={setKey} />
+        </div>
+      </div>
+      <Panel flush>
+        <List
+          label={t('Generations')}
+          listing={listing}
+          columns={columns(choose)}
+          rowKey={({ id }) => id}
+          empty={t('No call was made yet, or none that the filters let through.')}
+        />
+      </Panel>
+      {chosen === '' ? null : <GenerationSheet id={chosen} onClose={() => choose('')} />}
+    </div>
+  );
+}
+
+function statusOptions(): [string, string][] {
+  return [
+    ['', t('All states')],
+    ['completed', t('completed')],
+    ['failed', t('failed')],
+    ['cancelled', t('cancelled')],
+  ];
+}
+
+function columns(choose: (id: string) => void): Column<Generation>[] {
+  return [
+    {
+      name: t('Time'),
+      cell: ({ id, created_at: at }) => (
+        <button type="button" class="row-button" onClick={() => choose(id)}>
+          <Time at={at} />
+        </button>
+      ),
+    },
+    { name: t('Charged'), cell: ({ charged_amount: amount }) => <Amount value={amount} />, number: true },
+    { name: t('Model'), cell: ({ model }) => model, clip: true },
+    { name: t('State'), cell: ({ status }) => <Status of={status} /> },
+    {
+      name: t('Tokens in'),
+      cell: ({ usage }) => formatCount(usage.input_tokens),
+      number: true,
+      card: 'hidden',
+    },
+    {
+      name: t('Tokens out'),
+      cell: ({ usage }) => formatCount(usage.output_tokens),
+      number: true,
+      card: 'hidden',
+    },
+    {
+      name: t('First token'),
+      cell: ({ first_token_ms: ms }) => (ms === null ? '–' : formatDuration(ms)),
+      number: true,
+      card: 'hidden',
+    },
+    { name: t('Speed'), cell: (row) => speedOf(row), number: true, card: 'hidden' },
+  ];
+}

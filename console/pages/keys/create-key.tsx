@@ -1,0 +1,133 @@
+import { useState } from 'preact/hooks';
+import { useActing } from '../../api/acting.ts';
+import { send } from '../../api/client.ts';
+import { refresh } from '../../api/queries.ts';
+import { jsonUsd, parseUsd } from '../../lib/money.ts';
+import { t } from '../../lib/text.ts';
+import { Copy } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/feedback.tsx';
+import { Choice, Field } from '../../ui/field.tsx';
+
+/** Asks for a name and a limit, makes the key, and shows its secret once. */
+export function CreateKey({ onClose }: { readonly onClose: () => void }) {
+  const [secret, setSecret] = useState<string>();
+  return secret === undefined ? (
+    <CreateForm onClose={onClose} onCreated={setSecret} />
+  ) : (
+    <Secret secret={secret} onClose={onClose} />
+  );
+}
+
+interface CreateFormProps {
+  readonly onClose: () => void;
+  readonly onCreated: (secret: string) => void;
+}
+
+function CreateForm({ onClose, onCreated }: CreateFormProps) {
+  const [name, setName] = useState('');
+  const [limit, setLimit] = useState('');
+  const [expires, setExpires] = useState('');
+  const [role, setRole] = useState('inference');
+  const limitNano = limit.trim() === '' ? null : parseUsd(limit);
+  const creating = useActing(async () => {
+    const body = {
+      name: name.trim(),
+      role,
+      limit: limitNano === null || limitNano === undefined ? null : jsonUsd(limitNano),
+      expires_at: expires === '' ? null : `${expires}T23:59:59Z`,
+    };
+    const answer = await send('POST', '/api/v1/keys', {
+      body,
+      headers: { 'idempotency-key': crypto.randomUUID() },
+    });
+    refresh('/api/v1/keys');
+    onCreated(String(answer.body.key));
+  });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (limitNano !== undefined) {
+      void creating.run();
+    }
+  };
+  return (
+    <Dialog title={t('Create key')} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <Field label={t('Name')} hint={t('Where it is used: a program, a team, a person.')}>
+          <input
+            required
+            maxLength={200}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </Field>
+        <LimitField value={limit} isWrong={limitNano === undefined} onInput={setLimit} />
+        <Field label={t('Works until (UTC day, optional)')}>
+          <input type="date" value={expires} onInput={(event) => setExpires(event.currentTarget.value)} />
+        </Field>
+        <Choice
+          label={t('Role')}
+          value={role}
+          options={[
+            ['inference', t('inference: calls models')],
+            ['owner', t('owner: also manages keys and billing')],
+          ]}
+          onChange={setRole}
+        />
+        {creating.error === undefined ? null : <Problem error={creating.error} />}
+        <button type="submit" class="button button-main" disabled={creating.isPending}>
+          {creating.isPending ? t('Creating …') : t('Create key')}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+interface LimitFieldProps {
+  readonly value: string;
+  readonly isWrong: boolean;
+  readonly onInput: (value: string) => void;
+}
+
+export function LimitField({ value, isWrong, onInput }: LimitFieldProps) {
+  return (
+    <Field
+      label={t('Spending limit in USD (optional)')}
+      problem={isWrong ? t('An amount like 25 or 12.50') : undefined}
+      hint={t('Over the life of the key. Without one, the credits of the account are the bound.')}
+    >
+      <input
+        inputMode="decimal"
+        placeholder="25.00"
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </Field>
+  );
+}
+
+function Secret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  const [isSaved, setSaved] = useState(false);
+  return (
+    <Dialog title={t('Key created')} onClose={onClose} mustAnswer={!isSaved}>
+      <p>{t('The secret is shown this once. It is stored nowhere, so nobody can show it again.')}</p>
+      <p class="secret">{secret}</p>
+      <div>
+        <Copy text={secret} label={t('Copy the secret')} word={t('Copy')} />
+      </div>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isSaved}
+          onChange={(event) => setSaved(event.currentTarget.checked)}
+        />
+        {t('I have saved it')}
+      </label>
+      <div class="dialog-actions">
+        <button type="button" class="button button-main" disabled={!isSaved} onClick={onClose}>
+          {t('Done')}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

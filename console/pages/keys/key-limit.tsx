@@ -1,0 +1,44 @@
+import type { ApiKey } from '../../api/types.gen.ts';
+import { shareOf, usdOfNumber } from '../../lib/money.ts';
+import { t } from '../../lib/text.ts';
+import { Amount } from '../../ui/amount.tsx';
+
+const NEAR = 0.8;
+
+export function stateOf({ disabled, expires_at: expires }: ApiKey): string {
+  if (disabled) {
+    return 'disabled';
+  }
+  return expires !== null && Date.parse(expires) <= Date.now() ? 'expired' : 'enabled';
+}
+
+/** The bound that really binds is named: a key without a limit is bounded by the account. */
+export function Limit({ of: key }: { readonly of: ApiKey }) {
+  const spent = usdOfNumber(key.usage);
+  if (key.limit === null) {
+    return (
+      <div class="key-limit">
+        <span>
+          <Amount value={spent} />
+        </span>
+        <span class="quiet small">{t('no limit of its own: bounded by the credits of the account')}</span>
+      </div>
+    );
+  }
+  const limit = usdOfNumber(key.limit);
+  const share = shareOf(spent, limit);
+  return (
+    <div class="key-limit">
+      <span>
+        <Amount value={spent} /> {t('of')} <Amount value={limit} />
+        {share >= NEAR ? <span class="status-wait"> ▲ {Math.floor(share * 100)} %</span> : null}
+      </span>
+      <progress
+        class={share >= NEAR ? 'bar bar-near' : 'bar'}
+        max={1}
+        value={share}
+        aria-label={t('Share of the limit of {name} that is spent', { name: key.name })}
+      />
+    </div>
+  );
+}

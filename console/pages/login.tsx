@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { errorText } from '../api/errors.ts';
+import { type LoginReason, signIn } from '../api/session.ts';
+import { SERVICE } from '../lib/location.ts';
+import { t } from '../lib/text.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+
+/** The way in: a key, exchanged for a session at once. */
+export function LoginPage() {
+  return (
+    <main class="login">
+      <div class="login-box">
+        <p class="login-brand">Tollgate</p>
+        <h1 tabIndex={-1}>{t('Sign in')}</h1>
+        <LoginForm />
+        <details>
+          <summary>{t('Where do I find my key?')}</summary>
+          <p>
+            {t(
+              'Whoever runs this service gave it to you when the account was opened. After a first start on this machine it is in the file .data/owner.key.',
+            )}
+          </p>
+        </details>
+        <p class="small quiet">
+          <a href={`${SERVICE}admin/login`}>{t('Operators sign in here')}</a>
+        </p>
+      </div>
+    </main>
+  );
+}
+
+/** Over the page: what was being done goes on after it. */
+export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
+  return (
+    <Dialog title={t('Sign in again')} onClose={() => window.location.reload()} mustAnswer>
+      <p>
+        {reason === 'too_old'
+          ? t('You signed in a while ago. What makes or destroys access needs your key again.')
+          : t('The session has ended. What you were doing goes on after this.')}
+      </p>
+      <LoginForm />
+    </Dialog>
+  );
+}
+
+function LoginForm() {
+  const [key, setKey] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [isPending, setPending] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setPending(true);
+    setProblem(undefined);
+    try {
+      await signIn(key);
+      setKey('');
+    } catch (error) {
+      setProblem(errorText(error));
+      setPending(false);
+    }
+  };
+  return (
+    <form class="form" onSubmit={(event) => void submit(event)}>
+      {/* password managers want a name beside a secret */}
+      <input type="text" name="username" autoComplete="username" value="tollgate" readOnly hidden />
+      <Field
+        label={t('API key')}
+        problem={problem}
+        hint={t('It is exchanged for a session of at most 12 hours and kept nowhere in this browser.')}
+      >
+        <input
+          type="password"
+          name="key"
+          autoComplete="current-password"
+          placeholder="sk-tg-…"
+          required
+          value={key}
+          onInput={(event) => setKey(event.currentTarget.value)}
+        />
+      </Field>
+      <button type="submit" class="button button-main" disabled={isPending}>
+        {isPending ? t('Signing in …') : t('Sign in')}
+      </button>
+    </form>
+  );
+}

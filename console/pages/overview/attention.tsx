@@ -1,0 +1,108 @@
+import { useRead } from '../../api/queries.ts';
+import { currentSession } from '../../api/session.ts';
+import type { AccountOverview, ApiKey, Task } from '../../api/types.gen.ts';
+import { to } from '../../lib/location.ts';
+import { shareOf, usd, usdOfNumber } from '../../lib/money.ts';
+import { t } from '../../lib/text.ts';
+import { Panel } from '../../ui/panel.tsx';
+
+const NEAR = 0.8;
+const DAY_MS = 86_400_000;
+const SOON_MS = 7 * DAY_MS;
+
+interface Item {
+  readonly text: string;
+  readonly href: string;
+}
+
+/** What somebody should look at: nothing else is here. */
+export function Attention() {
+  const isOwner = currentSession().key.role === 'owner';
+  const account = useRead<AccountOverview>('/api/v1/account');
+  const keys = useRead<readonly ApiKey[]>('/api/v1/keys', { limit: 1_000 }, { enabled: isOwner });
+  const failed = useRead<readonly Task[]>('/api/v1/tasks', { status: 'failed', limit: 20 });
+  const items = [
+    ...ofAccount(account.data),
+    ...(keys.data ?? []).flatMap(ofKey),
+    ...ofTasks(failed.data ?? []),
+  ];
+  return (
+    <Panel title={t('Needs attention')}>
+      {items.length === 0 ? (
+        <p class="quiet">{t('Nothing. Keys are below their limits and no task failed in the last day.')}</p>
+      ) : (
+        <ul class="attention">
+          {items.map(({ text, href }) => (
+            <li key={text}>
+              <span class="status-wait" aria-hidden="true">
+                ▲
+              </span>{' '}
+              <a href={href}>{text}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function ofAccount(account: AccountOverview | undefined): Item[] {
+  if (!account) {
+    return [];
+  }
+  const items: Item[] = [];
+  if (usd(account.available) <= 0n) {
+    items.push({ text: t('No credits are available: paid calls are refused'), href: to('billing') });
+  }
+  if (account.debt !== '0.00') {
+    items.push({
+      text: t('A payment was taken back: {amount} USD are owed', { amount: account.debt }),
+      href: to('billing'),
+    });
+  }
+  return items;
+}
+
+function ofKey(key: ApiKey): Item[] {
+  const items: Item[] = [];
+  const href = to('keys', { key: key.hash });
+  if (!key.disabled && key.limit !== null && key.limit > 0) {
+    const share = shareOf(usdOfNumber(key.usage), usdOfNumber(key.limit));
+    if (share >= NEAR) {
+      items.push({
+        text: t('Key “{name}” used {percent} % of its limit', {
+          name: key.name,
+          percent: Math.floor(share * 100),
+        }),
+        href,
+      });
+    }
+  }
+  const expiresInMs =
+    key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at) - Date.now();
+  if (!key.disabled && expiresInMs > 0 && expiresInMs < SOON_MS) {
+    items.push({
+      text: t('Key “{name}” expires within {days} days', {
+        name: key.name,
+        days: Math.ceil(expiresInMs / DAY_MS),
+      }),
+      href,
+    });
+  }
+  return items;
+}
+
+function ofTasks(tasks: readonly Task[]): Item[] {
+  const counts = new Map<string, number>();
+  for (const task of tasks) {
+    if (task.completed_at !== null && Date.now() - Date.parse(task.completed_at) < DAY_MS) {
+      const code = task.error?.code ?? 'failed';
+      counts.set(code, (counts.get(code) ?? 0) + 1);
+    }
+  }
+  return [...counts].map(([code, count]) => ({
+    text:
+      count === 1 ? t('1 task failed: {code}', { code }) : t('{count} tasks failed: {code}', { count, code }),
+    href: to('tasks', { status: 'failed' }),
+  }));
+}

@@ -1,0 +1,173 @@
+import { useRead, useReadAll } from '../../api/queries.ts';
+import { currentSession } from '../../api/session.ts';
+import { chartSeries, spendingOf } from '../../api/spending.ts';
+import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
+import { to, useQueryState } from '../../lib/location.ts';
+import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
+import { language, t } from '../../lib/text.ts';
+import { bucketsOf, formatBucket, monthStart, parseRange } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { Chart } from '../../ui/chart.tsx';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { Choice } from '../../ui/field.tsx';
+import { rangeOptions } from '../../ui/filters.tsx';
+import { Figure, Panel } from '../../ui/panel.tsx';
+import { Attention } from './attention.tsx';
+import { LatestGenerations } from './latest-generations.tsx';
+import { RunningTasks } from './running-tasks.tsx';
+
+const DAY_MS = 86_400_000;
+const LIVE_MS = 10_000;
+
+/** Where the money is, what it went to, what runs now. */
+export function OverviewPage() {
+  const [range, setRange] = useQueryState('range', '30d');
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>{t('Overview')}</h1>
+        <div class="page-actions">
+          <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+        </div>
+      </div>
+      <Figures />
+      <div class="split">
+        <SpendByModel range={range} />
+        <Attention />
+      </div>
+      <RunningTasks />
+      <LatestGenerations />
+    </div>
+  );
+}
+
+function Figures() {
+  const now = Date.now();
+  const account = useRead<AccountOverview>('/api/v1/account', {}, { everyMs: LIVE_MS });
+  const hours = parseRange('24h', now);
+  const before = new Date(Date.parse(hours.start) - DAY_MS).toISOString();
+  const recent = useReadAll<CostRow>(
+    '/api/v1/costs',
+    { start_time: before, granularity: 'hour' },
+    { everyMs: LIVE_MS },
+  );
+  const lastMonth = monthStart(Date.parse(monthStart(now)) - DAY_MS);
+  const months = useReadAll<CostRow>(
+    '/api/v1/costs',
+    { start_time: lastMonth, granularity: 'day' },
+    { everyMs: LIVE_MS },
+  );
+  const today = spentSince(recent.data, hours.start);
+  const yesterday = recent.data && sumOf(recent.data.filter((row) => row.period_start < hours.start));
+  return (
+    <dl class="figures">
+      <Figure
+        label={t('Available')}
+        note={
+          account.data && (
+            <>
+              <Amount value={account.data.remaining_credits} short /> −{' '}
+              <Amount value={account.data.held} short /> {t('held')}
+            </>
+          )
+        }
+      >
+        <Amount value={account.data?.available} short />
+      </Figure>
+      <Figure
+        label={t('Spent, 24 hours')}
+        note={today === undefined ? undefined : changeText(today, yesterday ?? 0n)}
+      >
+        <Amount value={today} short />
+      </Figure>
+      <Figure label={t('Spent, this month (UTC)')} note={<LastMonth rows={months.data} now={now} />}>
+        <Amount value={spentSince(months.data, monthStart(now))} short />
+      </Figure>
+      <Figure
+        label={t('At this rate')}
+        note={
+          currentSession().key.role === 'owner' ? <a href={to('billing')}>{t('Add credits')}</a> : undefined
+        }
+      >
+        {account.data && months.data ? runway(usd(account.data.available), months.data, now) : '–'}
+      </Figure>
+    </dl>
+  );
+}
+
+function LastMonth({ rows, now }: { readonly rows: readonly CostRow[] | undefined; readonly now: number }) {
+  if (!rows) {
+    return <>–</>;
+  }
+  const spent = sumOf(rows.filter((row) => row.period_start < monthStart(now)));
+  return (
+    <>
+      <Amount value={spent} short /> {t('last month')}
+    </>
+  );
+}
+
+function sumOf(rows: readonly CostRow[]): bigint {
+  return sumUsd(rows.map((row) => usd(row.amount.value)));
+}
+
+function spentSince(rows: readonly CostRow[] | undefined, start: string): bigint | undefined {
+  return rows && sumOf(rows.filter((row) => row.period_start >= start));
+}
+
+/** Percent only where both periods are there to compare. */
+function changeText(now: bigint, before: bigint): string {
+  if (before === 0n) {
+    return t('nothing the day before');
+  }
+  const percent = Math.round((shareOf(now, before) - 1) * 100);
+  return t('{change} % vs the day before', { change: percent > 0 ? `+${percent}` : percent });
+}
+
+/** For how long the credits last at the mean of the last seven days. */
+function runway(available: bigint, rows: readonly CostRow[], now: number): string {
+  const week = sumOf(rows.filter((row) => Date.parse(row.period_start) > now - 7 * DAY_MS));
+  if (week <= 0n) {
+    return '–';
+  }
+  const days = (available * 7n) / week;
+  if (days > 999n) {
+    return t('over {days} days', { days: 999 });
+  }
+  return days === 1n ? t('1 day left') : t('{days} days left', { days: String(days) });
+}
+
+function SpendByModel({ range }: { readonly range: string }) {
+  const now = Date.now();
+  const { start, end, granularity, ...parsed } = parseRange(range, now);
+  const query = { start_time: start, end_time: end, granularity, group_by: 'model' };
+  const reading = useReadAll<CostRow>('/api/v1/costs', query, { everyMs: LIVE_MS });
+  return (
+    <Panel title={t('Spend by model')} actions={<a href={to('usage', { range })}>{t('Usage & Costs')}</a>}>
+      <Loaded reading={reading} lines={8}>
+        {(rows) => {
+          const buckets = bucketsOf({ start, end, granularity, ...parsed }, now);
+          const { groups, total } = spendingOf(rows, buckets, (row) => row.model ?? '');
+          if (groups.length === 0) {
+            return (
+              <Empty text={t('Nothing was spent in this time.')}>
+                <a class="button button-main" href={to('playground')}>
+                  {t('Make a first call')}
+                </a>
+              </Empty>
+            );
+          }
+          return (
+            <Chart
+              label={t('Spend by model, {total} in all', { total: shortUsd(total) })}
+              buckets={buckets.map((at) => formatBucket(at, granularity, language()))}
+              series={chartSeries(groups, (count) => t('Other ({count})', { count }))}
+              format={shortUsd}
+              isOpen={end === undefined}
+            />
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks';
+import type { Model } from '../../api/types.gen.ts';
+import { useQueryState } from '../../lib/location.ts';
+import { plainUsd, shortUsd } from '../../lib/money.ts';
+import { mostCost, mostTokens, perMillion } from '../../lib/price.ts';
+import { t } from '../../lib/text.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { CodeTabs } from '../../ui/code.tsx';
+import { Choice, Field } from '../../ui/field.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { chatSnippets } from '../../ui/snippets.ts';
+import { ChatTurns } from './chat-turns.tsx';
+import { useChat } from './use-chat.ts';
+
+const TOKENS_MAX = 1_024;
+
+/** A conversation with a model. Its text stays in this tab. */
+export function ChatPlayground({ models }: { readonly models: readonly Model[] }) {
+  const [id, choose] = useQueryState('model', models[0]?.id ?? '');
+  const model = models.find((candidate) => candidate.id === id) ?? models[0];
+  const [system, setSystem] = useState('');
+  const [text, setText] = useState('');
+  const [tokens, setTokens] = useState(String(TOKENS_MAX));
+  const chat = useChat();
+  const maxTokens = Math.max(1, Math.min(1_000_000, Number.parseInt(tokens, 10) || TOKENS_MAX));
+  const said = [system, ...chat.turns.map((turn) => turn.content), text];
+  const most = model ? mostCost(model.pricing, mostTokens(said), maxTokens) : 0n;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (model && text.trim() !== '' && !chat.isRunning) {
+      setText('');
+      void chat.ask({ model: model.id, system, text, maxTokens, maxCost: plainUsd(most), most });
+    }
+  };
+  return (
+    <div class="play">
+      <Panel title={t('Settings')}>
+        <div class="form">
+          <Choice
+            label={t('Model')}
+            value={model?.id ?? ''}
+            options={models.map((each) => [each.id, each.id])}
+            onChange={choose}
+          />
+          {model ? (
+            <p class="small quiet">
+              {t('{input} in, {output} out per million tokens', {
+                input: shortUsd(perMillion(model.pricing.prompt)),
+                output: shortUsd(perMillion(model.pricing.completion)),
+              })}
+            </p>
+          ) : null}
+          <Field label={t('System')}>
+            <textarea rows={3} value={system} onInput={(event) => setSystem(event.currentTarget.value)} />
+          </Field>
+          <Field label={t('Most tokens of the answer')}>
+            <input
+              inputMode="numeric"
+              value={tokens}
+              onInput={(event) => setTokens(event.currentTarget.value)}
+            />
+          </Field>
+        </div>
+      </Panel>
+      <Panel title={t('Conversation')}>
+        <ChatTurns chat={chat} />
+        <form class="form" onSubmit={submit}>
+          <Field label={t('Message')}>
+            <textarea
+              rows={3}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+              onKeyDown={(event) =>
+                event.key === 'Enter' && (event.ctrlKey || event.metaKey) && submit(event)
+              }
+            />
+          </Field>
+          <div class="form-row">
+            <button type="submit" class="button button-main" disabled={chat.isRunning || text.trim() === ''}>
+              {t('Send')}
+            </button>
+            {chat.isRunning ? (
+              <button type="button" class="button" onClick={chat.stop}>
+                {t('Stop')}
+              </button>
+            ) : null}
+            <span class="quiet">
+              {t('costs at most')} <Amount value={most} short />
+            </span>
+          </div>
+        </form>
+      </Panel>
+      <Panel title={t('As code')}>
+        <CodeTabs snippets={chatSnippets(model?.id ?? '')} />
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { useRef, useState } from 'preact/hooks';
+import { type ChatMessage, streamChat } from '../../api/chat-stream.ts';
+import { get } from '../../api/client.ts';
+import { refresh } from '../../api/queries.ts';
+import type { Generation } from '../../api/types.gen.ts';
+
+export interface Turn extends ChatMessage {
+  readonly id: number;
+  /** Of an answer: the call that made it, once it has ended. */
+  readonly generation?: Generation | undefined;
+  /** Nano-USD that were shown as the most it can cost. */
+  readonly most?: bigint;
+  readonly error?: unknown;
+  readonly isStopped?: boolean;
+}
+
+export interface Question {
+  readonly model: string;
+  readonly system: string;
+  readonly text: string;
+  readonly maxTokens: number;
+  readonly maxCost: string;
+  readonly most: bigint;
+}
+
+export interface Chat {
+  readonly turns: readonly Turn[];
+  readonly isRunning: boolean;
+  ask(question: Question): Promise<void>;
+  stop(): void;
+  clear(): void;
+}
+
+const CHARGE_TRIES = 10;
+const CHARGE_WAIT_MS = 300;
+
+/** A conversation: one question at a time, each paid call once. */
+export function useChat(): Chat {
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [isRunning, setRunning] = useState(false);
+  const running = useRef<AbortController | undefined>(undefined);
+  const nextId = useRef(0);
+  const change = (id: number, changed: (turn: Turn) => Partial<Turn>) =>
+    setTurns((all) => all.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)));
+  const ask = async (question: Question) => {
+    // a second click is no second call
+    if (running.current) {
+      return;
+    }
+    const controller = new AbortController();
+    running.current = controller;
+    setRunning(true);
+    const id = nextId.current + 1;
+    nextId.current += 2;
+    const asked: Turn = { id: id - 1, role: 'user', content: question.text };
+    setTurns((all) => [...all, asked, { id, role: 'assistant', content: '', most: question.most }]);
+    const messages = [
+      ...messagesOf(question.system, turns),
+      { role: 'user' as const, content: question.text },
+    ];
+    let generation = '';
+    try {
+      const events = {
+        onBegin: (made: string) => {
+          generation = made;
+        },
+        onText: (text: string) => change(id, (turn) => ({ content: turn.content + text })),
+      };
+      await streamChat({ ...question, messages, temperature: undefined }, events, controller.signal);
+    } catch (error) {
+      change(id, () => (controller.signal.aborted ? { isStopped: true } : { error }));
+    }
+    running.current = undefined;
+    setRunning(false);
+    const ended = await endedGeneration(generation);
+    change(id, () => ({ generation: ended }));
+    refresh('/api/v1/account', '/api/v1/generations');
+  };
+  return { turns, isRunning, ask, stop: () => running.current?.abort(), clear: () => setTurns([]) };
+}
+
+function messagesOf(system: string, turns: readonly Turn[]): ChatMessage[] {
+  const said = turns.filter(({ content, error }) => content !== '' && error === undefined);
+  const before = said.map(({ role, content }) => ({ role, content }));
+  return system.trim() === '' ? before : [{ role: 'system', content: system }, ...before];
+}
+
+/** What the call cost, as the ledger has it: a stopped one is settled a moment after it was left. */
+async function endedGeneration(id: string): Promise<Generation | undefined> {
+  for (let tries = 0; id !== '' && tries < CHARGE_TRIES; tries += 1) {
+    const { data } = await get<Generation>('/api/v1/generation', { id });
+    if (data.status !== 'in_progress' && data.status !== 'queued') {
+      return data;
+    }
+    await new Promise((resolve) => setTimeout(resolve, CHARGE_WAIT_MS));
+  }
+  return undefined;
+}

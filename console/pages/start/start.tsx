@@ -1,0 +1,54 @@
+import { useFirstCall } from '../../api/first-call.ts';
+import { useRead } from '../../api/queries.ts';
+import { currentSession } from '../../api/session.ts';
+import type { Model } from '../../api/types.gen.ts';
+import { to } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { CodeTabs } from '../../ui/code.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { chatSnippets, serviceUrl } from '../../ui/snippets.ts';
+
+/** From nothing to a first call, and whether it has arrived. */
+export function StartPage() {
+  const { data } = useRead<readonly Model[]>('/api/v1/models');
+  const model = data?.find(({ endpoints }) => endpoints.some((endpoint) => endpoint === 'chat'));
+  const call = useFirstCall();
+  return (
+    <div class="page">
+      <h1 tabIndex={-1}>{t('Start')}</h1>
+      <Panel title={t('1. A key')}>
+        <p>
+          {currentSession().key.role === 'owner' ? (
+            <a href={to('keys')}>{t('Create a key for your program')}</a>
+          ) : (
+            t('Use the key that you signed in with, or ask its owner for one.')
+          )}{' '}
+          {t('and put it into the environment as TOLLGATE_KEY.')}
+        </p>
+      </Panel>
+      <Panel title={t('2. A call')}>
+        <div class="form">
+          <p>
+            {t('Base URL of OpenAI clients:')} <Id value={`${serviceUrl()}/api/v1`} />
+          </p>
+          <p>
+            {t('Base URL of Anthropic clients:')} <Id value={serviceUrl()} />
+          </p>
+          <CodeTabs snippets={chatSnippets(model?.id ?? 'model')} />
+        </div>
+      </Panel>
+      <Panel title={t('3. Seen')}>
+        <p role="status">
+          {call === undefined ? (
+            <span class="quiet">◌ {t('Waiting for the first call …')}</span>
+          ) : (
+            <a class="status-good" href={to('generations', { generation: call.id })}>
+              ● {t('A call of {model} has arrived', { model: call.model })}
+            </a>
+          )}
+        </p>
+      </Panel>
+    </div>
+  );
+}

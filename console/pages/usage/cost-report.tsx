@@ -1,0 +1,119 @@
+import { useReadAll } from '../../api/queries.ts';
+import { chartSeries, type Spending, spendingOf } from '../../api/spending.ts';
+import type { CostRow } from '../../api/types.gen.ts';
+import { shareOf, shortUsd } from '../../lib/money.ts';
+import { language, t } from '../../lib/text.ts';
+import { bucketsOf, formatBucket, parseRange } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { Chart } from '../../ui/chart.tsx';
+import { DownloadCsv } from '../../ui/download.tsx';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { useKeyNames } from '../../ui/filters.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const LIVE_MS = 15_000;
+
+export interface CostReportProps {
+  readonly range: string;
+  readonly group: string;
+  readonly apiKey: string;
+}
+
+/** Costs by day or hour of UTC; the total is the sum of the rows, which is what the ledger charged. */
+export function CostReport({ range, group, apiKey }: CostReportProps) {
+  const now = Date.now();
+  const time = parseRange(range, now);
+  const names = useKeyNames();
+  const query = {
+    start_time: time.start,
+    end_time: time.end,
+    granularity: time.granularity,
+    group_by: group === 'line' ? undefined : group,
+    api_key_hash: apiKey,
+  };
+  const reading = useReadAll<CostRow>('/api/v1/costs', query, { everyMs: LIVE_MS });
+  const nameOf = (row: CostRow): string => {
+    if (group === 'line') {
+      return t(row.line_item.replace('_', ' '));
+    }
+    const hash = row.api_key_hash;
+    return row.model ?? row.endpoint ?? (hash === null ? '' : (names.get(hash) ?? hash.slice(0, 12)));
+  };
+  const buckets = bucketsOf(time, now);
+  return (
+    <Loaded reading={reading} lines={10}>
+      {(rows) => {
+        const spending = spendingOf(rows, buckets, nameOf);
+        return (
+          <Panel title={t('Cost')} actions={<CostCsv rows={rows} nameOf={nameOf} />}>
+            {spending.groups.length === 0 ? (
+              <Empty text={t('Nothing was spent in this time.')} />
+            ) : (
+              <>
+                <Chart
+                  label={t('Cost over time, {total} in all', { total: shortUsd(spending.total) })}
+                  buckets={buckets.map((at) => formatBucket(at, time.granularity, language()))}
+                  series={chartSeries(spending.groups, (count) => t('Other ({count})', { count }))}
+                  format={shortUsd}
+                  isOpen={time.end === undefined}
+                  height={240}
+                />
+                <CostTable spending={spending} />
+              </>
+            )}
+          </Panel>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function CostTable({ spending: { groups, total } }: { readonly spending: Spending }) {
+  return (
+    <Table
+      plain
+      label={t('Cost')}
+      rows={groups}
+      rowKey={({ name }) => name}
+      columns={[
+        { name: t('Name'), cell: ({ name }) => name, clip: true },
+        { name: t('Cost'), cell: ({ total: amount }) => <Amount value={amount} />, number: true },
+        {
+          name: t('Share'),
+          cell: ({ total: amount }) => `${Math.round(shareOf(amount, total) * 100)} %`,
+          number: true,
+        },
+      ]}
+      foot={
+        <tr>
+          <td>{t('Total')}</td>
+          <td class="number">
+            <Amount value={total} />
+          </td>
+          <td class="number">100 %</td>
+        </tr>
+      }
+    />
+  );
+}
+
+interface CostCsvProps {
+  readonly rows: readonly CostRow[];
+  readonly nameOf: (row: CostRow) => string;
+}
+
+function CostCsv({ rows, nameOf }: CostCsvProps) {
+  const lines = () => [
+    ['period_start', 'period_end', 'group', 'line_item', 'amount', 'currency'],
+    ...rows.map((row) => [
+      row.period_start,
+      row.period_end,
+      nameOf(row),
+      row.line_item,
+      row.amount.value,
+      row.amount.currency,
+    ]),
+  ];
+  return <DownloadCsv name="costs" lines={lines} />;
+}

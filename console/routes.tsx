@@ -1,0 +1,70 @@
+import { useEffect } from 'preact/hooks';
+import lazy, { ErrorBoundary } from 'preact-iso/lazy';
+import { Route, Router, useLocation } from 'preact-iso/router';
+import { BASE } from './lib/location.ts';
+import { isMissingFile, reload } from './lib/new-files.ts';
+import { t } from './lib/text.ts';
+import { MissingPage } from './pages/missing.tsx';
+import { OverviewPage } from './pages/overview/overview.tsx';
+
+const KeysPage = lazy(async () => (await import('./pages/keys/keys.tsx')).KeysPage);
+const BillingPage = lazy(async () => (await import('./pages/billing/billing.tsx')).BillingPage);
+
+const GenerationsPage = lazy(
+  async () => (await import('./pages/generations/generations.tsx')).GenerationsPage,
+);
+const UsagePage = lazy(async () => (await import('./pages/usage/usage.tsx')).UsagePage);
+const TasksPage = lazy(async () => (await import('./pages/tasks/tasks.tsx')).TasksPage);
+const PlaygroundPage = lazy(async () => (await import('./pages/playground/playground.tsx')).PlaygroundPage);
+const StartPage = lazy(async () => (await import('./pages/start/start.tsx')).StartPage);
+const AccountPage = lazy(async () => (await import('./pages/account/account.tsx')).AccountPage);
+
+const TITLES: Readonly<Record<string, string>> = {
+  '': 'Overview',
+  playground: 'Playground',
+  tasks: 'Tasks',
+  generations: 'Generations',
+  usage: 'Usage & Costs',
+  keys: 'Keys',
+  billing: 'Billing',
+  start: 'Start',
+  account: 'Account',
+  operator: 'Operator',
+};
+
+/** What an address shows. Every page but the first is loaded when it is wanted. */
+export function Pages() {
+  return (
+    <ErrorBoundary onError={(error) => void (isMissingFile(error) && reload())}>
+      <Arrival />
+      <Router>
+        <Route path={BASE} component={OverviewPage} />
+        <Route path={`${BASE}keys`} component={KeysPage} />
+        <Route path={`${BASE}billing`} component={BillingPage} />
+        <Route path={`${BASE}generations`} component={GenerationsPage} />
+        <Route path={`${BASE}usage`} component={UsagePage} />
+        <Route path={`${BASE}tasks`} component={TasksPage} />
+        <Route path={`${BASE}playground`} component={PlaygroundPage} />
+        <Route path={`${BASE}start`} component={StartPage} />
+        <Route path={`${BASE}account`} component={AccountPage} />
+        <Route default component={MissingPage} />
+      </Router>
+    </ErrorBoundary>
+  );
+}
+
+/** Says where one is: by the title, and by the focus for whoever does not see the page change. */
+function Arrival() {
+  const { path } = useLocation();
+  useEffect(() => {
+    const [name = ''] = path.slice(BASE.length).split('/');
+    document.title = `${t(TITLES[name] ?? 'Console')} · Tollgate`;
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body || document.activeElement?.closest('nav')) {
+        document.querySelector<HTMLElement>('h1')?.focus();
+      }
+    }, 50);
+    return () => clearTimeout(timer);
+  }, [path]);
+  return null;
+}

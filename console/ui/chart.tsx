@@ -1,0 +1,242 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shareOf } from '../lib/money.ts';
+import { t } from '../lib/text.ts';
+
+export interface Series {
+  readonly name: string;
+  /** One per bucket: nano-USD, or a count. */
+  readonly values: readonly bigint[];
+  /** 1 to 6; the last is for everything else. */
+  readonly color: number;
+}
+
+export interface ChartProps {
+  readonly label: string;
+  /** Names of the buckets, oldest first. */
+  readonly buckets: readonly string[];
+  readonly series: readonly Series[];
+  readonly format: (value: bigint) => string;
+  /** The last bucket is still being filled. */
+  readonly isOpen: boolean;
+  /** Called with the index of a bucket that is chosen by Enter or a click. */
+  readonly onChoose?: (bucket: number) => void;
+  readonly height?: number;
+}
+
+const LEFT = 64;
+const BOTTOM = 20;
+const TOP = 8;
+
+/** Stacked bars over time: one path per series whatever the number of buckets, a table for whoever cannot see it. */
+export function Chart(props: ChartProps) {
+  const { label, buckets, series, format, isOpen, onChoose, height = 200 } = props;
+  const [ref, width] = useWidth();
+  const [at, setAt] = useState<number>();
+  const totals = buckets.map((_, bucket) =>
+    series.reduce((sum, { values }) => sum + (values[bucket] ?? 0n), 0n),
+  );
+  const ticks = niceTicks(totals.reduce((most, total) => (total > most ? total : most), 0n));
+  const top = ticks.at(-1) ?? 1n;
+  const plot = { width: Math.max(10, width - LEFT), height: height - BOTTOM - TOP };
+  const slot = plot.width / Math.max(1, buckets.length);
+  const text = at === undefined ? '' : describe(at, props, totals);
+  const move = (event: KeyboardEvent) => {
+    const next = stepped(event.key, at ?? buckets.length - 1, buckets.length);
+    if (next !== undefined) {
+      event.preventDefault();
+      setAt(next);
+    } else if (event.key === 'Enter' && at !== undefined) {
+      onChoose?.(at);
+    }
+  };
+  const point = (event: MouseEvent) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const bucket = Math.floor((event.clientX - box.left - LEFT) / slot);
+    setAt(bucket >= 0 && bucket < buckets.length ? bucket : undefined);
+  };
+  return (
+    <figure class="chart" ref={ref}>
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, buckets.length - 1)}
+        aria-valuenow={at ?? Math.max(0, buckets.length - 1)}
+        aria-valuetext={describe(at ?? buckets.length - 1, props, totals)}
+        onKeyDown={move}
+        onMouseMove={point}
+        onMouseLeave={() => setAt(undefined)}
+        onBlur={() => setAt(undefined)}
+        onClick={() => at !== undefined && onChoose?.(at)}
+      >
+        <svg width={width} height={height} aria-hidden="true">
+          <Hatches />
+          <Axes ticks={ticks} top={top} plot={plot} buckets={buckets} slot={slot} format={format} />
+          {at === undefined ? null : (
+            <rect class="chart-at" x={LEFT + at * slot} y={TOP} width={slot} height={plot.height} />
+          )}
+          <g transform={`translate(${LEFT} ${TOP})`}>
+            {stackedPaths(series, top, plot.height, slot).map(({ name, color, path }) => (
+              <g key={name}>
+                <path d={path} class={`series-${color}`} />
+                <path d={path} class={`hatch-${color}`} />
+              </g>
+            ))}
+            {isOpen && totals.length > 0 ? (
+              <rect
+                class="chart-open"
+                x={(totals.length - 1) * slot}
+                y={0}
+                width={slot}
+                height={plot.height}
+              />
+            ) : null}
+          </g>
+        </svg>
+      </div>
+      <p class="chart-text" aria-hidden="true">
+        {text || t('Move over the bars, or use the arrow keys')}
+      </p>
+      <figcaption class="legend">
+        {series.map(({ name, color }) => (
+          <span key={name} class="legend-entry">
+            <svg width="12" height="12" aria-hidden="true">
+              <rect width="12" height="12" class={`series-${color}`} />
+              <rect width="12" height="12" class={`hatch-${color}`} />
+            </svg>
+            {name}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+function describe(
+  bucket: number,
+  { buckets, series, format }: ChartProps,
+  totals: readonly bigint[],
+): string {
+  const parts = series
+    .filter(({ values }) => (values[bucket] ?? 0n) !== 0n)
+    .map(({ name, values }) => `${name} ${format(values[bucket] ?? 0n)}`);
+  const total = parts.length === 1 ? [] : [`${t('total')} ${format(totals[bucket] ?? 0n)}`];
+  return [`${buckets[bucket] ?? ''} UTC`, ...parts, ...total].join(' · ');
+}
+
+function stepped(key: string, from: number, count: number): number | undefined {
+  const targets: Record<string, number> = {
+    ArrowLeft: from - 1,
+    ArrowRight: from + 1,
+    Home: 0,
+    End: count - 1,
+  };
+  const target = targets[key];
+  return target === undefined ? undefined : Math.max(0, Math.min(count - 1, target));
+}
+
+function stackedPaths(series: readonly Series[], top: bigint, height: number, slot: number) {
+  const base: bigint[] = [];
+  const gap = slot > 4 ? Math.min(4, slot * 0.2) : 0;
+  return series.map(({ name, color, values }) => {
+    const path = values
+      .map((value, bucket) => {
+        const from = base[bucket] ?? 0n;
+        base[bucket] = from + value;
+        if (value <= 0n) {
+          return '';
+        }
+        const [low, high] = [height * (1 - shareOf(from, top)), height * (1 - shareOf(from + value, top))];
+        return `M${(bucket * slot + gap / 2).toFixed(1)} ${low.toFixed(1)}h${(slot - gap).toFixed(1)}V${high.toFixed(1)}h${(gap - slot).toFixed(1)}z`;
+      })
+      .join('');
+    return { name, color, path };
+  });
+}
+
+interface AxesProps {
+  readonly ticks: readonly bigint[];
+  readonly top: bigint;
+  readonly plot: { readonly width: number; readonly height: number };
+  readonly buckets: readonly string[];
+  readonly slot: number;
+  readonly format: (value: bigint) => string;
+}
+
+function Axes({ ticks, top, plot, buckets, slot, format }: AxesProps) {
+  const every = Math.max(1, Math.ceil(64 / slot));
+  return (
+    <g class="chart-axes">
+      {ticks.map((tick) => {
+        const y = TOP + plot.height * (1 - shareOf(tick, top));
+        return (
+          <g key={String(tick)}>
+            <line x1={LEFT} x2={LEFT + plot.width} y1={y} y2={y} />
+            <text x={LEFT - 8} y={y + 4} text-anchor="end">
+              {format(tick)}
+            </text>
+          </g>
+        );
+      })}
+      {buckets.map((name, bucket) =>
+        bucket % every === 0 && (bucket + 1) * slot >= 24 && (buckets.length - bucket) * slot >= 24 ? (
+          <text key={name} x={LEFT + (bucket + 0.5) * slot} y={TOP + plot.height + 15} text-anchor="middle">
+            {name}
+          </text>
+        ) : null,
+      )}
+    </g>
+  );
+}
+
+/** Fills differ by more than colour. */
+function Hatches() {
+  return (
+    <defs>
+      <pattern id="hatch-2" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <line x1="0" y1="0" x2="0" y2="6" class="hatch-line" />
+      </pattern>
+      <pattern id="hatch-3" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
+        <line x1="0" y1="0" x2="0" y2="6" class="hatch-line" />
+      </pattern>
+      <pattern id="hatch-4" width="6" height="6" patternUnits="userSpaceOnUse">
+        <line x1="0" y1="3" x2="6" y2="3" class="hatch-line" />
+      </pattern>
+      <pattern id="hatch-5" width="6" height="6" patternUnits="userSpaceOnUse">
+        <circle cx="3" cy="3" r="1.200" class="hatch-dot" />
+      </pattern>
+    </defs>
+  );
+}
+
+/** Zero and up to four round values above it; the last one is not below `most`. */
+export function niceTicks(most: bigint): bigint[] {
+  if (most <= 0n) {
+    return [0n, 1n];
+  }
+  for (let unit = 1n; ; unit *= 10n) {
+    for (const factor of [1n, 2n, 5n]) {
+      const step = unit * factor;
+      const count = (most + step - 1n) / step;
+      if (count <= 4n) {
+        return Array.from({ length: Number(count) + 1 }, (_, index) => step * BigInt(index));
+      }
+    }
+  }
+}
+
+function useWidth() {
+  const ref = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(600);
+  useEffect(() => {
+    const element = ref.current;
+    if (!element) {
+      return;
+    }
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width] as const;
+}

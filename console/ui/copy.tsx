@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks';
+import { t } from '../lib/text.ts';
+import { Icon } from './icon.tsx';
+
+const TOLD_MS = 1_500;
+
+export interface CopyProps {
+  readonly text: string;
+  /** What the button does, for whoever does not see the picture. */
+  readonly label: string;
+  /** A word beside the picture. */
+  readonly word?: string;
+}
+
+/** Puts a text on the clipboard and says so. */
+export function Copy({ text, label, word }: CopyProps) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), TOLD_MS);
+  };
+  return (
+    <button
+      type="button"
+      class={word ? 'button' : 'icon-button'}
+      aria-label={word ? undefined : label}
+      title={label}
+      onClick={() => void copy()}
+    >
+      <Icon name={isDone ? 'check' : 'copy'} />
+      {word === undefined ? null : <span>{isDone ? t('Copied') : word}</span>}
+      <span class="hidden-text" role="status">
+        {isDone && word === undefined ? t('Copied') : ''}
+      </span>
+    </button>
+  );
+}
+
+/** An id that can be copied. */
+export function Id({ value }: { readonly value: string }) {
+  return (
+    <span class="id">
+      <span class="mono">{value}</span>
+      <Copy text={value} label={t('Copy {what}', { what: value })} />
+    </span>
+  );
+}

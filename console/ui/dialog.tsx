@@ -1,0 +1,80 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { t } from '../lib/text.ts';
+import { Icon } from './icon.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  /** `sheet`: at the side, for the details of a row. */
+  readonly kind?: 'dialog' | 'sheet';
+  /** Without a way to close it but its own buttons. */
+  readonly mustAnswer?: boolean;
+}
+
+/** A native modal dialog: focus stays inside, Escape closes, and focus goes back to where it was. */
+export function Dialog({ title, onClose, children, kind = 'dialog', mustAnswer = false }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) {
+        before.focus();
+      }
+    };
+  }, []);
+  const cancel = (event: Event) => {
+    event.preventDefault();
+    if (!mustAnswer) {
+      onClose();
+    }
+  };
+  return (
+    <dialog ref={ref} class={kind} aria-labelledby={heading} onCancel={cancel}>
+      <header class="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        {mustAnswer ? null : (
+          <button type="button" class="icon-button" aria-label={t('Close')} onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        )}
+      </header>
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  readonly title: string;
+  /** What happens, also to the money. */
+  readonly text: string;
+  /** What the button says it does. */
+  readonly action: string;
+  readonly isPending: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly children?: ComponentChildren;
+}
+
+/** Asks before what cannot be undone. */
+export function Confirm({ title, text, action, isPending, onConfirm, onClose, children }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{text}</p>
+      {children}
+      <div class="dialog-actions">
+        <button type="button" class="button" onClick={onClose}>
+          {t('Keep it')}
+        </button>
+        <button type="button" class="button button-bad" disabled={isPending} onClick={onConfirm}>
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

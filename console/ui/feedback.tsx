@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from '../api/client.ts';
+import { errorText } from '../api/errors.ts';
+import type { Reading } from '../api/queries.ts';
+import { t } from '../lib/text.ts';
+import { Copy } from './copy.tsx';
+
+/** Grey lines of about the size of what comes, after a moment: a quick answer shows none. */
+export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
+  const [isShown, show] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => show(true), 150);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div class={isShown ? 'skeleton' : 'skeleton skeleton-early'} role="status" aria-label={t('Loading')}>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} class="skeleton-line" />
+      ))}
+    </div>
+  );
+}
+
+/** What failed, why, and what to do; never more than its own panel. */
+export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const requestId = error instanceof ApiError ? error.requestId : undefined;
+  return (
+    <div class="notice notice-bad" role="alert">
+      <p>{errorText(error)}</p>
+      {requestId === undefined ? null : (
+        <p class="small">
+          <span class="mono">{requestId}</span> <Copy text={requestId} label={t('Copy the request id')} />
+        </p>
+      )}
+      {retry === undefined ? null : (
+        <button type="button" class="button" onClick={retry}>
+          {t('Try again')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export interface NoticeProps {
+  readonly tone: 'good' | 'wait' | 'bad' | 'info';
+  readonly children: ComponentChildren;
+}
+
+export function Notice({ tone, children }: NoticeProps) {
+  return (
+    <div class={`notice notice-${tone}`} role="status">
+      {children}
+    </div>
+  );
+}
+
+/** Nothing there yet: one sentence, one action. */
+export function Empty({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p>{text}</p>
+      {children}
+    </div>
+  );
+}
+
+export interface LoadedProps<T> {
+  readonly reading: Reading<T>;
+  readonly lines?: number;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What was read, or that it is being read, or why it could not be. Old data stays while new comes. */
+export function Loaded<T>({ reading, lines = 4, children }: LoadedProps<T>) {
+  if (reading.data !== undefined) {
+    return <div class={reading.isStale ? 'stale' : undefined}>{children(reading.data)}</div>;
+  }
+  return reading.error ? (
+    <Problem error={reading.error} retry={reading.refetch} />
+  ) : (
+    <Skeleton lines={lines} />
+  );
+}

@@ -1,0 +1,69 @@
+import { useRead } from '../api/queries.ts';
+import { currentSession } from '../api/session.ts';
+import type { ApiKey, Model } from '../api/types.gen.ts';
+import { t } from '../lib/text.ts';
+import { Choice } from './field.tsx';
+
+export function rangeOptions(): [string, string][] {
+  return [
+    ['24h', t('Last 24 hours')],
+    ['7d', t('Last 7 days')],
+    ['30d', t('Last 30 days')],
+    ['90d', t('Last 90 days')],
+    ['365d', t('Last 365 days')],
+  ];
+}
+
+export interface FilterProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** The models of the catalog, as a filter. */
+export function ModelFilter({ value, onChange }: FilterProps) {
+  const { data } = useRead<readonly Model[]>('/api/v1/models');
+  const known = (data ?? []).map(({ id }): [string, string] => [id, id]);
+  return (
+    <Choice
+      bare
+      label={t('Model')}
+      value={value}
+      options={withAll(t('All models'), known, value)}
+      onChange={onChange}
+    />
+  );
+}
+
+/** The keys of the account, as a filter; for owners, who see more than one. */
+export function KeyFilter({ value, onChange }: FilterProps) {
+  const keys = useKeys();
+  if (currentSession().key.role !== 'owner') {
+    return null;
+  }
+  const known = keys.map(({ hash, name }): [string, string] => [hash, name]);
+  return (
+    <Choice
+      bare
+      label={t('Key')}
+      value={value}
+      options={withAll(t('All keys'), known, value)}
+      onChange={onChange}
+    />
+  );
+}
+
+/** Names of keys by hash; a deleted key has none. */
+export function useKeyNames(): ReadonlyMap<string, string> {
+  return new Map(useKeys().map(({ hash, name }) => [hash, name]));
+}
+
+function useKeys(): readonly ApiKey[] {
+  const isOwner = currentSession().key.role === 'owner';
+  return useRead<readonly ApiKey[]>('/api/v1/keys', { limit: 1_000 }, { enabled: isOwner }).data ?? [];
+}
+
+/** A value that is not among the known ones was deleted since, and stays chosen. */
+function withAll(all: string, known: readonly [string, string][], value: string): [string, string][] {
+  const isKnown = value === '' || known.some(([option]) => option === value);
+  return [['', all], ...known, ...(isKnown ? [] : [[value, value.slice(0, 24)] as [string, string]])];
+}

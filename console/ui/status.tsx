@@ -1,0 +1,40 @@
+import { t } from '../lib/text.ts';
+
+type Tone = 'good' | 'wait' | 'bad' | 'info' | 'off';
+
+/** Shape, word and colour: none of them alone. */
+const KNOWN: Readonly<Record<string, readonly [tone: Tone, shape: string, word: string]>> = {
+  completed: ['good', '●', 'completed'],
+  succeeded: ['good', '●', 'done'],
+  settled: ['good', '●', 'settled'],
+  paid: ['good', '●', 'paid'],
+  delivered: ['good', '●', 'delivered'],
+  complete: ['good', '●', 'complete'],
+  enabled: ['good', '●', 'enabled'],
+  queued: ['off', '◌', 'queued'],
+  draft: ['off', '◌', 'running month'],
+  pending: ['wait', '◌', 'pending'],
+  open: ['wait', '◌', 'open'],
+  in_progress: ['info', '◐', 'running'],
+  generating: ['info', '◐', 'running'],
+  generated: ['info', '◐', 'finishing'],
+  processing: ['info', '◐', 'finishing'],
+  failed: ['bad', '✕', 'failed'],
+  dead: ['bad', '✕', 'given up'],
+  cancelled: ['off', '○', 'cancelled'],
+  canceled: ['off', '○', 'cancelled'],
+  expired: ['off', '○', 'expired'],
+  disabled: ['off', '○', 'disabled'],
+  suspended: ['bad', '▲', 'suspended'],
+  attention: ['wait', '▲', 'attention'],
+};
+
+/** How something stands. */
+export function Status({ of }: { readonly of: string }) {
+  const [tone, shape, word] = KNOWN[of] ?? ['off', '○', of];
+  return (
+    <span class={`status status-${tone}`}>
+      <span aria-hidden="true">{shape}</span> {t(word)}
+    </span>
+  );
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../config/config.ts';
+import { AccountReadModel } from '../console/account.read-model.ts';
+import { accountOverviewRoutes } from '../console/account.routes.ts';
+import { sessionRoutes } from '../console/sessions.routes.ts';
+import { SessionsService } from '../console/sessions.service.ts';
+import { SessionsStore } from '../console/sessions.store.ts';
+import { consolePages } from '../console/static.pages.ts';
+import type { Kernel } from '../http/kernel.ts';
+import type { Route } from '../http/route.ts';
+import type { KeysService } from '../keys/keys.service.ts';
+import { paymentOf } from './billing.ts';
+import type { Foundation } from './foundation.ts';
+
+/** Signing in and out. The kernel knows the sessions, and they know its authenticator: so one of them is asked for late. */
+export function composeSessions(
+  { database, clock, config }: Pick<Foundation, 'database' | 'clock' | 'config'>,
+  kernel: () => Kernel,
+): SessionsService {
+  return new SessionsService({
+    store: new SessionsStore(database.money),
+    authenticator: () => kernel().authenticator,
+    clock,
+    secure: config.publicUrl.startsWith('https:'),
+  });
+}
+
+/** The operations that the web console has beyond everybody's. */
+export function composeConsoleRoutes(
+  { database, config, catalogSource }: Pick<Foundation, 'database' | 'config' | 'catalogSource'>,
+  sessions: SessionsService,
+  keys: KeysService,
+): Route[] {
+  const payment = paymentOf(config);
+  return [
+    ...sessionRoutes(sessions, keys),
+    ...accountOverviewRoutes({
+      accounts: new AccountReadModel(database.sequelize),
+      limits: () => catalogSource.current.limits,
+      features: {
+        payments: payment.kind === 'none' ? null : payment.kind,
+        keepPrompts: config.keepPrompts,
+      },
+    }),
+  ];
+}
+
+/** The web console itself. */
+export function composeConsolePages(
+  config: Config,
+  folder: string,
+): { readonly path: string; readonly handler: ReturnType<typeof consolePages> } {
+  const { origin, pathname } = new URL(config.publicUrl);
+  const handler = consolePages({
+    folder,
+    prefix: pathname.replace(/\/$/, ''),
+    mediaOrigins: [origin, ...bucketOrigin(config)],
+  });
+  return { path: '/console', handler };
+}
+
+function bucketOrigin({ storage }: Config): string[] {
+  if (storage.kind !== 's3') {
+    return [];
+  }
+  const { endpoint, bucket, forcePathStyle } = storage.s3;
+  const { protocol, host } = new URL(endpoint);
+  return [forcePathStyle ? `${protocol}//${host}` : `${protocol}//${bucket}.${host}`];
+}

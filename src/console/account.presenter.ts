@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { RateLimits } from '../http/rate-policy.ts';
+import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { AccountRow } from './account.read-model.ts';
+
+const count = z.int().min(0);
+
+export const accountJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    suspended: z.boolean(),
+    created_at: z.iso.datetime(),
+    remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
+    held: usdString.meta({ description: 'Set aside for what runs now' }),
+    available: usdString.meta({ description: 'What a new call may cost at most' }),
+    debt: usdString.meta({ description: 'Taken back by a payment reversal beyond the balance' }),
+    currency: z.literal(CURRENCY),
+    running_calls: count,
+    running_tasks: count,
+    limits: z.object({ requests_per_minute: count, tokens_per_minute: count, concurrency: count }),
+    features: z.object({
+      payments: z
+        .enum(['stripe', 'test'])
+        .nullable()
+        .meta({ description: 'null: credits are not sold here' }),
+      keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks outlive the task' }),
+    }),
+  })
+  .meta({ id: 'AccountOverview' });
+
+export type AccountJson = z.output<typeof accountJson>;
+
+/** What an installation offers. */
+export interface ConsoleFeatures {
+  readonly payments: 'stripe' | 'test' | null;
+  readonly keepPrompts: boolean;
+}
+
+export function presentAccountOverview(
+  row: AccountRow,
+  limits: RateLimits,
+  features: ConsoleFeatures,
+): AccountJson {
+  const [posted, held, debt] = [nanoUsd(row.posted), nanoUsd(row.held), nanoUsd(row.debt)];
+  return {
+    id: publicId('account', row.id),
+    name: row.name,
+    suspended: row.suspended,
+    created_at: row.created_at.toISOString(),
+    remaining_credits: formatUsd(posted),
+    held: formatUsd(held),
+    available: formatUsd(nanoUsd(posted - held)),
+    debt: formatUsd(debt),
+    currency: CURRENCY,
+    running_calls: row.running_calls,
+    running_tasks: row.running_tasks,
+    limits: {
+      requests_per_minute: limits.requestsPerMinute,
+      tokens_per_minute: limits.tokensPerMinute,
+      concurrency: limits.concurrency,
+    },
+    features: { payments: features.payments, keep_prompts: features.keepPrompts },
+  };
+}

@@ -1,0 +1,32 @@
+import type { Sequelize } from 'sequelize';
+import { invariant } from '../lib/invariant.ts';
+import { readRows } from '../store/report.ts';
+import { accountOverview } from './account.sql.ts';
+
+/** An account as its holder sees it; amounts are nano-USD as decimal text. */
+export interface AccountRow {
+  readonly id: string;
+  readonly name: string;
+  readonly suspended: boolean;
+  readonly created_at: Date;
+  readonly posted: string;
+  readonly held: string;
+  readonly debt: string;
+  readonly running_calls: number;
+  readonly running_tasks: number;
+}
+
+export class AccountReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  /** `apiKeyId`: count only what runs under this key; null = all of the account. */
+  async get(accountId: string, apiKeyId: string | null): Promise<AccountRow> {
+    const [row] = await readRows<AccountRow>(this.#sequelize, accountOverview, [accountId, apiKeyId]);
+    invariant(row, `account ${accountId} is gone`);
+    return row;
+  }
+}

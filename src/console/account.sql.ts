@@ -1,0 +1,13 @@
+import type { Statement } from '../store/statement.ts';
+
+/** $1 account, $2 key or NULL for all. What runs now. */
+export const accountOverview: Statement = {
+  name: 'console_account_overview',
+  text: `
+    SELECT a.id, a.name, a.suspended, a.created_at, b.posted, b.held, b.debt,
+           (SELECT count(*)::integer FROM holds h
+             WHERE h.account_id = a.id AND NOT h.is_task AND ($2::uuid IS NULL OR h.api_key_id = $2)) AS running_calls,
+           (SELECT count(*)::integer FROM holds h
+             WHERE h.account_id = a.id AND h.is_task AND ($2::uuid IS NULL OR h.api_key_id = $2)) AS running_tasks
+      FROM accounts a JOIN balances b ON b.account_id = a.id WHERE a.id = $1`,
+};

@@ -1,0 +1,132 @@
+import { linkHeader } from '../http/page.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import type { KeysService } from '../keys/keys.service.ts';
+import { presentSession, presentSessionSummary } from './sessions.presenter.ts';
+import {
+  createdSessionResponse,
+  createSessionBody,
+  currentSessionResponse,
+  endedSessionsResponse,
+  listSessionsQuery,
+  sessionListResponse,
+  sessionParams,
+} from './sessions.schema.ts';
+import type { SessionsService, SignedIn } from './sessions.service.ts';
+
+type Keys = Pick<KeysService, 'get'>;
+const common = { tag: 'Console', envelope: 'data' } as const;
+
+/** `/api/v1/session` and `/api/v1/sessions`: how a browser signs in, and what is signed in. */
+export function sessionRoutes(sessions: SessionsService, keys: Keys): Route[] {
+  return [...currentRoutes(sessions, keys), ...listRoutes(sessions)];
+}
+
+async function present(signedIn: SignedIn, keys: Keys) {
+  const { accountId, keyHash } = signedIn.principal;
+  return presentSession(signedIn, (await keys.get(accountId, keyHash)).name);
+}
+
+function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'post',
+      path: '/api/v1/sessions',
+      operationId: 'createSession',
+      summary: 'Sign a browser in: exchange a key for a cookie',
+      access: 'public',
+      body: createSessionBody,
+      response: { status: 201, schema: createdSessionResponse },
+      errors: ['invalid_api_key', 'key_disabled', 'key_expired', 'csrf_rejected'],
+      async handle({ body, headers, response }) {
+        const signedIn = await sessions.signIn(body.api_key, headers, response.req.ip ?? '');
+        const headersOfReply = {
+          'Set-Cookie': sessions.cookie(signedIn.session),
+          'Cache-Control': 'no-store',
+        };
+        return { headers: headersOfReply, body: { data: await present(signedIn, keys) } };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'get',
+      path: '/api/v1/session',
+      operationId: 'getSession',
+      summary: 'Who is signed in in this browser',
+      access: 'public',
+      response: { status: 200, schema: currentSessionResponse },
+      errors: ['csrf_rejected'],
+      async handle({ headers }) {
+        const signedIn = await sessions.current(headers);
+        const data = signedIn ? await present(signedIn, keys) : null;
+        return { headers: { 'Cache-Control': 'no-store' }, body: { data } };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'delete',
+      path: '/api/v1/session',
+      operationId: 'endCurrentSession',
+      summary: 'Sign this browser out',
+      access: 'inference',
+      response: { status: 200, schema: endedSessionsResponse },
+      errors: ['csrf_rejected'],
+      async handle({ session }) {
+        if (session) {
+          await sessions.endCurrent(session);
+        }
+        return { headers: { 'Set-Cookie': sessions.cookie() }, body: { data: { ended: session ? 1 : 0 } } };
+      },
+    }),
+  ];
+}
+
+function listRoutes(sessions: SessionsService): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'get',
+      path: '/api/v1/sessions',
+      operationId: 'listSessions',
+      summary: 'List the browsers that are signed in, newest first; an inference key sees its own',
+      access: 'inference',
+      query: listSessionsQuery,
+      response: { status: 200, schema: sessionListResponse },
+      errors: ['invalid_cursor'],
+      async handle({ principal, session, query, url }) {
+        const page = await sessions.list(principal, query);
+        const data = page.rows.map((row) => presentSessionSummary(row, session?.id));
+        return { headers: linkHeader(url, page.next), body: { data } };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'delete',
+      path: '/api/v1/sessions',
+      operationId: 'endSessions',
+      summary: 'Sign out everywhere; an inference key ends its own sessions',
+      access: 'inference',
+      recentLogin: true,
+      response: { status: 200, schema: endedSessionsResponse },
+      errors: ['csrf_rejected'],
+      async handle({ principal }) {
+        return { body: { data: { ended: await sessions.endAll(principal) } } };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'delete',
+      path: '/api/v1/sessions/{id}',
+      operationId: 'endSession',
+      summary: 'Sign one browser out',
+      access: 'inference',
+      params: sessionParams,
+      response: { status: 200, schema: endedSessionsResponse },
+      errors: ['session_not_found', 'csrf_rejected'],
+      async handle({ principal, params }) {
+        await sessions.end(principal, params.id);
+        return { body: { data: { ended: 1 } } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,160 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { BrowserSession, BrowserSessions, PresentedSession } from '../http/browser-session.ts';
+import { presentedSession, refuseForeignPage } from '../http/browser-session.ts';
+import { decodeCursor, UUID_PART } from '../http/cursor.ts';
+import { LruMap } from '../http/lru-map.ts';
+import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import type { Principal } from '../http/route.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { newUuid, parsePublicId } from '../lib/ids.ts';
+import type { SessionScope, SessionSummaryRow, SessionsStore } from './sessions.store.ts';
+
+export interface SessionsParts {
+  readonly store: SessionsStore;
+  readonly authenticator: () => Pick<Authenticator, 'principal' | 'principalOfKey'>;
+  readonly clock: Clock;
+  /** Whether browsers reach the service over https: decides the cookie's name and attributes. */
+  readonly secure: boolean;
+}
+
+export interface SignedIn {
+  readonly principal: Principal;
+  readonly session: PresentedSession;
+}
+
+/** Hours a session lasts at most. */
+export const SESSION_HOURS = 12;
+/** Remembered for as long as keys are, so that a session that was ended is refused everywhere within a second. */
+const FRESH_MS = 800;
+const ENTRIES_MAX = 10_000;
+const TOKEN_BYTES = 32;
+const TEXT_MAX = 300;
+
+interface Entry {
+  readonly session: BrowserSession | undefined;
+  readonly freshUntilMs: number;
+}
+
+/** Browsers sign in with a key once and then show a cookie, so that the key itself stays nowhere in the browser. */
+export class SessionsService implements BrowserSessions {
+  /** `__Host-`: a browser takes it over https only, for this host alone and for all of its paths. */
+  readonly cookieName: string;
+  readonly #parts: SessionsParts;
+  readonly #entries = new LruMap<string, Entry>(ENTRIES_MAX);
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+    this.cookieName = parts.secure ? '__Host-tollgate' : 'tollgate';
+  }
+
+  async find(token: string): Promise<BrowserSession | undefined> {
+    const tokenHash = sha256(token);
+    const now = this.#parts.clock.now();
+    const known = this.#entries.get(tokenHash);
+    if (known && known.freshUntilMs > now) {
+      return known.session;
+    }
+    const row = await this.#parts.store.find(tokenHash);
+    const session = row && {
+      id: row.id,
+      accountId: row.account_id,
+      keyHash: row.key_hash,
+      createdAtMs: row.created_at.getTime(),
+      endsAtMs: row.ends_at.getTime(),
+    };
+    this.#entries.set(tokenHash, { session, freshUntilMs: now + FRESH_MS });
+    return session;
+  }
+
+  /**
+   * Exchanges a key for a session. Throws what authentication throws (wrong keys count against the address), and AppError
+   * csrf_rejected for a form on another site.
+   */
+  async signIn(apiKey: string, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
+    refuseForeignPage(headers);
+    const shown = { authorization: `Bearer ${apiKey.trim()}` };
+    const principal = await this.#parts.authenticator().principal(shown, address, true);
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const { accountId, apiKeyId, keyHash } = principal;
+    const row = await this.#parts.store.insert({
+      ...{ id: newUuid(), tokenHash: sha256(token), accountId, apiKeyId, hours: SESSION_HOURS },
+      userAgent: (headers['user-agent'] ?? '').slice(0, TEXT_MAX),
+      address: address.slice(0, TEXT_MAX),
+    });
+    const times = { createdAtMs: row.created_at.getTime(), endsAtMs: row.ends_at.getTime() };
+    return { principal, session: { id: row.id, accountId, keyHash, ...times, token } };
+  }
+
+  /** Who is signed in in the browser that asks; undefined for nobody, which is no error. */
+  async current(headers: IncomingHttpHeaders): Promise<SignedIn | undefined> {
+    const session = await presentedSession(this, headers, 'get');
+    if (!session) {
+      return undefined;
+    }
+    try {
+      return {
+        principal: await this.#parts.authenticator().principalOfKey(session.keyHash, true),
+        session,
+      };
+    } catch (error) {
+      if (error instanceof AppError && error.status === 401) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** Newest first. An owner sees the sessions of the account, another key's holder those of that key. */
+  async list(principal: Principal, query: PageQuery): Promise<Page<SessionSummaryRow>> {
+    const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
+    const rows = await this.#parts.store.list(scopeOf(principal), query.limit + 1, beforeId);
+    return cutPage(rows, query.limit, (row) => [row.id]);
+  }
+
+  /** Signs out one browser. Throws AppError session_not_found. */
+  async end(principal: Principal, publicId: string): Promise<void> {
+    const id = parsePublicId('browserSession', publicId);
+    if (id === undefined || (await this.#delete(scopeOf(principal), id)) === 0) {
+      throw new AppError('session_not_found', 'There is no such session.');
+    }
+  }
+
+  /** Signs out the browser that asks. */
+  async endCurrent(session: PresentedSession): Promise<void> {
+    await this.#delete({ accountId: session.accountId, keyHash: null }, session.id);
+  }
+
+  /** Signs out every browser of the account, or of the key. Returns how many. */
+  endAll(principal: Principal): Promise<number> {
+    return this.#delete(scopeOf(principal), null);
+  }
+
+  /** The `Set-Cookie` header of a session; without one, of its end. */
+  cookie(session?: PresentedSession): string {
+    const seconds = session
+      ? Math.max(0, Math.floor((session.endsAtMs - this.#parts.clock.now()) / 1_000))
+      : 0;
+    const attributes = ['Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+    const secure = this.#parts.secure ? ['Secure'] : [];
+    return [`${this.cookieName}=${session?.token ?? ''}`, ...attributes, ...secure].join('; ');
+  }
+
+  async #delete(scope: SessionScope, id: string | null): Promise<number> {
+    const hashes = await this.#parts.store.delete(scope, id);
+    for (const hash of hashes) {
+      this.#entries.delete(hash);
+    }
+    return hashes.length;
+  }
+}
+
+function scopeOf({ accountId, role, keyHash }: Principal): SessionScope {
+  return { accountId, keyHash: role === 'owner' ? null : keyHash };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,50 @@
+import type { Statement } from '../store/statement.ts';
+
+/** What idle and ended sessions have in common: nobody may use them any more. */
+const LIVE = `s.ends_at > clock_timestamp() AND s.seen_at > clock_timestamp() - interval '2 hours'`;
+
+/** $1 id, $2 token hash, $3 account, $4 key, $5 hours it lasts, $6 user agent, $7 address. Takes ended ones of all accounts away. */
+export const insertConsoleSession: Statement = {
+  name: 'console_session_insert',
+  text: `
+    WITH ended AS (
+      DELETE FROM console_sessions WHERE id IN (
+        SELECT id FROM console_sessions WHERE ends_at < clock_timestamp() ORDER BY ends_at LIMIT 100))
+    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address)
+    VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 hour', $6, $7)
+    RETURNING id, created_at, ends_at`,
+};
+
+/** $1 token hash. Being looked up is being used: noted once a minute. */
+export const findConsoleSession: Statement = {
+  name: 'console_session_find',
+  text: `
+    WITH found AS (
+      SELECT s.id, s.account_id, k.hash AS key_hash, s.created_at, s.ends_at, s.seen_at
+        FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
+       WHERE s.token_hash = $1 AND ${LIVE}),
+    noted AS (
+      UPDATE console_sessions s SET seen_at = clock_timestamp() FROM found
+       WHERE s.id = found.id AND found.seen_at < clock_timestamp() - interval '1 minute')
+    SELECT id, account_id, key_hash, created_at, ends_at FROM found`,
+};
+
+/** $1 account, $2 key hash or NULL for all, $3 before id or NULL, $4 how many. Newest first. */
+export const listConsoleSessions: Statement = {
+  name: 'console_session_list',
+  text: `
+    SELECT s.id, k.hash AS key_hash, k.name AS key_name, s.created_at, s.seen_at, s.ends_at, s.user_agent, s.address
+      FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
+     WHERE s.account_id = $1 AND ($2::text IS NULL OR k.hash = $2) AND ($3::uuid IS NULL OR s.id < $3) AND ${LIVE}
+     ORDER BY s.id DESC LIMIT $4`,
+};
+
+/** $1 account, $2 key hash or NULL for all, $3 session or NULL for all. */
+export const deleteConsoleSessions: Statement = {
+  name: 'console_session_delete',
+  text: `
+    DELETE FROM console_sessions s USING api_keys k
+     WHERE k.id = s.api_key_id AND s.account_id = $1 AND ($2::text IS NULL OR k.hash = $2)
+       AND ($3::uuid IS NULL OR s.id = $3)
+    RETURNING s.id, s.token_hash`,
+};

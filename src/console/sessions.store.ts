@@ -1,0 +1,73 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import {
+  deleteConsoleSessions,
+  findConsoleSession,
+  insertConsoleSession,
+  listConsoleSessions,
+} from './sessions.sql.ts';
+
+export interface SessionRow extends pg.QueryResultRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly key_hash: string;
+  readonly created_at: Date;
+  readonly ends_at: Date;
+}
+
+export interface SessionSummaryRow extends Omit<SessionRow, 'account_id'> {
+  readonly key_name: string;
+  readonly seen_at: Date;
+  readonly user_agent: string;
+  readonly address: string;
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly tokenHash: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  /** Hours it lasts at most. */
+  readonly hours: number;
+  readonly userAgent: string;
+  readonly address: string;
+}
+
+/** Whose sessions are meant: of a key, or of the whole account. */
+export interface SessionScope {
+  readonly accountId: string;
+  readonly keyHash: string | null;
+}
+
+/** Sessions of browsers, by the hash of their cookie. */
+export class SessionsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async insert(session: NewSession): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'>> {
+    const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address } = session;
+    const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address];
+    const [row] = await run<SessionRow>(this.#pool, insertConsoleSession, values);
+    return row as SessionRow;
+  }
+
+  async find(tokenHash: string): Promise<SessionRow | undefined> {
+    return (await run<SessionRow>(this.#pool, findConsoleSession, [tokenHash]))[0];
+  }
+
+  /** Newest first, ended ones left out. */
+  list(scope: SessionScope, limit: number, beforeId: string | null): Promise<SessionSummaryRow[]> {
+    const values = [scope.accountId, scope.keyHash, beforeId, limit];
+    return run<SessionSummaryRow>(this.#pool, listConsoleSessions, values);
+  }
+
+  /** Ends one session or all of them. Returns the hashes of their cookies. */
+  async delete(scope: SessionScope, id: string | null): Promise<string[]> {
+    const values = [scope.accountId, scope.keyHash, id];
+    const rows = await run<{ token_hash: string }>(this.#pool, deleteConsoleSessions, values);
+    return rows.map((row) => row.token_hash);
+  }
+}

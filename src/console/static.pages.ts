@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Request, RequestHandler, Response } from 'express';
+import { exchangeOf } from '../http/exchange.ts';
+import { html } from '../http/html.ts';
+import { AppError } from '../lib/errors.ts';
+
+export interface ConsolePagesOptions {
+  /** Where the built console is: index.html and assets/. */
+  readonly folder: string;
+  /** Path that browsers see in front of ours: `` or `/tollgate`. */
+  readonly prefix: string;
+  /** Origins that media is loaded from beside our own. */
+  readonly mediaOrigins: readonly string[];
+}
+
+interface Asset {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly brotli: Buffer | undefined;
+  readonly gzip: Buffer | undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.woff2': 'font/woff2',
+  '.svg': 'image/svg+xml',
+};
+const YEAR = 'public, max-age=31536000, immutable';
+
+/** `dist/console` of the package that this file belongs to, compiled or not. */
+export function builtConsoleFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) {
+    folder = dirname(folder);
+  }
+  return join(folder, 'dist', 'console');
+}
+
+/**
+ * The web console: one page for every path below it, and its files. All of it is read once and served from memory; file names carry a
+ * digest of their content, so a browser asks for each once.
+ */
+export function consolePages(options: ConsolePagesOptions): RequestHandler {
+  const assets = readAssets(join(options.folder, 'assets'));
+  const page = readPage(options);
+  const headers = pageHeaders(options.mediaOrigins);
+  return (request, response, next) => {
+    const exchange = exchangeOf(response);
+    if (exchange) {
+      exchange.route = '/console';
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      throw new AppError('method_not_allowed', `${request.method} is not allowed here`);
+    }
+    if (request.path.startsWith('/assets/')) {
+      const asset = assets.get(request.path.slice('/assets/'.length));
+      return asset ? sendAsset(asset, request, response) : next();
+    }
+    if (!page) {
+      throw new AppError('service_unavailable', 'The console is not built: run "npm run build".');
+    }
+    for (const [name, value] of headers) {
+      response.setHeader(name, value);
+    }
+    sendPage(page, request, response);
+  };
+}
+
+function sendAsset(asset: Asset, request: Request, response: Response): void {
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  const encoding =
+    asset.brotli && /\bbr\b/.test(accepted)
+      ? 'br'
+      : asset.gzip && /\bgzip\b/.test(accepted)
+        ? 'gzip'
+        : undefined;
+  const body =
+    (encoding === 'br' ? asset.brotli : encoding === 'gzip' ? asset.gzip : undefined) ?? asset.plain;
+  response.setHeader('Content-Type', asset.type);
+  response.setHeader('Cache-Control', YEAR);
+  response.setHeader('Vary', 'Accept-Encoding');
+  response.setHeader('Content-Length', body.length);
+  if (encoding) {
+    response.setHeader('Content-Encoding', encoding);
+  }
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+interface ShellPage {
+  readonly page: Buffer;
+  readonly etag: string;
+}
+
+function sendPage({ page, etag }: ShellPage, request: Request, response: Response): void {
+  response.setHeader('Cache-Control', 'no-cache');
+  response.setHeader('ETag', etag);
+  if (request.headers['if-none-match'] === etag) {
+    response.status(304).end();
+    return;
+  }
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.setHeader('Content-Length', page.length);
+  response.end(request.method === 'HEAD' ? undefined : page);
+}
+
+function readPage({ folder, prefix }: ConsolePagesOptions): ShellPage | undefined {
+  const file = join(folder, 'index.html');
+  if (!existsSync(file)) {
+    return undefined;
+  }
+  const base = String(html`href="${prefix}/console/"`);
+  const page = Buffer.from(readFileSync(file, 'utf8').replace('href="/console/"', base));
+  const digest = createHash('sha256').update(page).digest('base64url').slice(0, 22);
+  return { page, etag: `"${digest}"` };
+}
+
+function readAssets(folder: string): ReadonlyMap<string, Asset> {
+  if (!existsSync(folder)) {
+    return new Map();
+  }
+  const names = readdirSync(folder).filter((name) => !/\.(br|gz)$/.test(name));
+  return new Map(names.map((name) => [name, readAsset(join(folder, name))]));
+}
+
+function readAsset(file: string): Asset {
+  const read = (name: string) => (existsSync(name) ? readFileSync(name) : undefined);
+  return {
+    type: TYPES[extname(file)] ?? 'application/octet-stream',
+    plain: readFileSync(file),
+    brotli: read(`${file}.br`),
+    gzip: read(`${file}.gz`),
+  };
+}
+
+/** No inline script or style, no other origin, no markup from text: whatever a model answers stays text. */
+function pageHeaders(mediaOrigins: readonly string[]): [string, string][] {
+  const media = ["'self'", 'blob:', ...new Set(mediaOrigins)].join(' ');
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src ${media}`,
+    `media-src ${media}`,
+    "font-src 'self'",
+    `connect-src ${media.replace(' blob:', '')}`,
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return [
+    ['Content-Security-Policy', policy.join('; ')],
+    ['Referrer-Policy', 'no-referrer'],
+    ['Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=(), usb=()'],
+  ];
+}

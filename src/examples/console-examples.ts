@@ -1,0 +1,41 @@
+import { ACCOUNT, BROWSER, CREATED, HASH } from './example-ids.ts';
+
+const ENDS = '2026-11-21T21:30:00.000Z';
+
+/** Sessions of browsers and what the console shows, by schema. */
+export const CONSOLE_EXAMPLES = {
+  CreateSession: { api_key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB' },
+  Session: {
+    id: BROWSER,
+    account: { id: ACCOUNT, name: 'acme' },
+    key: { hash: HASH, name: 'production', role: 'owner' },
+    csrf: 'q1Zc0m5v8x2B4n6M7l9K3j5H1g2F4d6S8a0P1o3I5u7',
+    created_at: CREATED,
+    ends_at: ENDS,
+  },
+  SessionSummary: {
+    id: BROWSER,
+    key: { hash: HASH, name: 'production' },
+    created_at: CREATED,
+    seen_at: CREATED,
+    ends_at: ENDS,
+    user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+    address: '203.0.113.7',
+    current: true,
+  },
+  AccountOverview: {
+    id: ACCOUNT,
+    name: 'acme',
+    suspended: false,
+    created_at: CREATED,
+    remaining_credits: '42.04',
+    held: '0.84',
+    available: '41.20',
+    debt: '0.00',
+    currency: 'USD',
+    running_calls: 2,
+    running_tasks: 1,
+    limits: { requests_per_minute: 600, tokens_per_minute: 1_000_000, concurrency: 50 },
+    features: { payments: 'stripe', keep_prompts: false },
+  },
+};

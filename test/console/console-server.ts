@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+// @ts-expect-error: a script of Node's own modules, without types
+import { buildConsole } from '../../ops/build-console.mjs';
+import { choosePort } from '../../ops/embedded/free-port.ts';
+import { startWholeApplication } from '../api/support/whole-application.ts';
+import { startBrowser } from '../browser/browser.ts';
+import { type Customer, createCustomer } from '../operators/support/customer.ts';
+import type { OperatorServer } from '../operators/support/operator-server.ts';
+import { type OperatorWorker, startOperatorWorker } from '../operators/support/operator-worker.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The whole service with its console, a worker and a browser: as a person meets it. */
+export interface ConsoleServer {
+  readonly server: OperatorServer;
+  readonly browser: Browser;
+  /** A customer and a browser profile of theirs, signed in. */
+  signIn(options?: BrowserContextOptions): Promise<Visit>;
+  /** A page nobody is signed in on. */
+  visit(options?: BrowserContextOptions): Promise<Visit & { readonly customer: Customer }>;
+  close(): Promise<void>;
+}
+
+/** A page, and everything that went wrong on it: messages, errors, reports of the policy, requests to other hosts. */
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly customer: Customer;
+  readonly wrongs: string[];
+  readonly requests: string[];
+  open(path: string): Promise<void>;
+}
+
+/** Builds the console anew into a folder of its own. */
+export async function builtConsole(): Promise<{ folder: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-console-'));
+  await buildConsole(ROOT, folder);
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export async function startConsole(redisDatabase: number): Promise<ConsoleServer> {
+  const [built, browser] = await Promise.all([builtConsole(), startBrowser()]);
+  const port = await choosePort();
+  const server = await startWholeApplication({
+    redisDatabase,
+    port,
+    consoleFolder: built.folder,
+    environment: { PUBLIC_URL: `http://127.0.0.1:${port}` },
+  });
+  const worker: OperatorWorker = await startOperatorWorker(server.environment);
+  const visit = async (options: BrowserContextOptions = {}) => {
+    const customer = await createCustomer(server);
+    return { ...(await openVisit(browser, server, options)), customer };
+  };
+  return {
+    server,
+    browser,
+    visit,
+    signIn: async (options) => {
+      const opened = await visit(options);
+      await opened.open('');
+      await opened.page.getByLabel('API key').fill(opened.customer.secret);
+      await opened.page.getByRole('button', { name: 'Sign in' }).click();
+      await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
+      return opened;
+    },
+    close: async () => {
+      await browser.close();
+      await worker.close();
+      await server.close();
+      await built.remove();
+    },
+  };
+}
+
+async function openVisit(browser: Browser, { url }: OperatorServer, options: BrowserContextOptions) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const wrongs: string[] = [];
+  const requests: string[] = [];
+  page.on(
+    'console',
+    (message) => message.type() !== 'debug' && wrongs.push(`${message.type()}: ${message.text()}`),
+  );
+  page.on('pageerror', (error) => wrongs.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    requests.push(`${request.method()} ${request.url().replace(url, '')}`);
+    if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url())) {
+      wrongs.push(`request to another host: ${request.url()}`);
+    }
+  });
+  const open = async (path: string) => {
+    await page.goto(`${url}/console/${path}`);
+    await page.locator('h1').first().waitFor({ state: 'attached' });
+  };
+  return { context, page, wrongs, requests, open };
+}

@@ -1,0 +1,114 @@
+import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
+import { type ConsoleServer, startConsole } from './console-server.ts';
+
+/** What people come for, done with mouse and keyboard in a real browser against the real service. */
+
+let console: ConsoleServer;
+beforeAll(async () => {
+  console = await startConsole(6);
+}, CHROMIUM_TIMEOUT_MS);
+afterAll(() => console?.close());
+
+test('signing in leaves the key nowhere, and signing out ends the session', async () => {
+  const { page, context, customer, wrongs } = await console.signIn();
+  const kept = await page.evaluate(
+    'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie + location.href',
+  );
+  const cookies = JSON.stringify(await context.cookies());
+  expect(kept + cookies).not.toContain(customer.secret);
+  expect(console.server.log.text).not.toContain(customer.secret);
+  await page
+    .getByText(/^account /)
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
+test('a key is made, its secret shown once, and it calls', async () => {
+  const { page, context, open, wrongs } = await console.signIn();
+  await open('keys');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('<img src=x onerror=alert(1)>');
+  await dialog.getByLabel('Spending limit in USD (optional)').fill('0.000000001');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  const secret = (await dialog.locator('.secret').textContent()) ?? '';
+  const answer = await console.server.call('GET', '/api/v1/key', { token: secret });
+  expect(answer.json.data).toMatchObject({ limit: 1e-9, role: 'inference' });
+  await page.keyboard.press('Escape');
+  await dialog.getByLabel('I have saved it').check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: '<img src=x onerror=alert(1)>' }).waitFor();
+  expect(await page.content()).not.toContain(secret);
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
+test('paid with test money: back on Billing with the new balance, without a reload', async () => {
+  const { page, context, open, wrongs } = await console.signIn();
+  await open('billing');
+  await page.getByRole('button', { name: 'Pay $25.00' }).click();
+  await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
+  await page.getByRole('button', { name: 'Pay $25.00' }).click();
+  await page.waitForURL(/console\/billing\?session=cs_/);
+  const returnedAt = Date.now();
+  await page.getByText('are on the balance').waitFor();
+  await page.locator('.figure').filter({ hasText: 'Available' }).getByText('$35.00').first().waitFor();
+  expect(Date.now() - returnedAt).toBeLessThan(3_000);
+  await page.getByRole('cell', { name: 'credit purchase' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
+test('a chat streams, costs at most what was shown, and a hostile answer is text', async () => {
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  await open('playground');
+  const shown = await page.locator('.amount[title]').last().getAttribute('title');
+  await page.getByLabel('Message').fill('Say <img src=x onerror=alert(1)> back to me');
+  await page.getByRole('button', { name: 'Send' }).dblclick();
+  await page.getByRole('link', { name: 'Details' }).waitFor();
+  const rows = (await console.server.call('GET', '/api/v1/generations', { token: customer.secret })).json
+    .data;
+  expect(rows).toHaveLength(1);
+  expect(Number(rows[0].charged_amount)).toBeLessThanOrEqual(Number.parseFloat(shown ?? '0') + 1e-3);
+  expect(await page.locator('.turn img').count()).toBe(0);
+  await page.getByRole('link', { name: 'Details' }).click();
+  await page.getByRole('dialog').getByText(rows[0].id).waitFor();
+  await page.goBack();
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
+test('an image is ordered, made and shown; what it cost is what the books say', async () => {
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  await open('playground?kind=image');
+  await page.getByLabel('Prompt').fill('a toll gate at dawn');
+  await page.getByLabel('Size').selectOption('512*512');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('link', { name: 'Ordered. See it being made' }).click();
+  const sheet = page.getByRole('dialog');
+  await sheet.getByRole('img').waitFor({ timeout: 60_000 });
+  await sheet.getByText('a toll gate at dawn').waitFor();
+  await page.waitForFunction('document.querySelector("dialog img").naturalWidth === 512');
+  await page.keyboard.press('Escape');
+  await open('usage');
+  const total = await page.locator('tfoot .amount').textContent();
+  expect(total?.replaceAll('\u202f', '')).toBe('$0.005');
+  const credits = (await console.server.call('GET', '/api/v1/credits', { token: customer.secret })).json.data;
+  expect(credits.total_usage).toBe('0.005');
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
+test('a key that is disabled elsewhere asks for another one, over the page', async () => {
+  const { page, context, open, customer } = await console.signIn();
+  await open('keys');
+  const path = `/admin/v1/accounts/${customer.account}/keys/${customer.hash}`;
+  expect((await console.server.call('PATCH', path, { body: { disabled: true } })).status).toBe(200);
+  await page.getByRole('link', { name: 'Billing' }).first().click();
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+  await context.close();
+});
