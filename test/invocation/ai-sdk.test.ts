@@ -29,8 +29,13 @@ beforeAll(async () => {
   upstreams = { 'to/openai': await startOpenAiUpstream(), 'to/anthropic': await startAnthropicUpstream() };
   gateway = await Gateway.start({
     providers: [
-      { id: 'openai', protocol: 'openai', base_url: upstreams['to/openai']!.url },
-      { id: 'anthropic', protocol: 'anthropic', base_url: upstreams['to/anthropic']!.url },
+      { id: 'openai', protocol: 'openai', base_url: upstreams['to/openai']!.url, on_disconnect: 'abort' },
+      {
+        id: 'anthropic',
+        protocol: 'anthropic',
+        base_url: upstreams['to/anthropic']!.url,
+        on_disconnect: 'abort',
+      },
       { id: 'builtin', protocol: 'builtin' },
     ],
     models: [
