@@ -154,7 +154,8 @@ interface InsideCommand {
 }
 
 function inside(root: DebianRoot, line: string, log: string): InsideCommand {
-  const [program, parameters] = insideCommand(root, `cd ${root.home}/${CLONE} && exec ${line}`);
+  // The shell stays as the first process, which has to wait for those that lose their parent: a dead one would look alive.
+  const [program, parameters] = insideCommand(root, `cd ${root.home}/${CLONE} && ${line}; exit $?`);
   const child = spawn(program, parameters, {
     env: root.environment,
     stdio: ['ignore', 'pipe', 'pipe'],
