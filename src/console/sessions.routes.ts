@@ -18,7 +18,7 @@ const common = { tag: 'Console', envelope: 'data' } as const;
 
 /** `/api/v1/session` and `/api/v1/sessions`: how a browser signs in, and what is signed in. */
 export function sessionRoutes(sessions: SessionsService, keys: Keys): Route[] {
-  return [...currentRoutes(sessions, keys), ...listRoutes(sessions)];
+  return [...listRoutes(sessions), ...currentRoutes(sessions, keys)];
 }
 
 async function present(signedIn: SignedIn, keys: Keys) {
@@ -85,6 +85,21 @@ function listRoutes(sessions: SessionsService): Route[] {
   return [
     defineRoute({
       ...common,
+      method: 'delete',
+      path: '/api/v1/sessions/{id}',
+      operationId: 'endSession',
+      summary: 'Sign one browser out',
+      access: 'inference',
+      params: sessionParams,
+      response: { status: 200, schema: endedSessionsResponse },
+      errors: ['session_not_found', 'csrf_rejected'],
+      async handle({ principal, params }) {
+        await sessions.end(principal, params.id);
+        return { body: { data: { ended: 1 } } };
+      },
+    }),
+    defineRoute({
+      ...common,
       method: 'get',
       path: '/api/v1/sessions',
       operationId: 'listSessions',
@@ -111,21 +126,6 @@ function listRoutes(sessions: SessionsService): Route[] {
       errors: ['csrf_rejected'],
       async handle({ principal }) {
         return { body: { data: { ended: await sessions.endAll(principal) } } };
-      },
-    }),
-    defineRoute({
-      ...common,
-      method: 'delete',
-      path: '/api/v1/sessions/{id}',
-      operationId: 'endSession',
-      summary: 'Sign one browser out',
-      access: 'inference',
-      params: sessionParams,
-      response: { status: 200, schema: endedSessionsResponse },
-      errors: ['session_not_found', 'csrf_rejected'],
-      async handle({ principal, params }) {
-        await sessions.end(principal, params.id);
-        return { body: { data: { ended: 1 } } };
       },
     }),
   ];

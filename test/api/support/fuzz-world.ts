@@ -37,6 +37,10 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
     const path = '/api/v1/billing/checkout/sessions';
     return (await server.call('POST', path, { token: own.owner, body })).json.data.id;
   });
+  const browsers = await several(async () => {
+    const body = { api_key: own.owner };
+    return (await server.call('POST', '/api/v1/sessions', { token: null, body })).json.data.id;
+  });
   const content = await server.call('GET', `/api/v1/tasks/${own.ids.task}/content`, { token: own.owner });
   const media = new URL(content.headers.get('location') ?? '');
   const ended = [own.ids.task, ...(await orders())];
@@ -60,6 +64,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         'getOperatorTask.id': ended,
       },
       ...{ 'getTaskContent.id': [own.ids.task], 'retryTask.id': failed.slice(0, 3) },
+      'endSession.id': browsers,
       'redeliverWebhook.id': [own.ids.delivery],
       'redeliverOperatorDelivery.id': [own.ids.delivery],
       id: account,
@@ -68,6 +73,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'createRefund.id': [other.ids.account],
     },
     bodies: {
+      createSession: [{ api_key: own.owner }],
       createRefund: [{ generation_id: other.ids.generation, description: 'unusable' }],
       payTestCheckout: ['card=accepted', 'card=declined', ''],
     },
