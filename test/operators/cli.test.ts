@@ -149,7 +149,7 @@ describe('every command', () => {
       'key.enable',
       'key.disable',
       'key.create',
-      'account.adjust',
+      // asked for twice under one key, booked and recorded once
       'account.adjust',
       ...Array(4).fill('account.update'),
       'account.create',
