@@ -9,7 +9,7 @@ const RECONNECT_MS_MAX = 1_000;
  * A socket that is owed an answer for that long, in ms, is given up: its host may have vanished without a word, which the kernel
  * notices after a quarter of an hour. Workers wait for jobs in one command of up to 10 s, so theirs is longer.
  */
-const SILENCE_MS = { producer: 4_000, worker: 12_000 };
+const SILENCE_MS = { producer: 4_000, worker: 11_000 };
 /** A worker's connection asks so often whether somebody is there, in ms; a subscriber would never notice otherwise. */
 const PING_EVERY_MS = 4_000;
 /** What Redis refuses is refused again at once: a worker that asks without a pause would be busy with it, in ms. */

@@ -66,13 +66,13 @@ async function readInput(
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
   }
+  if (route.body && route.bodyFormat !== 'raw') {
+    requireJson(request.headers['content-type']);
+  }
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {
     return { params, query, body: undefined, bytes: Buffer.alloc(0) };
-  }
-  if (route.bodyFormat !== 'raw') {
-    requireJson(request.headers['content-type']);
   }
   const isJson = route.bodyFormat !== 'raw';
   const bytes =

@@ -73,7 +73,7 @@ test('one that can be asked and knows nothing of it is sent the task', async () 
 });
 
 test('a stored reference is polled by the next attempt instead of a second submit', async () => {
-  const id = await submitImage(sighted.stack, sighted.who, 'run=30');
+  const id = await submitImage(sighted.stack, sighted.who, 'run=300');
   const first = sighted.stack.services.generate.run(id, signal);
   await sighted.inState(id, 'generating');
   sighted.stack.leases.abortAll('claim_lost');

@@ -1,6 +1,8 @@
-import { publicId } from '../../../src/lib/ids.ts';
+import { newUuid, publicId } from '../../../src/lib/ids.ts';
 import { createAccount } from '../../factories/account.ts';
 import { createKey } from '../../factories/api-key.ts';
+import { createGeneration } from '../../factories/generation.ts';
+import { purchaseCredits, usd } from '../../factories/ledger.ts';
 import { failTask, orderImage } from '../../operators/support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer } from '../../operators/support/operator-server.ts';
 import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
@@ -41,6 +43,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
     const body = { api_key: own.owner };
     return (await server.call('POST', '/api/v1/sessions', { token: null, body })).json.data.id;
   });
+  const debtor = await createDebtor(server);
   const content = await server.call('GET', `/api/v1/tasks/${own.ids.task}/content`, { token: own.owner });
   const media = new URL(content.headers.get('location') ?? '');
   const ended = [own.ids.task, ...(await orders())];
@@ -68,11 +71,13 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'redeliverWebhook.id': [own.ids.delivery],
       'redeliverOperatorDelivery.id': [own.ids.delivery],
       id: account,
+      'clearDebt.id': [debtor],
       'changeAccountKey.id': [other.ids.account],
       'changeAccountKey.hash': await keysOf(other.accountId),
       'createRefund.id': [other.ids.account],
     },
     bodies: {
+      clearDebt: [{ kind: 'paid', amount: '0.01', description: 'Transfer' }],
       createSession: [{ api_key: own.owner }],
       createRefund: [{ generation_id: other.ids.generation, description: 'unusable' }],
       payTestCheckout: ['card=accepted', 'card=declined', ''],
@@ -80,4 +85,25 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
     addresses: { getMedia: [media.pathname + media.search] },
     headers: {},
   };
+}
+
+/** An account whose reversed payment took more than was left: its public id. */
+async function createDebtor(server: OperatorServer): Promise<string> {
+  const { database } = server.db;
+  const { id } = await createAccount(database, { credits: '0.00' });
+  const account = publicId('account', id);
+  const key = await createKey(database, id);
+  await purchaseCredits(
+    database,
+    { accountId: id, reference: newUuid(), description: 'Credits' },
+    usd('20.00'),
+  );
+  await createGeneration(database, { accountId: id, apiKeyId: key.id, charge: '12.00' });
+  const path = '/api/v1/billing/balance-transactions?type=credit_purchase';
+  const [bought] = (await server.call('GET', path, { token: key.secret })).json.data;
+  await server.call('POST', `/admin/v1/accounts/${account}/refunds`, {
+    token: ADMIN_TOKEN,
+    body: { transaction_id: bought.id, description: 'Chargeback' },
+  });
+  return account;
 }
