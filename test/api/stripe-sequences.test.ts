@@ -141,7 +141,8 @@ async function happen(
   const { money } = shard.db.database;
   for (;;) {
     const due = 'UPDATE webhook_inbox SET next_try_at = clock_timestamp() WHERE processed_at IS NULL';
-    if ((await money.query(due)).rowCount === 0) {
+    const waiting = await money.query(due).catch(() => undefined);
+    if (waiting?.rowCount === 0) {
       return;
     }
     await arriveInAnyOrder(
