@@ -97,7 +97,7 @@ describe('three API processes and four workers behind nginx', () => {
     const huge = await fetch(`${url}/api/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: authorization(), 'content-type': 'application/json' },
-      body: JSON.stringify({ ...chat, user: 'x'.repeat(10.5 * 2 ** 20) }),
+      body: JSON.stringify({ ...chat, user: 'x'.repeat(32.5 * 2 ** 20) }),
     });
     expect(huge.status).toBe(413);
     expect(await huge.json()).toMatchObject({ error: { code: 'payload_too_large' } });
