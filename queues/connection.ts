@@ -11,7 +11,7 @@ const RECONNECT_MS_MAX = 1_000;
  */
 const SILENCE_MS = { producer: 4_000, worker: 11_000 };
 /** A worker's connection asks so often whether somebody is there, in ms; a subscriber would never notice otherwise. */
-const PING_EVERY_MS = 4_000;
+const PING_EVERY_MS = 2_000;
 /** What Redis refuses is refused again at once: a worker that asks without a pause would be busy with it, in ms. */
 const REFUSAL_PAUSE_MS = 1_000;
 

@@ -93,17 +93,21 @@ async function createDebtor(server: OperatorServer): Promise<string> {
   const { id } = await createAccount(database, { credits: '0.00' });
   const account = publicId('account', id);
   const key = await createKey(database, id);
-  await purchaseCredits(
-    database,
-    { accountId: id, reference: newUuid(), description: 'Credits' },
-    usd('20.00'),
+  const reference = newUuid();
+  await purchaseCredits(database, { accountId: id, reference, description: 'Credits' }, usd('20.00'));
+  await database.money.query(
+    `INSERT INTO checkout_sessions (id, account_id, amount, currency, provider, provider_session_id, url, success_url,
+       cancel_url, status, payment_status, expires_at, credited_at)
+     VALUES ($1::uuid, $2, $3, 'USD', 'test', $1::text, '', '', '', 'complete', 'paid', now(), now())`,
+    [reference, id, usd('20.00').toString()],
   );
   await createGeneration(database, { accountId: id, apiKeyId: key.id, charge: '12.00' });
   const path = '/api/v1/billing/balance-transactions?type=credit_purchase';
   const [bought] = (await server.call('GET', path, { token: key.secret })).json.data;
-  await server.call('POST', `/admin/v1/accounts/${account}/refunds`, {
+  const reversed = await server.call('POST', `/admin/v1/accounts/${account}/refunds`, {
     token: ADMIN_TOKEN,
-    body: { transaction_id: bought.id, description: 'Chargeback' },
+    body: { transaction_id: bought.id, amount: '20.00', description: 'Chargeback' },
   });
+  expect(reversed.json).toMatchObject({ data: { debt: '12.00' } });
   return account;
 }
