@@ -85,7 +85,13 @@ class PatientRedis extends Redis {
 
   override sendCommand(...command: Parameters<Redis['sendCommand']>): unknown {
     const reply = super.sendCommand(...command);
-    return reply instanceof Promise ? reply.catch(refuseLater) : reply;
+    if (!(reply instanceof Promise)) {
+      return reply;
+    }
+    const patient = reply.catch(refuseLater);
+    // the client itself sends its queue again after a reconnect and looks at no reply: a refusal nobody asked for must not end the process
+    patient.catch(() => undefined);
+    return patient;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { choosePort } from '../../ops/embedded/free-port.ts';
@@ -155,6 +156,24 @@ test('the master moves to another server and the old one becomes its replica: wo
   await works(own, 'after');
   expect(performance.now() - movedAt).toBeLessThan(NORMAL_WITHIN_MS);
 }, 40_000);
+
+test('a command that waited for the connection and is refused then does not end the process', async () => {
+  const port = await startRedis();
+  const script = `
+    import { createWorkerConnection } from './queues/connection.ts';
+    const connection = createWorkerConnection('${url(port)}', () => undefined);
+    await connection.ping();
+    connection.once('close', () => {
+      connection.call('NOSUCHCOMMAND').catch((error) => {
+        setImmediate(() => { console.log(error.message); connection.disconnect(); });
+      });
+    });
+    connection.disconnect(true);
+  `;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script]);
+  const said = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  expect(said).toEqual([expect.stringMatching(/unknown command/), '', [0, null]]);
+});
 
 test('a server that vanishes without a word is left', async () => {
   const port = await startRedis();
