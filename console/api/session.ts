@@ -1,23 +1,26 @@
-import { useEffect, useState } from 'preact/hooks';
+import { SharedValue } from '../lib/shared-value.ts';
 import { get, onLoginNeeded, send, setProof } from './client.ts';
 import { queryClient } from './queries.ts';
 import type { Session } from './types.gen.ts';
 
 export type LoginReason = 'signed_out' | 'too_old';
 
+interface WantedLogin {
+  readonly reason: LoginReason;
+  readonly done: () => void;
+  readonly promise: Promise<void>;
+}
+
 /** Who is signed in: undefined while it is asked, null for nobody. */
-let session: Session | null | undefined;
-let wanted:
-  | { readonly reason: LoginReason; readonly done: () => void; readonly promise: Promise<void> }
-  | undefined;
-const listeners = new Set<() => void>();
+const session = new SharedValue<Session | null | undefined>(undefined);
+const wanted = new SharedValue<WantedLogin | undefined>(undefined);
 
 /** Asks the service who is signed in, and from then on for a login wherever one is missing. */
 export async function loadSession(): Promise<void> {
   onLoginNeeded((reason) => {
-    wanted ??= waiting(reason);
-    tell();
-    return wanted.promise;
+    const login = wanted.value ?? waiting(reason);
+    wanted.set(login);
+    return login.promise;
   });
   const { data } = await get<Session | null>('/api/v1/session');
   setSession(data);
@@ -26,14 +29,13 @@ export async function loadSession(): Promise<void> {
 /** Exchanges a key for a session. Throws ApiError. */
 export async function signIn(apiKey: string): Promise<void> {
   const { data } = await send<Session>('POST', '/api/v1/sessions', { body: { api_key: apiKey } });
-  const isSomebodyElse = session !== null && session !== undefined && session.account.id !== data.account.id;
-  if (isSomebodyElse) {
+  const before = session.value?.account.id;
+  if (before !== undefined && before !== data.account.id) {
     queryClient.clear();
   }
   setSession(data);
-  wanted?.done();
-  wanted = undefined;
-  tell();
+  wanted.value?.done();
+  wanted.set(undefined);
 }
 
 /** Ends the session of this browser. */
@@ -48,29 +50,20 @@ export function useSession(): {
   readonly session: Session | null | undefined;
   readonly wanted: LoginReason | undefined;
 } {
-  const [, redraw] = useState({});
-  useEffect(() => {
-    const listener = () => redraw({});
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
-  return { session, wanted: wanted?.reason };
+  return { session: session.use(), wanted: wanted.use()?.reason };
 }
 
 /** The signed-in session. Throws Error outside the pages of somebody who has signed in. */
 export function currentSession(): Session {
-  if (!session) {
+  if (!session.value) {
     throw new Error('nobody is signed in');
   }
-  return session;
+  return session.value;
 }
 
 function setSession(next: Session | null): void {
-  session = next;
   setProof(next?.csrf ?? '');
-  tell();
+  session.set(next);
 }
 
 function waiting(reason: LoginReason) {
@@ -79,10 +72,4 @@ function waiting(reason: LoginReason) {
     done = resolve;
   });
   return { reason, done, promise };
-}
-
-function tell(): void {
-  for (const listener of listeners) {
-    listener();
-  }
 }

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
 import { remember, remembered } from '../lib/device-store.ts';
+import { SharedValue } from '../lib/shared-value.ts';
 import { isLanguage, setLanguage } from '../lib/text.ts';
 import type { Zone } from '../lib/time.ts';
 
@@ -11,17 +11,16 @@ export interface Settings {
   readonly zone: Zone;
 }
 
-let settings: Settings = { theme: 'system', zone: 'local' };
-const listeners = new Set<() => void>();
+const settings = new SharedValue<Settings>({ theme: 'system', zone: 'local' });
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 /** Brings back what was chosen on this device. */
 export async function loadSettings(): Promise<void> {
   const theme = remembered('theme');
-  settings = {
+  settings.set({
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
     zone: remembered('zone') === 'utc' ? 'utc' : 'local',
-  };
+  });
   showTheme();
   prefersDark.addEventListener('change', showTheme);
   const chosen = remembered('language') ?? navigator.language;
@@ -29,28 +28,19 @@ export async function loadSettings(): Promise<void> {
 }
 
 export function changeSettings(change: Partial<Settings>): void {
-  settings = { ...settings, ...change };
-  remember('theme', settings.theme);
-  remember('zone', settings.zone);
+  const changed = { ...settings.value, ...change };
+  remember('theme', changed.theme);
+  remember('zone', changed.zone);
+  settings.set(changed);
   showTheme();
-  for (const listener of listeners) {
-    listener();
-  }
 }
 
 export function useSettings(): Settings {
-  const [, redraw] = useState({});
-  useEffect(() => {
-    const listener = () => redraw({});
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
-  return settings;
+  return settings.use();
 }
 
 function showTheme(): void {
-  const isDark = settings.theme === 'dark' || (settings.theme === 'system' && prefersDark.matches);
+  const { theme } = settings.value;
+  const isDark = theme === 'dark' || (theme === 'system' && prefersDark.matches);
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { SharedValue } from './shared-value.ts';
 
 /** The English text is the key: a page reads as what it shows, and a language without an entry shows English. */
 type Translations = Readonly<Record<string, string>>;
@@ -7,8 +7,7 @@ export const LANGUAGES = { en: 'English' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 const translations: Translations = {};
-let current: Language = 'en';
-const listeners = new Set<() => void>();
+const current = new SharedValue<Language>('en');
 
 /** A text in the language of the page; `{name}` stands for a value. */
 export function t(text: string, values: Readonly<Record<string, string | number>> = {}): string {
@@ -18,7 +17,7 @@ export function t(text: string, values: Readonly<Record<string, string | number>
 
 /** BCP 47 tag of the language that is shown. */
 export function language(): Language {
-  return current;
+  return current.value;
 }
 
 export function isLanguage(text: string): text is Language {
@@ -27,34 +26,25 @@ export function isLanguage(text: string): text is Language {
 
 /** Switches the page to a language; its texts are loaded when they are first wanted. */
 export async function setLanguage(next: Language): Promise<void> {
-  current = next;
   document.documentElement.lang = next;
-  for (const listener of listeners) {
-    listener();
-  }
+  current.set(next);
 }
 
 /** Draws the component anew when the language changes. */
 export function useLanguage(): Language {
-  const [, redraw] = useState({});
-  useEffect(() => {
-    const listener = () => redraw({});
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
-  return current;
+  return current.use();
 }
 
 /** A count with its groups of digits: `1,204`. */
 export function formatCount(value: number): string {
-  return new Intl.NumberFormat(current).format(value);
+  return new Intl.NumberFormat(current.value).format(value);
 }
 
 /** A count in few characters: `8.1M`. */
 export function shortCount(value: number): string {
-  return new Intl.NumberFormat(current, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+  return new Intl.NumberFormat(current.value, { notation: 'compact', maximumFractionDigits: 1 }).format(
+    value,
+  );
 }
 
 /** `1.5 MB`. */
@@ -62,5 +52,5 @@ export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
   const value = bytes / 1_000 ** power;
-  return `${new Intl.NumberFormat(current, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value)} ${units[power]}`;
+  return `${new Intl.NumberFormat(current.value, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value)} ${units[power]}`;
 }
