@@ -4,12 +4,12 @@ import type { Authenticator } from '../http/authenticator.ts';
 import type { BrowserSession, BrowserSessions, PresentedSession } from '../http/browser-session.ts';
 import { presentedSession, refuseForeignPage } from '../http/browser-session.ts';
 import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import { LruMap } from '../http/lru-map.ts';
 import { cutPage, type Page, type PageQuery } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid, parsePublicId } from '../lib/ids.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import type { SessionScope, SessionSummaryRow, SessionsStore } from './sessions.store.ts';
 
 export interface SessionsParts {

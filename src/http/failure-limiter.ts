@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { LruMap } from './lru-map.ts';
+import { LruMap } from '../lib/lru-map.ts';
 
 const ADDRESSES_MAX = 10_000;
 /** However much an address failed, it may try again after this: many clients can share one address. */

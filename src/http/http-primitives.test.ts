@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { isPrivateAddress } from '../lib/ip-address.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { LruMap } from './lru-map.ts';
 import { bucketRange, periodOf } from './time-range.ts';
 
 describe('LruMap', () => {

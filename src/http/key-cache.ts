@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { LruMap } from './lru-map.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import type { Principal } from './route.ts';
 
 /** What the store knows about a key, valid or not. */

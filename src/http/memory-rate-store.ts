@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { LruMap } from './lru-map.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import type { RateDecision, RateState } from './rate-policy.ts';
 import { decide, WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';

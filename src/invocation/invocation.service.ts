@@ -154,7 +154,7 @@ export class InvocationService {
       sink.end();
     } catch (error) {
       if (error instanceof ProviderFailure) {
-        this.#runner.reportBroken(route, error);
+        this.#runner.reportBroken(invocation.caller.accountId, route, error);
       }
       await this.#settleFailure(admitted, error);
     } finally {
@@ -182,8 +182,9 @@ export class InvocationService {
     admitted: Admitted,
     call: (provider: Provider, route: ModelRoute, upstream: UpstreamSignal) => Promise<T>,
   ): Promise<{ value: T; provider: Provider; route: ModelRoute; upstream: UpstreamSignal }> {
-    const { signal } = admitted.invocation;
+    const { signal, caller } = admitted.invocation;
     return this.#runner.run({
+      accountId: caller.accountId,
       routes: admitted.model.routes,
       signal,
       attempts: admitted.call.attempts,
@@ -192,7 +193,7 @@ export class InvocationService {
           client: signal,
           inFlight: this.#inFlight,
           onDisconnect: provider.onDisconnect,
-          accountId: admitted.invocation.caller.accountId,
+          accountId: caller.accountId,
           reads: this.#reads,
           drainMs: this.#settings.drainMs,
           onAbandon: () => admitted.call.abandon(),

@@ -31,6 +31,7 @@ export function clientErrorOf(failure: ProviderFailure): AppError {
 function refusalOf(reason: FailureReason, cause: ProviderFailure): AppError | undefined {
   switch (reason) {
     case 'rejected':
+    case 'unsupported':
       return new AppError('invalid_request', 'the model does not accept this request; check its parameters', {
         cause,
       });

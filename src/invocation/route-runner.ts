@@ -1,11 +1,11 @@
 import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { pause } from '../lib/pause.ts';
-import type { StopSignal } from '../lib/stop-signal.ts';
+import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { backoffMs, RETRY_AFTER_HONOURED_MS } from '../providers/backoff.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
-import type { ProviderHealth } from '../providers/provider-health.ts';
+import type { ProviderHealth, RouteUse } from '../providers/provider-health.ts';
 import type { ModelRoute } from './invocation.types.ts';
 
 /** Calls to one provider within one invocation, the first included. */
@@ -17,6 +17,7 @@ export interface ProviderSource {
 }
 
 export interface RouteRun<T> {
+  readonly accountId: string;
   readonly routes: readonly ModelRoute[];
   /** Aborts when the call is no longer wanted. */
   readonly signal: StopSignal;
@@ -33,6 +34,8 @@ export class RouteRunner {
   readonly #providers: ProviderSource;
   readonly #health: ProviderHealth;
   readonly #clock: Clock;
+  /** Providers that are being asked how they are. */
+  readonly #probed = new Set<string>();
 
   constructor(providers: ProviderSource, health: ProviderHealth, clock: Clock) {
     this.#providers = providers;
@@ -62,8 +65,8 @@ export class RouteRunner {
   }
 
   /** A stream that had started well broke off. */
-  reportBroken(route: ModelRoute, failure: ProviderFailure): void {
-    this.#health.report(route.provider, route.model, failure);
+  reportBroken(accountId: string, route: ModelRoute, failure: ProviderFailure): void {
+    this.#report(useOf(accountId, route), failure);
   }
 
   async #tryRoute<T>(
@@ -71,7 +74,8 @@ export class RouteRunner {
     provider: Provider,
     route: ModelRoute,
   ): Promise<{ value: T } | { failure: ProviderFailure }> {
-    this.#health.countCall(route.provider);
+    const use = useOf(run.accountId, route);
+    this.#health.countCall(use);
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(run, provider, route);
       if ('value' in outcome) {
@@ -82,7 +86,7 @@ export class RouteRunner {
       if (attempt === ATTEMPTS_PER_PROVIDER || !failure.policy.retry || tooLong) {
         return outcome;
       }
-      if (!this.#health.takeRetry(route.provider)) {
+      if (!this.#health.takeRetry(use)) {
         return outcome;
       }
       await pause(backoffMs(attempt - 1, failure.retryAfterMs), run.signal);
@@ -97,7 +101,8 @@ export class RouteRunner {
     if (run.signal.aborted) {
       return { failure: new ProviderFailure('aborted') };
     }
-    const refusal = this.#health.refusal(route.provider, route.model);
+    const use = useOf(run.accountId, route);
+    const refusal = this.#health.refusal(use, run.routes.length === 1);
     if (refusal) {
       run.attempts.push(attempted(route, refusal.reason, 0));
       return { failure: refusal };
@@ -107,7 +112,7 @@ export class RouteRunner {
       run.attempts.push(attempted(route, outcome, this.#clock.now() - startedAt));
     try {
       const value = await run.call(provider, route);
-      this.#health.reportSuccess(route.provider, route.model);
+      this.#health.reportSuccess(use);
       note('ok');
       return { value };
     } catch (error) {
@@ -115,11 +120,34 @@ export class RouteRunner {
         note('error');
         throw error;
       }
-      this.#health.report(route.provider, route.model, error);
+      this.#report(use, error);
       note(error.reason);
       return { failure: error };
     }
   }
+
+  #report(use: RouteUse, failure: ProviderFailure): void {
+    const provider = this.#providers.find(use.provider);
+    if (this.#health.report(use, failure) && provider && !this.#probed.has(use.provider)) {
+      this.#probed.add(use.provider);
+      void this.#probe(provider, use);
+    }
+  }
+
+  /** Asks the provider how it is, at nobody's cost and for nobody's account. Ends by itself, with the provider at the latest. */
+  async #probe(provider: Provider, use: RouteUse): Promise<void> {
+    try {
+      await provider.probe(new StopController());
+    } catch {
+      this.#health.reportFailedProbe(use);
+    } finally {
+      this.#probed.delete(use.provider);
+    }
+  }
+}
+
+function useOf(accountId: string, { provider, model }: ModelRoute): RouteUse {
+  return { provider, model, accountId };
 }
 
 function attempted(route: ModelRoute, outcome: string, latencyMs: number): ProviderAttempt {

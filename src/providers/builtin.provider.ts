@@ -56,6 +56,8 @@ export class BuiltinProvider implements Provider {
     return this.#perform(writeScript(request), signal);
   }
 
+  async probe(): Promise<void> {}
+
   async close(): Promise<void> {}
 
   async *#perform(script: Script, signal: StopSignal): AsyncGenerator<readonly StreamPart[], void> {

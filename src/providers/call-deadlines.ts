@@ -79,7 +79,9 @@ export class CallDeadlines {
     if (this.#parent.aborted) {
       return new ProviderFailure('aborted');
     }
-    return error instanceof ProviderFailure ? error : new ProviderFailure(otherwise, { cause: error });
+    return error instanceof ProviderFailure
+      ? error
+      : new ProviderFailure(otherwise, { cause: error, unsent: isUnsent(error) });
   }
 
   #expireTotal(): void {
@@ -103,4 +105,12 @@ export class CallDeadlines {
     this.#timedOut = true;
     this.#controller.abort();
   }
+}
+
+/** Codes of errors that come before a connection carries anything: of the name, the address, the handshake. */
+const UNSENT =
+  /^(?:UND_ERR_CONNECT_TIMEOUT|ENOTFOUND|EAI_\w+|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+|UNABLE_TO_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+)$/;
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && UNSENT.test(String(error.code));
 }

@@ -22,10 +22,10 @@ test('19 failures prove nothing, half of 20 calls open it', () => {
   for (let call = 0; call < 19; call += 1) {
     breaker.failure();
   }
-  expect(breaker.admits()).toBe(true);
+  expect(breaker.admits(false)).toBe(true);
   breaker.failure();
-  expect(breaker.admits()).toBe(false);
-  expect(opened().breaker.admits()).toBe(false);
+  expect(breaker.admits(false)).toBe(false);
+  expect(opened().breaker.admits(false)).toBe(false);
 });
 
 test('less than half does not open it', () => {
@@ -33,7 +33,7 @@ test('less than half does not open it', () => {
   for (let call = 0; call < 100; call += 1) {
     call % 5 < 2 ? breaker.failure() : breaker.success();
   }
-  expect(breaker.admits()).toBe(true);
+  expect(breaker.admits(false)).toBe(true);
 });
 
 test('what is older than the window is forgotten', () => {
@@ -44,26 +44,39 @@ test('what is older than the window is forgotten', () => {
   }
   clock.ms += 10_001;
   breaker.failure();
-  expect(breaker.admits()).toBe(true);
+  expect(breaker.admits(false)).toBe(true);
 });
 
 test('an open circuit lets one probe through; success closes it, failure keeps it open', () => {
   const { clock, breaker } = opened();
   clock.ms += 3_001;
-  expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+  expect([breaker.admits(false), breaker.admits(false)]).toEqual([true, false]);
   breaker.failure();
-  expect(breaker.admits()).toBe(false);
+  expect(breaker.admits(false)).toBe(false);
   clock.ms += 3_001;
-  expect(breaker.admits()).toBe(true);
+  expect(breaker.admits(false)).toBe(true);
   breaker.success();
-  expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
+  expect([breaker.admits(false), breaker.admits(false)]).toEqual([true, true]);
 });
 
 test('a requested pause is kept and is no failure', () => {
   const clock = new HandClock();
   const breaker = new CircuitBreaker(clock);
   breaker.coolDown(2_000);
-  expect([breaker.admits(), breaker.cooling(), breaker.retryAfterMs()]).toEqual([false, true, 2_000]);
+  expect([breaker.admits(false), breaker.cooling(), breaker.retryAfterMs()]).toEqual([false, true, 2_000]);
   clock.ms += 2_000;
-  expect([breaker.admits(), breaker.cooling(), breaker.retryAfterMs()]).toEqual([true, false, 0]);
+  expect([breaker.admits(false), breaker.cooling(), breaker.retryAfterMs()]).toEqual([true, false, 0]);
+});
+
+test('without another route, one of ten calls tries one that rests; a success ends the pause', () => {
+  const clock = new HandClock();
+  const breaker = new CircuitBreaker(clock);
+  breaker.success();
+  breaker.coolDown(60_000);
+  breaker.success();
+  const admitted = Array.from({ length: 30 }, () => breaker.admits(true));
+  expect(admitted.filter(Boolean)).toHaveLength(3);
+  expect(admitted.slice(0, 9)).not.toContain(true);
+  breaker.success();
+  expect([breaker.admits(false), breaker.cooling()]).toEqual([true, false]);
 });

@@ -1,22 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
 
-export interface BreakerSettings {
-  /** How far back calls are looked at, in ms. */
-  readonly windowMs: number;
-  /** Fewer calls in the window prove nothing. */
-  readonly callsMin: number;
-  /** Share of failed calls that opens the circuit, 0 … 1. */
-  readonly failureShare: number;
-  /** Pause before one call may probe an open circuit, in ms; jitter of up to half of it is added. */
-  readonly probeAfterMs: number;
-}
-
-export const DEFAULT_BREAKER: BreakerSettings = {
-  windowMs: 10_000,
-  callsMin: 20,
-  failureShare: 0.5,
-  probeAfterMs: 2_000,
-};
+/** How far back calls are looked at, in ms. */
+const WINDOW_MS = 10_000;
+/** Fewer calls in the window prove nothing. */
+export const CALLS_MIN = 20;
+/** Share of failed calls that opens the circuit, 0 … 1. */
+export const FAILURE_SHARE = 0.5;
+/** Pause before one call may probe an open circuit, in ms; jitter of up to half of it is added. */
+const PROBE_AFTER_MS = 2_000;
+/** Where there is no other route, one of so many calls tries one that rests. */
+const CALLS_PER_TRY = 10;
 
 const BUCKETS = 10;
 
@@ -27,36 +20,45 @@ interface Bucket {
 }
 
 /**
- * Stops calling a provider's model that mostly fails. Closed → open at the failure share of the window → half-open: one
- * probe at a time decides. A provider that asked to be left alone is left alone until then, without counting as failed.
+ * Stops calling a route that mostly fails. Closed → open at the failure share of the window → half-open: one probe at a time
+ * decides. A provider that asked to be left alone is left alone until then, without counting as failed.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
-  readonly #settings: BreakerSettings;
   readonly #buckets: Bucket[] = Array.from({ length: BUCKETS }, () => ({ slot: -1, calls: 0, failures: 0 }));
   #open = false;
   #nextProbeAt = 0;
   #coolUntil = 0;
+  /** Since it rests: calls that were refused, and whether one was let through to try. */
+  #refused = 0;
+  #tried = false;
 
-  constructor(clock: Clock, settings: BreakerSettings = DEFAULT_BREAKER) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#settings = settings;
   }
 
-  /** Whether a call may be made now. A true answer on an open circuit is the probe: report its outcome. */
-  admits(): boolean {
+  /**
+   * Whether a call may be made now. A true answer while the circuit rests is a try: report its outcome. `alone`: there is no other
+   * route, so that a share of the calls tries this one all the same. `standsBackMs`: how long a probe that is due is left to others.
+   */
+  admits(alone: boolean, standsBackMs = 0): boolean {
     const now = this.#clock.now();
-    if (now < this.#coolUntil) {
-      return false;
-    }
-    if (!this.#open) {
+    if (!this.#open && now >= this.#coolUntil) {
       return true;
     }
-    if (now < this.#nextProbeAt) {
-      return false;
+    const isDue = this.#open && now >= Math.max(this.#nextProbeAt + standsBackMs, this.#coolUntil);
+    if (isDue || (alone && this.#refused + 1 >= CALLS_PER_TRY)) {
+      this.#tried = true;
+      this.#refused = 0;
+      this.#scheduleProbe(now);
+      return true;
     }
-    this.#scheduleProbe(now);
-    return true;
+    this.#refused += 1;
+    return false;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
   }
 
   /** True while calls are refused because the provider asked for a pause, not because it fails. */
@@ -75,49 +77,45 @@ export class CircuitBreaker {
       this.#open = false;
       this.#reset();
     }
+    if (this.#tried) {
+      this.#coolUntil = 0;
+      this.#tried = false;
+    }
     this.#bucket().calls += 1;
   }
 
   failure(): void {
-    const now = this.#clock.now();
     const bucket = this.#bucket();
     bucket.calls += 1;
     bucket.failures += 1;
     if (this.#open) {
-      this.#scheduleProbe(now);
+      this.#scheduleProbe(this.#clock.now());
       return;
     }
-    const { calls, failures } = this.#totals(now);
-    if (calls >= this.#settings.callsMin && failures >= calls * this.#settings.failureShare) {
-      this.#open = true;
-      this.#scheduleProbe(now);
+    const { calls, failures } = this.totals();
+    if (calls >= CALLS_MIN && failures >= calls * FAILURE_SHARE) {
+      this.open();
     }
+  }
+
+  /** Lets no call through until a probe is due. */
+  open(): void {
+    this.#open = true;
+    this.#rest();
+    this.#scheduleProbe(this.#clock.now());
   }
 
   /** The provider asked for a pause of `ms`. */
   coolDown(ms: number): void {
+    if (!this.cooling()) {
+      this.#rest();
+    }
     this.#coolUntil = Math.max(this.#coolUntil, this.#clock.now() + ms);
   }
 
-  #scheduleProbe(now: number): void {
-    this.#nextProbeAt = now + this.#settings.probeAfterMs * (1 + Math.random() / 2);
-  }
-
-  #slot(now: number): number {
-    return Math.floor(now / (this.#settings.windowMs / BUCKETS));
-  }
-
-  #bucket(): Bucket {
-    const slot = this.#slot(this.#clock.now());
-    const bucket = this.#buckets[slot % BUCKETS] as Bucket;
-    if (bucket.slot !== slot) {
-      Object.assign(bucket, { slot, calls: 0, failures: 0 });
-    }
-    return bucket;
-  }
-
-  #totals(now: number): { calls: number; failures: number } {
-    const oldest = this.#slot(now) - BUCKETS + 1;
+  /** Calls that ended within the window, and how many of them failed. */
+  totals(): { calls: number; failures: number } {
+    const oldest = this.#slot() - BUCKETS + 1;
     const totals = { calls: 0, failures: 0 };
     for (const bucket of this.#buckets) {
       if (bucket.slot >= oldest) {
@@ -126,6 +124,28 @@ export class CircuitBreaker {
       }
     }
     return totals;
+  }
+
+  #rest(): void {
+    this.#refused = 0;
+    this.#tried = false;
+  }
+
+  #scheduleProbe(now: number): void {
+    this.#nextProbeAt = now + PROBE_AFTER_MS * (1 + Math.random() / 2);
+  }
+
+  #slot(): number {
+    return Math.floor(this.#clock.now() / (WINDOW_MS / BUCKETS));
+  }
+
+  #bucket(): Bucket {
+    const slot = this.#slot();
+    const bucket = this.#buckets[slot % BUCKETS] as Bucket;
+    if (bucket.slot !== slot) {
+      Object.assign(bucket, { slot, calls: 0, failures: 0 });
+    }
+    return bucket;
   }
 
   #reset(): void {

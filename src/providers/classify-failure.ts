@@ -33,6 +33,14 @@ const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
   request_too_large: 'too_large',
 };
 
+/**
+ * What servers of open models say with a 500 or 501 of requests that they cannot serve: llama.cpp "Cannot use tools with stream",
+ * vLLM, SGLang and Ollama of templates, grammars and images. "invalid" alone may be a fault of theirs (a device, a memory address).
+ */
+const REFUSED_IN_WORDS =
+  /\bnot (?:yet )?(?:supported|implemented|allowed)\b|\bunsupported\b|\b(?:does not|doesn't) support\b|\bcannot (?:use|parse)\b|\bfailed to parse\b|\binvalid (?:request|parameter|argument value|value|type|json|schema|grammar|regex|template|tool|role|message|image|url|input|format)/;
+const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
+
 /** The failure that an HTTP answer outside 2xx stands for. `body` is read for its codes only and goes nowhere. */
 export function failureOfStatus(
   status: number,
@@ -85,6 +93,9 @@ function refine(reason: FailureReason, error: JsonObject): FailureReason {
   const message = textOf(error.message).slice(0, 2_000).toLowerCase();
   if (reason === 'rate_limited') {
     return codes.includes('insufficient_quota') ? 'misconfigured' : reason;
+  }
+  if (reason === 'failed') {
+    return INVALID_REQUEST.test(codes) || REFUSED_IN_WORDS.test(message) ? 'unsupported' : reason;
   }
   if (reason !== 'rejected') {
     return reason;

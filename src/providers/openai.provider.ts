@@ -45,6 +45,10 @@ export class OpenAiProvider implements Provider {
     return openParts(events, reader);
   }
 
+  async probe(signal: StopSignal): Promise<void> {
+    await this.#client.probe('/models', signal);
+  }
+
   async close(): Promise<void> {
     await this.#client.close();
   }

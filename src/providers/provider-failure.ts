@@ -9,6 +9,7 @@ export type FailureReason =
   | 'interrupted'
   | 'misconfigured'
   | 'rejected'
+  | 'unsupported'
   | 'context_length'
   | 'content_policy'
   | 'too_large'
@@ -35,6 +36,8 @@ const POLICIES: Readonly<Record<FailureReason, Policy>> = {
   interrupted: { retry: true, fallback: true, health: 'failure' },
   misconfigured: { retry: false, fallback: true, health: 'failure' },
   rejected: { retry: false, fallback: false, health: 'neutral' },
+  // Another provider of the route list may take it.
+  unsupported: { retry: false, fallback: true, health: 'neutral' },
   context_length: { retry: false, fallback: false, health: 'neutral' },
   content_policy: { retry: false, fallback: false, health: 'neutral' },
   too_large: { retry: false, fallback: false, health: 'neutral' },
@@ -47,6 +50,8 @@ export interface FailureDetails {
   readonly status?: number;
   /** How long the provider asks to be left alone, in ms. */
   readonly retryAfterMs?: number;
+  /** The request never left: nothing in it can have been the cause. */
+  readonly unsent?: boolean;
   readonly cause?: unknown;
 }
 
@@ -57,6 +62,7 @@ export class ProviderFailure extends Error {
   readonly policy: Policy;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly unsent: boolean;
 
   constructor(reason: FailureReason, details: FailureDetails = {}) {
     super(`provider call ${reason}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -64,5 +70,6 @@ export class ProviderFailure extends Error {
     this.policy = POLICIES[reason];
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.unsent = details.unsent ?? false;
   }
 }

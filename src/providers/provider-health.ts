@@ -1,72 +1,74 @@
 import type { Clock } from '../lib/clock.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { LruMap } from '../lib/lru-map.ts';
+import type { ProviderFailure } from './provider-failure.ts';
 import { RetryBudget } from './retry-budget.ts';
+import { RouteHealth } from './route-health.ts';
 
-/** A provider cannot talk us into leaving it alone for longer than this, in ms. */
-const COOLDOWN_MAX_MS = 60_000;
+/** A provider's model, as one account calls it. */
+export interface RouteUse {
+  readonly provider: string;
+  readonly model: string;
+  readonly accountId: string;
+}
+
+/** Accounts whose retries are counted. */
+const BUDGETS_MAX = 10_000;
 
 /**
- * What this process knows of its providers' health: a circuit per provider and model, a retry budget per provider.
- * Entries are made on first use; the catalog bounds how many there can be.
+ * What this process knows of its providers' health: of each provider's models, and a retry budget for each account's calls of a
+ * provider. Entries are made on first use; the catalog bounds how many routes there can be.
  */
 export class ProviderHealth {
   readonly #clock: Clock;
-  readonly #breakers = new Map<string, CircuitBreaker>();
-  readonly #budgets = new Map<string, RetryBudget>();
+  readonly #routes = new Map<string, RouteHealth>();
+  readonly #budgets = new LruMap<string, RetryBudget>(BUDGETS_MAX);
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Why a call must not be made now; undefined when it may. */
-  refusal(provider: string, model: string): ProviderFailure | undefined {
-    const breaker = this.#breaker(provider, model);
-    if (breaker.admits()) {
-      return undefined;
-    }
-    return new ProviderFailure(breaker.cooling() ? 'rate_limited' : 'circuit_open', {
-      retryAfterMs: breaker.retryAfterMs(),
-    });
+  /** Why a call must not be made now; undefined when it may. `alone`: its model has no other route. */
+  refusal(use: RouteUse, alone: boolean): ProviderFailure | undefined {
+    return this.#route(use).refusal(use.accountId, alone);
   }
 
-  reportSuccess(provider: string, model: string): void {
-    this.#breaker(provider, model).success();
+  reportSuccess(use: RouteUse): void {
+    this.#route(use).success(use.accountId);
   }
 
-  report(provider: string, model: string, failure: ProviderFailure): void {
-    const breaker = this.#breaker(provider, model);
-    switch (failure.policy.health) {
-      case 'failure':
-        breaker.failure();
-        break;
-      case 'cooldown':
-        breaker.coolDown(Math.min(failure.retryAfterMs ?? 0, COOLDOWN_MAX_MS));
-        break;
-      case 'neutral':
-        break;
-    }
+  /** True when only a call of our own can tell whether the provider fails or the account makes it fail. */
+  report(use: RouteUse, failure: ProviderFailure): boolean {
+    return this.#route(use).failure(use.accountId, failure);
+  }
+
+  /** A call of our own failed. */
+  reportFailedProbe(use: RouteUse): void {
+    this.#route(use).probeFailed();
   }
 
   /** Counts an invocation that asks the provider. */
-  countCall(provider: string): void {
-    this.#budget(provider).countCall();
+  countCall(use: RouteUse): void {
+    this.#budget(use).countCall();
   }
 
-  takeRetry(provider: string): boolean {
-    return this.#budget(provider).takeRetry();
+  takeRetry(use: RouteUse): boolean {
+    return this.#budget(use).takeRetry();
   }
 
-  #breaker(provider: string, model: string): CircuitBreaker {
-    return entry(this.#breakers, `${provider}\n${model}`, () => new CircuitBreaker(this.#clock));
+  #route({ provider, model }: RouteUse): RouteHealth {
+    return entry(this.#routes, `${provider}\n${model}`, () => new RouteHealth(this.#clock));
   }
 
-  #budget(provider: string): RetryBudget {
-    return entry(this.#budgets, provider, () => new RetryBudget(this.#clock));
+  #budget({ provider, accountId }: RouteUse): RetryBudget {
+    return entry(this.#budgets, `${provider}\n${accountId}`, () => new RetryBudget(this.#clock));
   }
 }
 
-function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
+function entry<T>(
+  map: { get(key: string): T | undefined; set(key: string, value: T): unknown },
+  key: string,
+  create: () => T,
+): T {
   let value = map.get(key);
   if (value === undefined) {
     value = create();

@@ -62,6 +62,11 @@ export interface Provider {
    * iteration ends only after the provider's own end of answer; anything else throws {@link ProviderFailure}.
    */
   stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>>;
+  /**
+   * A small request of our own that costs nothing. Throws {@link ProviderFailure} when nobody answers or the server says that it
+   * cannot serve; any other answer is a sign of life.
+   */
+  probe(signal: StopSignal): Promise<void>;
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
 }

@@ -15,6 +15,11 @@ const ERROR_BYTES_MAX = 65_536;
 /** A JSON answer starts when it is complete, so each token it may have buys it this much time, in ms (40 tokens/s). */
 const MS_PER_OUTPUT_TOKEN = 25;
 
+/** A server that cannot tell its models within this many ms is as good as away. */
+const PROBE_MS = 5_000;
+/** A gateway or the server itself says that nobody can serve now. A 500 may be about this very path. */
+const DOWN: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+
 type Accepted = 'application/json' | 'text/event-stream';
 
 export interface UpstreamCall {
@@ -98,6 +103,27 @@ export class UpstreamClient {
     } catch (error) {
       deadlines.abandon();
       throw deadlines.explain(error, 'interrupted');
+    }
+  }
+
+  /** Whether the server answers at all: gets `path`. Throws {@link ProviderFailure} when it does not, or says that it is down. */
+  async probe(path: string, signal: StopSignal): Promise<void> {
+    const deadlines = new CallDeadlines(signal, PROBE_MS);
+    try {
+      const response = await this.#pool.request({
+        method: 'GET',
+        path: `${this.#basePath}${path}${this.#query}`,
+        headers: this.#headers['application/json'],
+        signal: deadlines.signal,
+      });
+      await response.body.dump({ limit: ANSWER_BYTES_MAX });
+      if (DOWN.has(response.statusCode)) {
+        throw failureOfStatus(response.statusCode, undefined, undefined);
+      }
+    } catch (error) {
+      throw deadlines.explain(error, 'unreachable');
+    } finally {
+      deadlines.stop();
     }
   }
 

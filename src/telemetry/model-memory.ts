@@ -1,4 +1,4 @@
-import { LruMap } from '../http/lru-map.ts';
+import { LruMap } from '../lib/lru-map.ts';
 
 const ENTRIES_MAX = 20_000;
 

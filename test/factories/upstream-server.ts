@@ -37,6 +37,8 @@ export interface Script {
   fault: Fault | undefined;
   /** Only so many calls meet the fault; then it is gone. */
   faultCalls: number;
+  /** Which calls meet the fault. */
+  faultOf: (request: UpstreamRequest) => boolean;
   retryAfter: string | undefined;
   reasoning: string;
   refusal: boolean;
@@ -63,6 +65,7 @@ export const ORDINARY: Script = {
   tokenDelayMs: 0,
   fault: undefined,
   faultCalls: Number.POSITIVE_INFINITY,
+  faultOf: () => true,
   retryAfter: undefined,
   reasoning: '',
   refusal: false,
@@ -95,6 +98,8 @@ const STATUSES: Partial<Record<Fault, number>> = {
 export class UpstreamServer {
   readonly requests: UpstreamRequest[] = [];
   script: Script = { ...ORDINARY };
+  /** What it answers to who asks for its models. */
+  probeStatus = 200;
   readonly #protocol: UpstreamProtocol;
   readonly #server: Server;
 
@@ -131,6 +136,10 @@ export class UpstreamServer {
   }
 
   async #handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (message.method === 'GET') {
+      response.writeHead(this.probeStatus, { 'content-type': 'application/json' }).end('{"data":[]}');
+      return;
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of message) {
       chunks.push(chunk as Buffer);
@@ -152,7 +161,7 @@ export class UpstreamServer {
       }
     });
     const script = { ...this.script };
-    if (this.script.faultCalls > 0) {
+    if (this.script.faultCalls > 0 && script.faultOf(request)) {
       this.script.faultCalls -= 1;
     } else {
       script.fault = undefined;

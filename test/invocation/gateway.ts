@@ -151,7 +151,8 @@ async function carry(route: Route, request: Request, response: Response): Promis
   });
   try {
     const body = validate(route.body!, request.body, 'body');
-    const principal = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
+    const accountId = String(request.headers['x-test-account'] ?? 'account');
+    const principal = { accountId, apiKeyId: 'key', allowedModels: null };
     const reply = await route.handle({
       requestId,
       generationId: newUuid(),

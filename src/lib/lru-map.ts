@@ -32,4 +32,9 @@ export class LruMap<K, V> {
   delete(key: K): void {
     this.#entries.delete(key);
   }
+
+  /** All of them, as they were used: the latest last. */
+  values(): V[] {
+    return [...this.#entries.values()];
+  }
 }

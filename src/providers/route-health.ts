@@ -1,0 +1,110 @@
+import type { Clock } from '../lib/clock.ts';
+import { LruMap } from '../lib/lru-map.ts';
+import { CALLS_MIN, CircuitBreaker, FAILURE_SHARE } from './circuit-breaker.ts';
+import { ProviderFailure } from './provider-failure.ts';
+
+/** Accounts that must meet the same trouble before it is the route's and not theirs. */
+const ACCOUNTS_MIN = 3;
+/** Accounts whose outcomes are remembered for a route: those that called it last. */
+const ACCOUNTS_MAX = 500;
+/** A provider cannot talk us into leaving it alone for longer than this, in ms. */
+const COOLDOWN_MAX_MS = 60_000;
+/** How long whoever failed last leaves the next probe of a resting route to others, in ms. */
+const STANDS_BACK_MS = 3_000;
+
+/**
+ * The health of one provider's model as its callers see it. An answer may be bad because of what was asked, so what one account's
+ * calls meet puts that account's calls at rest. The route rests for all when several accounts meet the same, and when a failure
+ * cannot be an account's doing: the request was never sent, or a probe of our own failed.
+ */
+export class RouteHealth {
+  readonly #clock: Clock;
+  readonly #route: CircuitBreaker;
+  #accounts = new LruMap<string, CircuitBreaker>(ACCOUNTS_MAX);
+  #failedLast: string | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#route = new CircuitBreaker(clock);
+  }
+
+  /** Why the account must not call the route now; undefined when it may. `alone`: its model has no other route. */
+  refusal(accountId: string, alone: boolean): ProviderFailure | undefined {
+    // the account first: its own trouble must not use up the tries by which the route comes back for all
+    const account = this.#accounts.get(accountId);
+    if (account && !account.admits(alone)) {
+      return refusalBy(account);
+    }
+    const standsBackMs = accountId === this.#failedLast ? STANDS_BACK_MS : 0;
+    return this.#route.admits(alone, standsBackMs) ? undefined : refusalBy(this.#route);
+  }
+
+  success(accountId: string): void {
+    if (this.#route.isOpen) {
+      // whoever failed with the route is believed anew with it
+      this.#accounts = new LruMap(ACCOUNTS_MAX);
+    }
+    this.#route.success();
+    this.#account(accountId).success();
+  }
+
+  /** True when the account's circuit has just opened: the provider itself should be asked how it is. */
+  failure(accountId: string, failure: ProviderFailure): boolean {
+    const account = this.#account(accountId);
+    const wasOpen = account.isOpen;
+    switch (failure.policy.health) {
+      case 'failure':
+        this.#failedLast = accountId;
+        account.failure();
+        if (this.#route.isOpen || failure.unsent) {
+          this.#route.failure();
+        } else if (this.#isFailingForSeveral()) {
+          this.#route.open();
+        }
+        break;
+      case 'cooldown':
+        this.#coolDown(account, Math.min(failure.retryAfterMs ?? 0, COOLDOWN_MAX_MS));
+        break;
+      case 'neutral':
+        break;
+    }
+    return account.isOpen && !wasOpen && !this.#route.isOpen;
+  }
+
+  /** A call of our own, which no account has a part in, failed. */
+  probeFailed(): void {
+    this.#route.open();
+  }
+
+  #coolDown(account: CircuitBreaker, ms: number): void {
+    account.coolDown(ms);
+    const cooling = this.#accounts.values().filter((circuit) => circuit.cooling());
+    if (cooling.length >= ACCOUNTS_MIN) {
+      this.#route.coolDown(ms);
+    }
+  }
+
+  #isFailingForSeveral(): boolean {
+    const seen = this.#accounts
+      .values()
+      .map((circuit) => circuit.totals())
+      .filter(({ calls }) => calls > 0);
+    const failing = seen.filter(({ calls, failures }) => failures >= calls * FAILURE_SHARE).length;
+    const calls = seen.reduce((sum, totals) => sum + totals.calls, 0);
+    return calls >= CALLS_MIN && failing >= ACCOUNTS_MIN && failing >= seen.length * FAILURE_SHARE;
+  }
+
+  #account(accountId: string): CircuitBreaker {
+    const known = this.#accounts.get(accountId);
+    const circuit = known ?? new CircuitBreaker(this.#clock);
+    if (!known) {
+      this.#accounts.set(accountId, circuit);
+    }
+    return circuit;
+  }
+}
+
+function refusalBy(circuit: CircuitBreaker): ProviderFailure {
+  const reason = circuit.cooling() ? 'rate_limited' : 'circuit_open';
+  return new ProviderFailure(reason, { retryAfterMs: circuit.retryAfterMs() });
+}
