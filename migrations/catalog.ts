@@ -18,6 +18,7 @@ import { entryOrigins } from './0017-entry-origins.ts';
 import { settleAboveHold } from './0018-settle-above-hold.ts';
 import { ledgerSeals } from './0019-ledger-seals.ts';
 import { consoleSessions } from './0020-console-sessions.ts';
+import { inputMargins } from './0021-input-margins.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   settleAboveHold,
   ledgerSeals,
   consoleSessions,
+  inputMargins,
 ];

@@ -205,6 +205,17 @@ TABLE idempotency_keys
   idempotency_keys_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text])))
   CREATE INDEX idempotency_keys_age ON idempotency_keys USING btree (created_at)
 
+TABLE input_margins
+  provider text NOT NULL
+  model text NOT NULL
+  ratio double precision NOT NULL
+  tokens double precision NOT NULL
+  reports bigint NOT NULL
+  updated_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  input_margins_pkey PRIMARY KEY (provider, model)
+  input_margins_ratio_check CHECK (((ratio >= (1)::double precision) AND (ratio <= (100)::double precision)))
+  input_margins_tokens_check CHECK (((tokens >= (0)::double precision) AND (tokens <= (1000000)::double precision)))
+
 TABLE invoices
   id uuid NOT NULL
   account_id uuid NOT NULL

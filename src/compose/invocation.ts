@@ -1,6 +1,8 @@
 import type { Route } from '../http/route.ts';
 import { Admission } from '../invocation/admission.ts';
 import { chatRoutes } from '../invocation/chat.routes.ts';
+import { HiddenOverheadStore } from '../invocation/hidden-overhead.store.ts';
+import { HiddenOverhead } from '../invocation/hidden-overhead.ts';
 import { InFlight } from '../invocation/in-flight.ts';
 import { InvocationService } from '../invocation/invocation.service.ts';
 import { DEFAULT_INVOCATION_SETTINGS } from '../invocation/invocation.types.ts';
@@ -9,11 +11,14 @@ import { RouteRunner } from '../invocation/route-runner.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import { ProviderHealth } from '../providers/provider-health.ts';
 import { ProviderRegistry } from '../providers/provider-registry.ts';
+import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
 import { tracedProviders } from '../telemetry/traced-providers.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Base64 images make chat bodies large. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
+/** A process knows within this time, in ms, what another one has learnt of a provider. */
+const EXCHANGE_EVERY_MS = 10_000;
 
 export interface InvocationParts {
   readonly routes: readonly Route[];
@@ -22,21 +27,40 @@ export interface InvocationParts {
 }
 
 /** Chat and messages, with the providers of the catalog in force. */
-export function composeInvocation(
-  { ledger, catalog, catalogSource, clock, log, tracing }: Foundation,
-  turns: LoopTurns,
-): InvocationParts {
+export function composeInvocation(foundation: Foundation, turns: LoopTurns): InvocationParts {
+  const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
   catalogSource.onChange((current) => registry.update(current.providers));
   const providers = tracedProviders(registry, tracing);
   const settings = DEFAULT_INVOCATION_SETTINGS;
-  const admission = new Admission({ ledger, models: catalog, providers, clock, log, turns, settings });
+  const overhead = composeOverhead(foundation);
+  const admission = new Admission({
+    ledger,
+    models: catalog,
+    providers,
+    clock,
+    log,
+    turns,
+    overhead,
+    settings,
+  });
   const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
   const service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: BODY_BYTES_MAX };
   return {
     routes: [...chatRoutes(routes), ...messagesRoutes(routes)],
     service,
-    close: () => registry.close(),
+    close: async () => {
+      await overhead.close();
+      await registry.close();
+    },
   };
+}
+
+/** What this process learns of providers' inputs, shared with the others. */
+function composeOverhead({ database, log, registry }: Foundation): HiddenOverhead {
+  const overhead = new HiddenOverhead(new HiddenOverheadStore(database.money), log);
+  registerMarginGauges(registry, overhead);
+  overhead.start(EXCHANGE_EVERY_MS);
+  return overhead;
 }

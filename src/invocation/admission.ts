@@ -5,11 +5,19 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import type { Dialect, Provider } from '../providers/provider.types.ts';
+import type { Dialect } from '../providers/provider.types.ts';
+import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
-import { boundInput } from './input-bound.ts';
+import { type BoundedInput, boundInput, type OpenRoute } from './input-bound.ts';
+import { ITEM_KINDS } from './input-content.ts';
 import type { InputEstimate } from './input-estimate.ts';
-import type { InvocableModel, Invocation, InvocationSettings, ModelSource } from './invocation.types.ts';
+import type {
+  InvocableModel,
+  Invocation,
+  InvocationSettings,
+  ModelRoute,
+  ModelSource,
+} from './invocation.types.ts';
 import { LiveCall } from './live-call.ts';
 import { isIgnored, unsaidByAll } from './outgoing-request.ts';
 import type { ProviderSource } from './route-runner.ts';
@@ -35,6 +43,7 @@ export interface AdmissionDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly turns: LoopTurns;
+  readonly overhead: HiddenOverhead;
   readonly settings: InvocationSettings;
 }
 
@@ -51,13 +60,14 @@ export class Admission {
    * insufficient_credits, service_unavailable and whatever the ledger refuses with. Nothing is held then.
    */
   async admit(invocation: Invocation): Promise<Admitted> {
-    const { ledger, clock, log, models, turns, settings } = this.#deps;
+    const { ledger, clock, log, models, turns, overhead, settings } = this.#deps;
     const startedAt = clock.now();
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.dialect);
-    const providers = this.#providersOf(model);
+    const routes = this.#openRoutes(model);
     const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
-    const input = await boundInput(invocation, model, providers, turns, requireFunds);
+    const bounded = await boundInput(invocation, model, routes, { turns, overhead, requireFunds });
+    const input = bounded.estimate;
     const units = { ...ONE_CALL, images: input.images };
     const { maxTokens, maxCost, streamed, onUsage } = invocation;
     const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
@@ -77,7 +87,7 @@ export class Admission {
       invocation.signal,
     );
     const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
-    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, providers));
+    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
     const ignored = [...foreign, ...unsaidByAll(invocation, model, (id) => this.#deps.providers.find(id))];
     const call = new LiveCall({
       ledger,
@@ -93,6 +103,7 @@ export class Admission {
       startedAt,
       ignored,
       failureAllowance: settings.failureAllowance,
+      onReport: (route, inputTokens) => this.#learn(bounded, routes, route, inputTokens),
       onUsage,
     });
     const clamped = outputTokensMax < plan.outputTokens;
@@ -109,8 +120,25 @@ export class Admission {
     }
   }
 
-  #providersOf(model: InvocableModel): Provider[] {
-    return model.routes.flatMap((route) => this.#deps.providers.find(route.provider) ?? []);
+  #openRoutes(model: InvocableModel): OpenRoute[] {
+    return model.routes.flatMap((route) => {
+      const provider = this.#deps.providers.find(route.provider);
+      return provider ? [{ route, provider }] : [];
+    });
+  }
+
+  /** What a provider reports of an input of text alone tells what it adds to it; items are bounded, not counted. */
+  #learn(
+    { counted }: BoundedInput,
+    routes: readonly OpenRoute[],
+    route: ModelRoute,
+    reportedTokens: number,
+  ): void {
+    const input = counted.get(route);
+    const open = routes.find((one) => one.route === route);
+    if (input && open && ITEM_KINDS.every((kind) => input.items[kind] === 0)) {
+      this.#deps.overhead.observe(route, open.provider.dialect, input, reportedTokens);
+    }
   }
 }
 

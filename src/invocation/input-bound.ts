@@ -1,66 +1,96 @@
 import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import type { Dialect, Provider } from '../providers/provider.types.ts';
+import type { Provider } from '../providers/provider.types.ts';
+import type { HiddenOverhead } from './hidden-overhead.ts';
 import { leastCost } from './hold-plan.ts';
 import { type InputContent, ITEM_KINDS, inputContent } from './input-content.ts';
-import { estimateInput, type InputEstimate, largerEstimate } from './input-estimate.ts';
-import type { InvocableModel, Invocation } from './invocation.types.ts';
+import {
+  type CountedInput,
+  countInput,
+  estimateInput,
+  type InputEstimate,
+  largerEstimate,
+} from './input-estimate.ts';
+import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 import { outgoingRequest } from './outgoing-request.ts';
 
-/**
- * How many more tokens than ours a provider's tokenizer may make of plain text, before anything was learnt of the model.
- * Measured for English, code and JSON: vocabularies of 32 k make up to a fifth more than o200k_base, Anthropic's up to a half more.
- */
-const MARGINS: Readonly<Record<Dialect, number>> = { chat: 1.25, messages: 1.6 };
+/** A way to serve the call that can be taken: its provider is configured. */
+export interface OpenRoute {
+  readonly route: ModelRoute;
+  readonly provider: Provider;
+}
+
+export interface BoundedInput {
+  /** The most that any of the routes makes of the input. */
+  readonly estimate: InputEstimate;
+  /** What each route would be sent, counted. */
+  readonly counted: ReadonlyMap<ModelRoute, CountedInput>;
+}
+
+export interface InputBoundParts {
+  readonly turns: LoopTurns;
+  readonly overhead: HiddenOverhead;
+  /** Hears, before anything is counted, of nano-USD that the call will cost at least, and may throw. */
+  readonly requireFunds: (least: NanoUsd) => Promise<void>;
+}
 
 /**
- * The most tokens a call's input can be at any of the providers that may serve it, counted over what each would be sent. Before
- * anything is counted, `requireFunds` hears of nano-USD that the call will cost at least, and may throw.
- * Throws AppError: unsupported_input for an input that the model does not take, context_length_exceeded, service_unavailable,
- * and invalid_parameter where no provider can be told what was asked.
+ * The most tokens a call's input can be at any of the routes that may serve it, counted over what each would be sent and with
+ * what each was seen to add. Throws AppError: unsupported_input for an input that the model does not take,
+ * context_length_exceeded, service_unavailable, and invalid_parameter where no provider can be told what was asked.
  */
 export async function boundInput(
   invocation: Invocation,
   model: InvocableModel,
-  providers: readonly Provider[],
-  turns: LoopTurns,
-  requireFunds: (least: NanoUsd) => Promise<void>,
-): Promise<InputEstimate> {
-  const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+  routes: readonly OpenRoute[],
+  { turns, overhead, requireFunds }: InputBoundParts,
+): Promise<BoundedInput> {
   let largest: InputEstimate | undefined;
   let refusal: unknown;
-  const counted = new Set<string>();
-  for (const provider of providers) {
+  const counted = new Map<ModelRoute, CountedInput>();
+  const forms = new Map<string, CountedInput | undefined>();
+  for (const { route, provider } of routes) {
     const form = [provider.dialect, ...provider.passThrough].join(' ');
-    if (counted.has(form)) {
-      continue;
+    if (!forms.has(form)) {
+      let content: InputContent | undefined;
+      try {
+        content = contentFor(invocation, model, provider);
+      } catch (error) {
+        // another route may be able to say it
+        refusal ??= error;
+      }
+      forms.set(form, content && (await countContent(content, invocation, model, turns, requireFunds)));
     }
-    counted.add(form);
-    let content: InputContent;
-    try {
-      content = inputContent(outgoingRequest(invocation, model, provider, cap));
-    } catch (error) {
-      // another route may be able to say it
-      refusal ??= error;
-      continue;
+    const input = forms.get(form);
+    if (input) {
+      counted.set(route, input);
+      const estimate = estimateInput(input, model, overhead.marginOf(route, provider.dialect));
+      largest = largest ? largerEstimate(largest, estimate) : estimate;
     }
-    requireModalities(content, model);
-    await requireFunds(
-      leastCost(content.text.length + content.definitions.length + content.otherText.length, model),
-    );
-    const limits = {
-      contextLength: model.contextLength,
-      itemTokens: model.itemTokens,
-      margin: MARGINS[provider.dialect],
-    };
-    const estimate = await estimateInput(content, limits, turns, invocation.signal);
-    largest = largest ? largerEstimate(largest, estimate) : estimate;
   }
   if (largest) {
-    return largest;
+    return { estimate: largest, counted };
   }
   throw refusal ?? new AppError('provider_error', 'no provider of this model is configured');
+}
+
+function contentFor(invocation: Invocation, model: InvocableModel, provider: Provider): InputContent {
+  const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+  return inputContent(outgoingRequest(invocation, model, provider, cap));
+}
+
+async function countContent(
+  content: InputContent,
+  { signal }: Invocation,
+  model: InvocableModel,
+  turns: LoopTurns,
+  requireFunds: InputBoundParts['requireFunds'],
+): Promise<CountedInput> {
+  requireModalities(content, model);
+  const { text, definitions, otherText } = content;
+  await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
+  return await countInput(content, model.contextLength, turns, signal);
 }
 
 function requireModalities(content: InputContent, model: InvocableModel): void {

@@ -1,12 +1,15 @@
 import { LoopTurns } from '../lib/loop-turns.ts';
 import { countTokens } from '../providers/token-counter.ts';
 import { inputContent } from './input-content.ts';
-import { type EstimateLimits, estimateInput } from './input-estimate.ts';
+import { countInput, type EstimateLimits, estimateInput, type InputEstimate } from './input-estimate.ts';
+import { boundedMargin } from './input-margin.ts';
 
-const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 1_600 }, margin: 1.25 };
+const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 1_600 } };
 
-function estimate(body: object, limits: Partial<EstimateLimits> = {}) {
-  return estimateInput(inputContent({ ...body }), { ...LIMITS, ...limits }, new LoopTurns());
+async function estimate(body: object, changes: Partial<EstimateLimits> = {}): Promise<InputEstimate> {
+  const limits = { ...LIMITS, ...changes };
+  const counted = await countInput(inputContent({ ...body }), limits.contextLength, new LoopTurns());
+  return estimateInput(counted, limits, boundedMargin(undefined, 'chat'));
 }
 
 const ENGLISH = 'The treaty was signed in the autumn, after years of patient work by both sides. ';

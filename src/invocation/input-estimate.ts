@@ -3,6 +3,7 @@ import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
+import type { InputMargin } from './input-margin.ts';
 
 /** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */
 const MESSAGE_TOKENS = 4;
@@ -24,26 +25,36 @@ export interface InputEstimate {
   readonly images: number;
 }
 
+/** An input in our tokens, before anything is assumed of who reads it. */
+export interface CountedInput {
+  /** Texts of the messages. */
+  readonly textTokens: number;
+  /** Our best count. */
+  readonly tokens: number;
+  /** All that is spelled out in letters and goes through the provider's tokenizer. */
+  readonly spelledTokens: number;
+  /** At most what comes on top whatever the tokenizer: marks around messages and parts, scripts spelled in bytes, instructions. */
+  readonly framingTokens: number;
+  readonly items: Readonly<Record<ItemKind, number>>;
+}
+
 export interface EstimateLimits {
   readonly contextLength: number;
   /** Most tokens one item can be, by kind; undefined: nobody said, so it may fill the context. */
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
-  /** How many more tokens than ours the provider may make of a text. */
-  readonly margin: number;
 }
 
 /**
- * Counts a request's input tokens, a long text when its turn comes. Throws AppError context_length_exceeded when the text alone is
- * longer than the model's context, as soon as that is certain, and service_unavailable when no turn came in time.
+ * Counts a request's input, a long text when its turn comes. Throws AppError context_length_exceeded when the text alone is
+ * longer than the model's context (tokens), as soon as that is certain, and service_unavailable when no turn came in time.
  */
-export async function estimateInput(
+export async function countInput(
   content: InputContent,
-  limits: EstimateLimits,
+  contextLength: number,
   turns: LoopTurns,
   signal?: StopSignal,
-): Promise<InputEstimate> {
+): Promise<CountedInput> {
   const { text, definitions, otherText, items } = content;
-  const { contextLength, margin } = limits;
   const textTokens = await countInTurn(text, contextLength, turns, signal);
   if (textTokens >= contextLength) {
     throw contextExceeded(contextLength);
@@ -57,8 +68,7 @@ export async function estimateInput(
   }
   const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, turns, signal);
   const frames = content.messages + content.parts;
-  let bound =
-    Math.ceil((readTokens + otherTokens) * margin) +
+  const framingTokens =
     // Vocabularies made for English spell other scripts in bytes.
     countNonAscii(text) +
     countNonAscii(definitions) +
@@ -66,14 +76,25 @@ export async function estimateInput(
     frames * FRAME_TOKENS_MAX +
     (content.hasTools ? TOOLS_PREAMBLE_TOKENS : 0) +
     MESSAGE_TOKENS;
+  const tokens = readTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
+  return { textTokens, tokens, spelledTokens: readTokens + otherTokens, framingTokens, items };
+}
+
+/** What a counted input can be at a provider that makes so much more of it. */
+export function estimateInput(
+  counted: CountedInput,
+  { contextLength, itemTokens }: EstimateLimits,
+  margin: InputMargin,
+): InputEstimate {
+  const { textTokens, tokens, items } = counted;
+  let bound = Math.ceil(counted.spelledTokens * margin.ratio + margin.tokens) + counted.framingTokens;
   let open = false;
   for (const kind of ITEM_KINDS) {
-    const most = limits.itemTokens[kind];
+    const most = itemTokens[kind];
     open ||= items[kind] > 0 && most === undefined;
     bound += items[kind] * (most ?? 0);
   }
   const knownBound = Math.min(bound, contextLength);
-  const tokens = readTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
   return {
     textTokens,
     tokens: Math.min(tokens, contextLength),

@@ -32,6 +32,8 @@ export interface LiveCallParts {
   readonly ignored: readonly string[];
   /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
   readonly failureAllowance: NanoUsd;
+  /** Told what a provider reports of the input, in tokens, where that can be true. */
+  readonly onReport: (route: ModelRoute, inputTokens: number) => void;
   /** Told what the call really used, once it is settled. */
   readonly onUsage: (usage: TokenUsage) => void;
 }
@@ -224,7 +226,7 @@ export class LiveCall {
 
   async #write({ ending, status, error, verdict, finishReason }: End): Promise<NanoUsd> {
     const { ledger, hold, clock, startedAt, ignored, failureAllowance } = this.parts;
-    const { usage, source, reported, counted } = verdict;
+    const { usage, source, absurd, reported, counted } = verdict;
     const payment: Payment = CALL_ENDINGS[ending];
     const due = payment === 'nothing' ? FREE : this.#charge(usage);
     const { charge, shortfall: beyondMaxCost } = this.#withinMaxCost(due);
@@ -250,6 +252,9 @@ export class LiveCall {
       streamed: this.parts.streamed,
     });
     const result = await settled.finally(this.#stopKeepAlive);
+    if (this.#route && source === 'provider' && !absurd) {
+      this.parts.onReport(this.#route, usage.inputTokens);
+    }
     this.parts.onUsage(usage);
     return result.charge;
   }

@@ -62,9 +62,13 @@ function translationFor(
 }
 
 /** Whether every provider that may serve the call leaves the member out. */
-export function isIgnored(path: string, invocation: Invocation, providers: readonly Provider[]): boolean {
+export function isIgnored(
+  path: string,
+  invocation: Invocation,
+  routes: readonly { readonly provider: Provider }[],
+): boolean {
   return (
     !Object.hasOwn(invocation.others, path) ||
-    !providers.some(({ passThrough }) => passThrough.includes(path))
+    !routes.some(({ provider }) => provider.passThrough.includes(path))
   );
 }

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Admission } from '../../src/invocation/admission.ts';
 import { chatRoutes } from '../../src/invocation/chat.routes.ts';
+import { HiddenOverhead } from '../../src/invocation/hidden-overhead.ts';
 import { InFlight } from '../../src/invocation/in-flight.ts';
 import { InvocationService } from '../../src/invocation/invocation.service.ts';
 import { DEFAULT_INVOCATION_SETTINGS as settings } from '../../src/invocation/invocation.types.ts';
@@ -86,6 +87,7 @@ beforeAll(async () => {
     clock,
     log,
     turns,
+    overhead: new HiddenOverhead({ exchange: async () => [] }, log),
     settings,
   });
   const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);

@@ -7,6 +7,7 @@ import type { Route } from '../../src/http/route.ts';
 import { validate } from '../../src/http/validate.ts';
 import { Admission } from '../../src/invocation/admission.ts';
 import { chatRoutes } from '../../src/invocation/chat.routes.ts';
+import { HiddenOverhead } from '../../src/invocation/hidden-overhead.ts';
 import { InFlight } from '../../src/invocation/in-flight.ts';
 import { InvocationService } from '../../src/invocation/invocation.service.ts';
 import {
@@ -75,6 +76,8 @@ export interface GatewayOptions {
   readonly models: readonly InvocableModel[];
   readonly balance?: string;
   readonly settings?: Partial<InvocationSettings>;
+  /** What is known of providers; without it each gateway learns for itself. */
+  readonly overhead?: HiddenOverhead;
 }
 
 /** The invocation routes behind the smallest kernel that can carry them. */
@@ -109,6 +112,7 @@ export class Gateway {
       clock,
       log,
       turns: new LoopTurns(),
+      overhead: options.overhead ?? new HiddenOverhead({ exchange: async () => [] }, log),
       settings: invocationSettings,
     });
     const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);

@@ -17,6 +17,8 @@ export interface Bill {
  */
 export class HonestProvider {
   readonly bills = new Map<string, Bill>();
+  /** What its template makes of an input, in tokens. */
+  template = (tokens: number) => tokens;
   readonly #server: Server;
   requests = 0;
 
@@ -48,7 +50,7 @@ export class HonestProvider {
     const cap = body.n_predict ?? body.max_tokens;
     const thought = Math.min(Math.floor(cap / 2), 40);
     const words = (body.stop?.length ?? 0) > 0 ? 0 : Math.min(cap - thought, 12);
-    const bill: Bill = { input: inputTokensOf(body), output: thought + words };
+    const bill: Bill = { input: this.template(inputTokensOf(body)), output: thought + words };
     if (bill.input + cap > Number(body.model)) {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { code: 'context_length_exceeded' } }));

@@ -1,0 +1,30 @@
+import type { Statement } from '../store/statement.ts';
+
+/**
+ * Adds what a process learnt to what all know: where it moved up the larger of both, else its move back.
+ * $1: [{provider, model, ratio, tokens, ratioBefore, tokensBefore, reports}] as JSON.
+ */
+export const saveMargins: Statement = {
+  name: 'save_input_margins',
+  text: `
+    WITH learnt AS (
+      SELECT * FROM jsonb_to_recordset($1::jsonb) r (
+        provider text, model text, ratio float8, tokens float8, "ratioBefore" float8, "tokensBefore" float8, reports bigint))
+    INSERT INTO input_margins AS known (provider, model, ratio, tokens, reports)
+    SELECT provider, model, ratio, tokens, reports FROM learnt ORDER BY provider, model
+    ON CONFLICT (provider, model) DO UPDATE
+      SET (ratio, tokens) = (
+            SELECT CASE WHEN l.ratio > l."ratioBefore" THEN greatest(known.ratio, l.ratio)
+                        ELSE greatest(known.ratio + l.ratio - l."ratioBefore", 1) END,
+                   CASE WHEN l.tokens > l."tokensBefore" THEN greatest(known.tokens, l.tokens)
+                        ELSE greatest(known.tokens + l.tokens - l."tokensBefore", 0) END
+              FROM learnt l WHERE l.provider = known.provider AND l.model = known.model),
+          reports = known.reports + excluded.reports,
+          updated_at = clock_timestamp()`,
+};
+
+/** The margins of the models that were called last. $1: at most so many. */
+export const readMargins: Statement = {
+  name: 'read_input_margins',
+  text: 'SELECT provider, model, ratio, tokens FROM input_margins ORDER BY updated_at DESC LIMIT $1',
+};

@@ -1,0 +1,24 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import { readMargins, saveMargins } from './hidden-overhead.sql.ts';
+import type { MarginChange, MarginStore, StoredMargin } from './hidden-overhead.ts';
+
+/** More provider models than a catalog has. */
+const MARGINS_MAX = 10_000;
+
+/** What providers add to inputs, shared by all processes. */
+export class HiddenOverheadStore implements MarginStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Throws what Postgres throws. */
+  async exchange(changes: readonly MarginChange[]): Promise<readonly StoredMargin[]> {
+    if (changes.length > 0) {
+      await run(this.#pool, saveMargins, [JSON.stringify(changes)]);
+    }
+    return await run<StoredMargin & pg.QueryResultRow>(this.#pool, readMargins, [MARGINS_MAX]);
+  }
+}
