@@ -19,6 +19,7 @@ import { settleAboveHold } from './0018-settle-above-hold.ts';
 import { ledgerSeals } from './0019-ledger-seals.ts';
 import { consoleSessions } from './0020-console-sessions.ts';
 import { inputMargins } from './0021-input-margins.ts';
+import { keyRetention } from './0022-key-retention.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerSeals,
   consoleSessions,
   inputMargins,
+  keyRetention,
 ];

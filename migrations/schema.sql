@@ -18,6 +18,8 @@ TABLE accounts
   suspended boolean NOT NULL DEFAULT false
   allowed_models text[]
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  max_keys integer NOT NULL DEFAULT 200
+  accounts_max_keys_check CHECK (((max_keys >= 1) AND (max_keys <= 100000)))
   accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
   accounts_pkey PRIMARY KEY (id)
 
@@ -38,6 +40,7 @@ TABLE api_keys WITH (fillfactor=50)
   expires_at timestamp with time zone
   deleted_at timestamp with time zone
   last_used_at timestamp with time zone
+  has_history boolean
   api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   api_keys_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
   api_keys_hash_unique UNIQUE (hash)
@@ -47,7 +50,10 @@ TABLE api_keys WITH (fillfactor=50)
   api_keys_pkey PRIMARY KEY (id)
   api_keys_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'inference'::text])))
   CREATE INDEX api_keys_account ON api_keys USING btree (account_id, created_at DESC, id DESC)
+  CREATE INDEX api_keys_deleted ON api_keys USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (has_history IS NULL))
+  CREATE INDEX api_keys_expiry ON api_keys USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (deleted_at IS NULL))
   CREATE UNIQUE INDEX api_keys_hash_unique ON api_keys USING btree (hash)
+  CREATE INDEX api_keys_live ON api_keys USING btree (account_id, id DESC) WHERE (deleted_at IS NULL)
 
 TABLE audit_log
   id bigint NOT NULL
@@ -624,6 +630,7 @@ BEGIN
   RETURN QUERY UPDATE accounts a SET
       name = coalesce(changes->>'name', a.name),
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
+      max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
@@ -686,6 +693,26 @@ BEGIN
     closed := closed + 1;
   END LOOP;
   RETURN closed;
+END $function$
+
+CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb)
+ RETURNS SETOF api_keys
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  most integer;
+BEGIN
+  -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
+  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
+  IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
+    RETURN;
+  END IF;
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at)
+    VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
+            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz)
+    RETURNING *;
 END $function$
 
 CREATE OR REPLACE FUNCTION create_month_partitions(month date)
@@ -811,6 +838,38 @@ BEGIN
   INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
     VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
     ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
+END $function$
+
+CREATE OR REPLACE FUNCTION forget_api_keys(age interval, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  ended integer;
+  judged_keys integer;
+BEGIN
+  UPDATE api_keys k SET deleted_at = ledger_now()
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ledger_now() - age AND e.deleted_at IS NULL
+           ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
+   WHERE k.id = expired.id;
+  GET DIAGNOSTICS ended = ROW_COUNT;
+  WITH aged AS (
+    SELECT k.id, k.account_id, k.created_at FROM api_keys k
+     WHERE k.deleted_at < ledger_now() - age AND k.has_history IS NULL AND k.held = 0
+     ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
+  judged AS MATERIALIZED (
+    -- a call that was settled left a roll-up, charged or free, in the same transaction
+    SELECT a.id, EXISTS (SELECT FROM ledger_entries e WHERE e.api_key_id = a.id)
+              OR EXISTS (SELECT FROM usage_rollups u WHERE u.account_id = a.account_id AND u.api_key_id = a.id
+                           AND u.bucket >= date_bin('5 minutes', a.created_at, 'epoch'::timestamptz)) AS used
+      FROM aged a),
+  kept AS (UPDATE api_keys k SET has_history = true FROM judged j WHERE j.used AND k.id = j.id),
+  signed_out AS (DELETE FROM console_sessions s USING judged j WHERE NOT j.used AND s.api_key_id = j.id),
+  forgotten AS (DELETE FROM api_keys k USING judged j WHERE NOT j.used AND k.id = j.id)
+  SELECT count(*) INTO judged_keys FROM judged;
+  RETURN ended + judged_keys;
 END $function$
 
 CREATE OR REPLACE FUNCTION id_floor(at timestamp with time zone)

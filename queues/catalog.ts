@@ -7,6 +7,7 @@ import {
   expireMedia,
   expireTasks,
   followPayments,
+  forgetKeys,
   makePartitions,
   reapHolds,
   rollUpDays,
@@ -33,6 +34,7 @@ export const JOBS = {
   'maintenance.verify-new-entries': verifyNewEntries,
   'maintenance.follow-payments': followPayments,
   'maintenance.expire-idempotency-keys': expireIdempotencyKeys,
+  'maintenance.forget-keys': forgetKeys,
   'maintenance.verify-ledger': verifyLedger,
 } as const;
 

@@ -22,6 +22,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.verify-new-entries': MINUTE_MS,
   'maintenance.follow-payments': MINUTE_MS,
   'maintenance.expire-idempotency-keys': HOUR_MS,
+  'maintenance.forget-keys': HOUR_MS,
   'maintenance.verify-ledger': 24 * HOUR_MS,
 };
 /** Ms between looks whether the schedule is still there: Redis may have forgotten it. */

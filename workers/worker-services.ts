@@ -1,4 +1,5 @@
 import type { BillingSurface } from '../src/compose/billing.ts';
+import type { KeysStore } from '../src/keys/keys.store.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
@@ -25,4 +26,5 @@ export interface WorkerServices {
   readonly payments: Pick<BillingSurface, 'sweep'>;
   /** Deletes idempotency keys past their day. Returns how many. */
   readonly idempotencyKeys: { expire(): Promise<number> };
+  readonly keys: Pick<KeysStore, 'forget'>;
 }

@@ -5,6 +5,7 @@ export interface Account {
   readonly name: string;
   readonly suspended: boolean;
   readonly allowed_models: readonly (string)[] | null;
+  readonly max_keys: number;
   readonly created_at: string;
   readonly total_credits: string;
   readonly total_usage: string;

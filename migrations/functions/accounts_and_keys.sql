@@ -26,7 +26,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- changes: any of suspended, allowed_models. Once this commits, no hold that contradicts it can be made.
+-- changes: any of name, suspended, allowed_models, max_keys. Once this commits, no hold that contradicts it can be made.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -34,6 +34,7 @@ BEGIN
   RETURN QUERY UPDATE accounts a SET
       name = coalesce(changes->>'name', a.name),
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
+      max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
@@ -66,4 +67,51 @@ BEGIN
     PERFORM record_act(current_act(), '{}');
     PERFORM pg_notify('tollgate_keys', key::text);
   END IF;
+END $$;
+
+-- key: {id, hash, name, label, role, limit_nano, expires_at}. No row when the account has as many keys as it may.
+CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  most integer;
+BEGIN
+  -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
+  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
+  IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
+    RETURN;
+  END IF;
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at)
+    VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
+            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz)
+    RETURNING *;
+END $$;
+
+-- Deletes keys that expired `age` ago, and the rows of keys that were deleted `age` ago and stand in no report. Looks at up to
+-- `most` of either, each deleted key once; returns how many it ended or judged: 0 = nothing is left to do.
+CREATE OR REPLACE FUNCTION forget_api_keys(age interval, most integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  ended integer;
+  judged_keys integer;
+BEGIN
+  UPDATE api_keys k SET deleted_at = ledger_now()
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ledger_now() - age AND e.deleted_at IS NULL
+           ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
+   WHERE k.id = expired.id;
+  GET DIAGNOSTICS ended = ROW_COUNT;
+  WITH aged AS (
+    SELECT k.id, k.account_id, k.created_at FROM api_keys k
+     WHERE k.deleted_at < ledger_now() - age AND k.has_history IS NULL AND k.held = 0
+     ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
+  judged AS MATERIALIZED (
+    -- a call that was settled left a roll-up, charged or free, in the same transaction
+    SELECT a.id, EXISTS (SELECT FROM ledger_entries e WHERE e.api_key_id = a.id)
+              OR EXISTS (SELECT FROM usage_rollups u WHERE u.account_id = a.account_id AND u.api_key_id = a.id
+                           AND u.bucket >= date_bin('5 minutes', a.created_at, 'epoch'::timestamptz)) AS used
+      FROM aged a),
+  kept AS (UPDATE api_keys k SET has_history = true FROM judged j WHERE j.used AND k.id = j.id),
+  signed_out AS (DELETE FROM console_sessions s USING judged j WHERE NOT j.used AND s.api_key_id = j.id),
+  forgotten AS (DELETE FROM api_keys k USING judged j WHERE NOT j.used AND k.id = j.id)
+  SELECT count(*) INTO judged_keys FROM judged;
+  RETURN ended + judged_keys;
 END $$;

@@ -38,5 +38,7 @@ export const verifyNewEntries = defineChore('maintenance.verify-new-entries', 5 
 export const followPayments = defineChore('maintenance.follow-payments', 5 * 60_000);
 /** Idempotency keys older than a day. */
 export const expireIdempotencyKeys = defineChore('maintenance.expire-idempotency-keys', 60_000);
+/** Keys deleted or expired long ago. */
+export const forgetKeys = defineChore('maintenance.forget-keys', 10 * 60_000);
 /** Every invariant of the ledger. */
 export const verifyLedger = defineChore('maintenance.verify-ledger', 30 * 60_000);

@@ -149,6 +149,7 @@ function composeRunners(
 
 function composeChores(foundation: Foundation, tasks: TaskParts) {
   const { database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
+  const keys = new KeysStore(database.sequelize, database.money);
   return {
     sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
@@ -157,7 +158,8 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     months: new MonthClose(database.money, verifier, log),
     usageDays: new UsageDays(database.money),
     verifier,
-    payments: composeBilling(foundation, new KeysStore(database.sequelize, database.money)),
+    payments: composeBilling(foundation, keys),
+    keys,
     idempotencyKeys: new IdempotencyStore(database.money),
   };
 }

@@ -49,6 +49,7 @@ export const OPERATOR_EXAMPLES = {
     name: 'Acme',
     suspended: false,
     allowed_models: null,
+    max_keys: 200,
     created_at: CREATED,
     total_credits: '125.00',
     total_usage: '18.402375',

@@ -30,7 +30,7 @@ function collectionRoutes(keys: KeysService): Route[] {
       envelope: 'data',
       body: createKeyBody,
       response: { status: 201, schema: createdKeyResponse },
-      errors: ['idempotency_in_progress', 'idempotency_key_reused'],
+      errors: ['idempotency_in_progress', 'idempotency_key_reused', 'too_many_keys'],
       idempotency: 'replay',
       recentLogin: true,
       async handle({ principal, body }) {

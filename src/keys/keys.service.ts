@@ -30,7 +30,7 @@ export class KeysService {
     this.#cache = cache;
   }
 
-  /** Creates a key of an account. Throws AppError invalid_parameter for an expiry that has passed. */
+  /** Creates a key of an account. Throws AppError invalid_parameter for an expiry that has passed, too_many_keys. */
   async create(accountId: string, body: CreateKeyBody): Promise<CreatedKey> {
     const secret = newSecret();
     const limit = toNanoUsd(body.limit ?? null);
@@ -44,6 +44,12 @@ export class KeysService {
       limitNano: limit?.toString() ?? null,
       expiresAt: futureDate(body.expires_at ?? null),
     });
+    if (!row) {
+      throw new AppError(
+        'too_many_keys',
+        'The account has as many keys as it may: delete keys that are no longer used, or ask the operator to raise max_keys.',
+      );
+    }
     return { row, secret };
   }
 

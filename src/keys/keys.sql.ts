@@ -19,3 +19,15 @@ export const markKeysUsed: Statement = {
     UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at)
       FROM free JOIN used USING (id) WHERE k.id = free.id RETURNING k.id`,
 };
+
+/** $1 account, $2 key as JSON. → its row; none when the account has as many keys as it may. */
+export const createApiKey: Statement = {
+  name: 'create_api_key',
+  text: 'SELECT * FROM create_api_key($1, $2::jsonb)',
+};
+
+/** $1 days since a key was deleted or expired, $2 how many at most. → how many were ended or judged */
+export const forgetApiKeys: Statement = {
+  name: 'forget_api_keys',
+  text: `SELECT forget_api_keys(make_interval(days => $1), $2) AS handled`,
+};

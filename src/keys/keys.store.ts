@@ -6,7 +6,7 @@ import { nanoUsd } from '../lib/money.ts';
 import type { ApiKeyModel, ApiKeyRow } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
-import { findKeyFacts, markKeysUsed } from './keys.sql.ts';
+import { createApiKey, findKeyFacts, forgetApiKeys, markKeysUsed } from './keys.sql.ts';
 
 export interface NewKeyRow {
   readonly id: string;
@@ -34,6 +34,10 @@ interface FactsRow extends pg.QueryResultRow {
   readonly spendable: string;
 }
 
+/** Days that the row of a key stays after its deletion, or after its expiry, before it is deleted. */
+const KEY_DAYS = 90;
+const FORGOTTEN_PER_STATEMENT = 200;
+
 /** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
 export class KeysStore {
   readonly #model: ApiKeyModel;
@@ -44,20 +48,18 @@ export class KeysStore {
     this.#pool = pool;
   }
 
-  async insert(key: NewKeyRow): Promise<ApiKeyRow> {
+  /** Undefined when the account has as many keys as it may. */
+  async insert(key: NewKeyRow): Promise<ApiKeyRow | undefined> {
     const fields = {
       id: key.id,
-      account_id: key.accountId,
       hash: key.hash,
       name: key.name,
       label: key.label,
       role: key.role,
       limit_nano: key.limitNano,
-      cap_nano: key.limitNano,
       expires_at: key.expiresAt,
     };
-    const created = await this.#model.create(fields, { fields: Object.keys(fields) as (keyof ApiKeyRow)[] });
-    return created.get({ plain: true });
+    return (await run<ApiKeyRow>(this.#pool, createApiKey, [key.accountId, JSON.stringify(fields)]))[0];
   }
 
   /** A key that is not deleted. */
@@ -105,6 +107,23 @@ export class KeysStore {
     const rows = await run<{ id: string }>(this.#pool, markKeysUsed, [[...uses.keys()], times]);
     const done = new Set(rows.map((row) => row.id));
     return [...uses.keys()].filter((id) => !done.has(id));
+  }
+
+  /**
+   * Deletes keys that expired 90 days ago and forgets those deleted 90 days ago that no report names, in bounded statements. Returns
+   * how many keys were looked at; those with history are looked at once.
+   */
+  async forget(signal: AbortSignal): Promise<number> {
+    let handled = 0;
+    while (!signal.aborted) {
+      const values = [KEY_DAYS, FORGOTTEN_PER_STATEMENT];
+      const [row] = await run<{ handled: number }>(this.#pool, forgetApiKeys, values);
+      if (row === undefined || row.handled === 0) {
+        break;
+      }
+      handled += row.handled;
+    }
+    return handled;
   }
 }
 

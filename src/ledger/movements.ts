@@ -81,6 +81,7 @@ export interface AccountChanges {
   readonly name?: string;
   readonly suspended?: boolean;
   readonly allowedModels?: readonly string[] | null;
+  readonly maxKeys?: number;
 }
 
 /**
@@ -216,11 +217,8 @@ export class Movements {
     changes: AccountChanges,
     act?: AuditedAct,
   ): Promise<Row | undefined> {
-    const json = JSON.stringify({
-      name: changes.name,
-      suspended: changes.suspended,
-      allowed_models: changes.allowedModels,
-    });
+    const { name, suspended, allowedModels, maxKeys } = changes;
+    const json = JSON.stringify({ name, suspended, allowed_models: allowedModels, max_keys: maxKeys });
     return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 

@@ -38,6 +38,7 @@ const ERROR_TABLE = {
   idempotency_in_progress: { status: 409, type: 'invalid_request_error' },
   idempotency_completed: { status: 409, type: 'invalid_request_error' },
   key_in_use: { status: 409, type: 'invalid_request_error' },
+  too_many_keys: { status: 409, type: 'invalid_request_error' },
   task_not_cancelable: { status: 409, type: 'invalid_request_error' },
   task_not_finished: { status: 409, type: 'invalid_request_error' },
   task_not_retryable: { status: 409, type: 'invalid_request_error' },

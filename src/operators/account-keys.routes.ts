@@ -45,7 +45,7 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       params: accountParams,
       body: createKeyBody,
       response: { status: 201, schema: createdKeyResponse },
-      errors: ['account_not_found'],
+      errors: ['account_not_found', 'too_many_keys'],
       async handle({ params, body, operator, requestId }) {
         const { row, secret } = await keys.create(params.id, body, { operator, requestId });
         return { body: { data: presentKey(row), key: secret } };

@@ -33,7 +33,7 @@ export class AccountKeysService {
     return this.#parts.keys.list(id, query);
   }
 
-  /** Throws AppError account_not_found, invalid_parameter. */
+  /** Throws AppError account_not_found, invalid_parameter, too_many_keys. */
   async create(account: string, body: CreateKeyBody, act: OperatorAct): Promise<CreatedKey> {
     const { id } = await this.#parts.accounts.get(account);
     const created = await this.#parts.keys.create(id, body);

@@ -16,6 +16,7 @@ export interface AccountRow {
   readonly name: string;
   readonly suspended: boolean;
   readonly allowed_models: string[] | null;
+  readonly max_keys: number;
   readonly created_at: Date;
   readonly posted: string;
   readonly used: string;

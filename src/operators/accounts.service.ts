@@ -67,6 +67,7 @@ export class AccountsService {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.suspended !== undefined && { suspended: body.suspended }),
       ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
+      ...(body.max_keys !== undefined && { maxKeys: body.max_keys }),
     };
     if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, body)))) {
       throw accountNotFound();

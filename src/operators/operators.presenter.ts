@@ -12,6 +12,7 @@ export function presentAccount(row: AccountRow): AccountJson {
     name: row.name,
     suspended: row.suspended,
     allowed_models: row.allowed_models,
+    max_keys: row.max_keys,
     created_at: row.created_at.toISOString(),
     total_credits: formatUsd(nanoUsd(remaining + used)),
     total_usage: formatUsd(used),

@@ -30,6 +30,12 @@ export const updateAccountBody = z
     name: name.optional(),
     suspended: z.boolean().optional(),
     allowed_models: z.array(storableText.min(1).max(128)).max(1000).nullable().optional(),
+    max_keys: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .meta({ description: 'Keys it may have at once; 200 for a new account' }),
   })
   .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
 
@@ -75,6 +81,7 @@ export const accountJson = z
     name: z.string(),
     suspended: z.boolean(),
     allowed_models: z.array(z.string()).nullable(),
+    max_keys: z.int().meta({ description: 'Keys it may have at once' }),
     created_at: z.iso.datetime(),
     total_credits: usdString,
     total_usage: usdString,

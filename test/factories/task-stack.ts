@@ -179,6 +179,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     verifier: new LedgerVerifier(pool),
     payments: { sweep: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),
+    keys: { forget: async () => 0 },
   };
   const parts: WorkerParts = {
     services,

@@ -133,6 +133,8 @@ describe('every command', () => {
     expect(confined.allowed_models).toEqual(['image-turbo', 'video-fast']);
     expect((await json('accounts', 'allow-models', id, '--all')).allowed_models).toBeNull();
     expect((await run('accounts', 'allow-models', id)).code).toBe(2);
+    expect(await json('accounts', 'max-keys', id, '7')).toMatchObject({ max_keys: 7 });
+    expect((await run('accounts', 'max-keys', id, 'many')).code).toBe(2);
     const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may'];
     expect((await json(...fee)).remaining_credits).toBe('10.00');
     expect((await json(...fee)).remaining_credits).toBe('10.00');
@@ -151,7 +153,7 @@ describe('every command', () => {
       'key.create',
       // asked for twice under one key, booked and recorded once
       'account.adjust',
-      ...Array(4).fill('account.update'),
+      ...Array(5).fill('account.update'),
       'account.create',
     ]);
   });

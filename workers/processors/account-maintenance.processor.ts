@@ -16,3 +16,10 @@ export function expireIdempotencyKeysProcessor(
 ): Processor<'maintenance.expire-idempotency-keys'> {
   return async () => ({ keys: await services.idempotencyKeys.expire() });
 }
+
+/** Forgets keys that were deleted or expired long ago and never used. */
+export function forgetKeysProcessor(
+  services: Pick<WorkerServices, 'keys'>,
+): Processor<'maintenance.forget-keys'> {
+  return async (_, { signal }) => ({ keys: await services.keys.forget(signal) });
+}

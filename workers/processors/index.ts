@@ -1,7 +1,11 @@
 import type { Producer } from '../../queues/producer.ts';
 import type { Processors } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
-import { expireIdempotencyKeysProcessor, followPaymentsProcessor } from './account-maintenance.processor.ts';
+import {
+  expireIdempotencyKeysProcessor,
+  followPaymentsProcessor,
+  forgetKeysProcessor,
+} from './account-maintenance.processor.ts';
 import { deliverWebhookProcessor } from './deliver-webhook.processor.ts';
 import { generateTaskProcessor } from './generate-task.processor.ts';
 import {
@@ -36,6 +40,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'maintenance.verify-new-entries': verifyNewEntriesProcessor(services),
     'maintenance.follow-payments': followPaymentsProcessor(services),
     'maintenance.expire-idempotency-keys': expireIdempotencyKeysProcessor(services),
+    'maintenance.forget-keys': forgetKeysProcessor(services),
     'maintenance.verify-ledger': verifyLedgerProcessor(services),
   };
 }

@@ -75,6 +75,15 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { allowed_models: options.all ? null : models });
     });
+  accounts
+    .command('max-keys <account> <count>')
+    .description('change how many keys an account may have at once')
+    .action(async (id: string, count: string, _options: object, command: Command) => {
+      if (!/^[1-9][0-9]*$/.test(count)) {
+        throw new CliError(`a count above zero, not "${count}"`, EXIT.usage);
+      }
+      await change(await CliContext.of(command, surroundings), id, { max_keys: Number(count) });
+    });
 }
 
 /** Path of an account in the operator API. */
@@ -98,6 +107,7 @@ function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[
     ['Name', account.name],
     ['State', stateOf(account)],
     ['Models', account.allowed_models === null ? 'all' : account.allowed_models.join(', ') || 'none'],
+    ['Keys at most', account.max_keys],
     ['Remaining', `${account.remaining_credits} USD`],
     ['Used', `${account.total_usage} USD`],
     ['Held', `${account.held} USD`],
