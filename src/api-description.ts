@@ -9,7 +9,7 @@ export const API_DESCRIPTION: ApiDescription = {
   description:
     'A prepaid model gateway: chat, messages, videos and images, each paid exactly once from a balance that cannot be overspent.',
   tags: {
-    Invocation: 'Text models, called synchronously or streamed, in two dialects',
+    Invocation: 'Text models, called synchronously or streamed, in three dialects',
     Async: 'Videos and images: submit, then ask for the result',
     Tasks: "The same tasks in this service's own form",
     Webhooks: 'Events of tasks: their secret, what was delivered, another try',

@@ -11,7 +11,12 @@ import {
   SESSION,
   TASK,
 } from './examples/example-ids.ts';
-import { CHAT_STREAM, INVOCATION_EXAMPLES, MESSAGE_STREAM } from './examples/invocation-examples.ts';
+import {
+  CHAT_STREAM,
+  INVOCATION_EXAMPLES,
+  MESSAGE_STREAM,
+  RESPONSE_STREAM,
+} from './examples/invocation-examples.ts';
 import { OPERATOR_EXAMPLES } from './examples/operator-examples.ts';
 import { TASK_EXAMPLES } from './examples/task-examples.ts';
 import type { ApiExamples } from './http/openapi-examples.ts';
@@ -75,6 +80,7 @@ export const API_EXAMPLES: ApiExamples = {
   answers: {
     createChatCompletion: { [EVENTS]: CHAT_STREAM },
     createMessage: { [EVENTS]: MESSAGE_STREAM },
+    createResponse: { [EVENTS]: RESPONSE_STREAM },
     listModels: {
       'application/json': {
         object: 'list',

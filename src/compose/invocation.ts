@@ -7,6 +7,7 @@ import { InFlight } from '../invocation/in-flight.ts';
 import { InvocationService } from '../invocation/invocation.service.ts';
 import { DEFAULT_INVOCATION_SETTINGS } from '../invocation/invocation.types.ts';
 import { messagesRoutes } from '../invocation/messages.routes.ts';
+import { responsesRoutes } from '../invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../invocation/route-runner.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import { ProviderHealth } from '../providers/provider-health.ts';
@@ -26,7 +27,7 @@ export interface InvocationParts {
   close(): Promise<void>;
 }
 
-/** Chat and messages, with the providers of the catalog in force. */
+/** Chat, messages and responses, with the providers of the catalog in force. */
 export function composeInvocation(foundation: Foundation, turns: LoopTurns): InvocationParts {
   const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
@@ -48,7 +49,7 @@ export function composeInvocation(foundation: Foundation, turns: LoopTurns): Inv
   const service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: BODY_BYTES_MAX };
   return {
-    routes: [...chatRoutes(routes), ...messagesRoutes(routes)],
+    routes: [...chatRoutes(routes), ...messagesRoutes(routes), ...responsesRoutes(routes)],
     service,
     close: async () => {
       await overhead.close();

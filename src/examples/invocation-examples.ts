@@ -1,6 +1,6 @@
 import { GENERATION, USAGE } from './example-ids.ts';
 
-/** Chat and messages, by schema. */
+/** Chat, messages and responses, by schema. */
 export const INVOCATION_EXAMPLES = {
   ChatRequest: {
     model: 'acme/small',
@@ -52,6 +52,44 @@ export const INVOCATION_EXAMPLES = {
       cost: 0.000315,
     },
   },
+  ResponsesRequest: {
+    model: 'acme/small',
+    instructions: 'Answer in one sentence.',
+    input: 'What is a toll gate?',
+    max_output_tokens: 100,
+    store: false,
+  },
+  Response: {
+    id: GENERATION,
+    object: 'response',
+    created_at: 1_795_253_400,
+    status: 'completed',
+    model: 'acme/small',
+    output: [
+      {
+        id: `msg_${GENERATION.slice('gen-'.length)}_0`,
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [
+          {
+            type: 'output_text',
+            text: 'A gate that opens for those who have paid.',
+            annotations: [],
+            logprobs: [],
+          },
+        ],
+      },
+    ],
+    incomplete_details: null,
+    error: null,
+    usage: {
+      ...USAGE,
+      input_tokens_details: { cached_tokens: 1000 },
+      output_tokens_details: { reasoning_tokens: 0 },
+      cost: 0.000315,
+    },
+  },
 };
 
 const chunk = (members: object): string =>
@@ -83,4 +121,24 @@ export const MESSAGE_STREAM = [
   event('content_block_stop', { index: 0 }),
   event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: INVOCATION_EXAMPLES.Message.usage }),
   event('message_stop', {}),
+].join('');
+
+const [RESPONSE_ITEM] = INVOCATION_EXAMPLES.Response.output;
+const response = (members: object) => ({ response: { ...INVOCATION_EXAMPLES.Response, ...members } });
+
+/** The same as a response, without the events about its parts. */
+export const RESPONSE_STREAM = [
+  event('response.created', {
+    sequence_number: 0,
+    ...response({ status: 'in_progress', output: [], usage: null }),
+  }),
+  event('response.output_item.added', { sequence_number: 1, output_index: 0, item: RESPONSE_ITEM }),
+  event('response.output_text.delta', {
+    sequence_number: 2,
+    output_index: 0,
+    content_index: 0,
+    delta: 'A gate.',
+  }),
+  event('response.output_item.done', { sequence_number: 3, output_index: 0, item: RESPONSE_ITEM }),
+  event('response.completed', { sequence_number: 4, ...response({}) }),
 ].join('');

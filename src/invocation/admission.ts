@@ -5,7 +5,6 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import type { Dialect } from '../providers/provider.types.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
 import { type BoundedInput, boundInput, type OpenRoute } from './input-bound.ts';
@@ -63,7 +62,7 @@ export class Admission {
     const { ledger, clock, log, models, turns, overhead, settings } = this.#deps;
     const startedAt = clock.now();
     const model = models.invocable(invocation.modelId, invocation.caller);
-    requireEndpoint(model, invocation.dialect);
+    requireEndpoint(model, invocation.servedBy);
     const routes = this.#openRoutes(model);
     const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
     const bounded = await boundInput(invocation, model, routes, { turns, overhead, requireFunds });
@@ -142,8 +141,8 @@ export class Admission {
   }
 }
 
-function requireEndpoint(model: InvocableModel, dialect: Dialect): void {
-  if (!model.endpoints.includes(dialect)) {
+function requireEndpoint(model: InvocableModel, servedBy: readonly string[]): void {
+  if (!servedBy.some((endpoint) => model.endpoints.includes(endpoint))) {
     throw new AppError(
       'model_not_supported_on_endpoint',
       `model ${model.id} is not available on this endpoint`,

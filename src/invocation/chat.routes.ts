@@ -16,7 +16,15 @@ export interface ChatRouteDependencies {
 
 /** OpenAI's chat completions. */
 export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Route[] {
-  const route = { service, presenter: chatPresenter, dialect: 'chat', endpoint: PATH, headers: {} } as const;
+  const route = {
+    service,
+    presenter: chatPresenter,
+    dialect: 'chat',
+    endpoint: PATH,
+    servedBy: ['chat'],
+    ignored: [],
+    headers: {},
+  } as const;
   return [
     defineRoute({
       method: 'post',

@@ -54,6 +54,8 @@ export interface Invocation {
   readonly dialect: Dialect;
   /** The literal path, as it stands in reports. */
   readonly endpoint: string;
+  /** The catalog's endpoints of which a model must have one. */
+  readonly servedBy: readonly string[];
   readonly requestId: string;
   /** The generation id (UUID text form). */
   readonly generationId: string;

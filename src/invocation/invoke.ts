@@ -16,11 +16,15 @@ export interface DialectRoute {
   readonly dialect: Dialect;
   /** The literal path, as it stands in reports. */
   readonly endpoint: string;
+  /** The catalog's endpoints of which a model must have one. */
+  readonly servedBy: readonly string[];
+  /** Paths of members that the route itself left out. */
+  readonly ignored: readonly string[];
   /** Sent with every answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What both dialects' bodies have in common. */
+/** What the bodies of all dialects have in common. */
 type InvocationBody = JsonObject & {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
@@ -29,7 +33,7 @@ type InvocationBody = JsonObject & {
 
 export type InvocationContext = Omit<RouteContext<'inference', unknown, unknown, unknown>, 'body'>;
 
-/** Answers one request of either dialect, as JSON or as a stream. */
+/** Answers one request of any dialect, as JSON or as a stream. */
 export async function invoke(
   context: InvocationContext,
   body: InvocationBody,
@@ -37,15 +41,18 @@ export async function invoke(
   route: DialectRoute,
 ): Promise<Reply | undefined> {
   const { service, presenter } = route;
+  const admissible = applyRequestPolicy(route.dialect, body);
   const invocation: Invocation = {
     dialect: route.dialect,
     endpoint: route.endpoint,
+    servedBy: route.servedBy,
     requestId: context.requestId,
     generationId: context.generationId,
     publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
-    ...applyRequestPolicy(route.dialect, body),
+    ...admissible,
+    ignored: [...route.ignored, ...admissible.ignored],
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,

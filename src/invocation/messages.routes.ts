@@ -19,7 +19,14 @@ export interface MessagesRouteDependencies {
 
 /** Anthropic's messages. Other paths and header names of them: http/aliases.ts. */
 export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependencies): Route[] {
-  const route = { service, presenter: messagesPresenter, dialect: 'messages', endpoint: PATH } as const;
+  const route = {
+    service,
+    presenter: messagesPresenter,
+    dialect: 'messages',
+    endpoint: PATH,
+    servedBy: ['messages'],
+    ignored: [],
+  } as const;
   return [
     defineRoute({
       method: 'post',

@@ -6,7 +6,7 @@ import { IgnoredMembers, type Members, siftObject } from './members/member-shape
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
-const OWN_MEMBERS = new Set([
+export const OWN_MEMBERS = new Set([
   'model',
   'stream',
   'stream_options',

@@ -25,6 +25,15 @@ export function presentChatUsage({ usage, charge }: CallEnd) {
   });
 }
 
+/** … and the members that OpenAI's clients read of a response. */
+export function presentResponsesUsage({ usage, charge }: CallEnd) {
+  return Object.assign(presentUsage(usage), {
+    input_tokens_details: { cached_tokens: usage.cacheReadTokens },
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    cost: usdNumber(charge),
+  });
+}
+
 /**
  * … and the members that Anthropic's clients read. They add up `input_tokens`, cache reads and cache writes, so it is the uncached part;
  * `total_tokens` is the whole.

@@ -16,6 +16,7 @@ import {
   type InvocationSettings,
 } from '../../src/invocation/invocation.types.ts';
 import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
+import { responsesRoutes } from '../../src/invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
@@ -119,7 +120,7 @@ export class Gateway {
     this.service = new InvocationService(admission, runner, this.inFlight, invocationSettings);
     const app = express();
     const deps = { service: this.service, bodyBytesMax: 10_485_760 };
-    for (const route of [...chatRoutes(deps), ...messagesRoutes(deps)]) {
+    for (const route of [...chatRoutes(deps), ...messagesRoutes(deps), ...responsesRoutes(deps)]) {
       const paths = route.path.startsWith('/vendorx') ? [route.path, '/v1/messages'] : [route.path];
       app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
         carry(route, request, response),

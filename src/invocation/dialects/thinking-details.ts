@@ -23,12 +23,7 @@ export function detailOfThinking(block: JsonObject, index: number): JsonObject |
 
 /** The thinking blocks that a chat assistant message brings back; unsigned ones would be refused and are left out. */
 export function thinkingOfDetails(details: unknown): JsonObject[] {
-  const merged = new Map<unknown, JsonObject>();
-  for (const detail of objectsOf(details)) {
-    const key = detail.index ?? merged.size;
-    merged.set(key, joinDetails(merged.get(key), detail));
-  }
-  return [...merged.values()].flatMap((detail): JsonObject[] => {
+  return mergedDetails(details).flatMap((detail): JsonObject[] => {
     if (detail.type === 'reasoning.encrypted') {
       return [{ type: 'redacted_thinking', data: detail.data }];
     }
@@ -37,7 +32,16 @@ export function thinkingOfDetails(details: unknown): JsonObject[] {
   });
 }
 
-/** Clients that collected a stream send one entry per delta. */
+/** The details with one entry for each block: a stream, and a client that collected one, has an entry per delta. */
+export function mergedDetails(details: unknown): JsonObject[] {
+  const merged = new Map<unknown, JsonObject>();
+  for (const detail of objectsOf(details)) {
+    const key = detail.index ?? merged.size;
+    merged.set(key, joinDetails(merged.get(key), detail));
+  }
+  return [...merged.values()];
+}
+
 function joinDetails(earlier: JsonObject | undefined, later: JsonObject): JsonObject {
   return earlier
     ? {

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../lib/errors.ts';
+import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import type { IgnoredMembers } from '../members/member-shape.ts';
+
+/** The longest name of a function that OpenAI and Anthropic take. */
+const FUNCTION_NAME_MAX = 64;
+const DIGEST_LENGTH = 8;
+
+type ToolKind = 'function' | 'custom';
+
+interface OfferedTool {
+  readonly kind: ToolKind;
+  readonly name: string;
+  /** The group that the caller put it in. */
+  readonly namespace: string | undefined;
+  readonly chatTool: JsonObject;
+}
+
+/**
+ * The tools of a Responses request as functions, the one kind that every provider knows: a custom tool takes its free text as the
+ * one argument `input`, a tool of a namespace carries the namespace in its name.
+ */
+export class OfferedTools {
+  readonly #byChatName = new Map<string, OfferedTool>();
+
+  /** Throws AppError invalid_parameter for tools that the caller does not run itself. */
+  constructor(tools: unknown, ignored: IgnoredMembers) {
+    for (const [index, tool] of objectsOf(tools).entries()) {
+      this.#offer(tool, `tools[${index}]`, undefined, ignored);
+    }
+  }
+
+  /** The members of a chat request that offer the tools under the caller's `tool_choice`. Throws AppError invalid_parameter. */
+  chatMembers(choice: unknown): JsonObject {
+    const { mode, allowed } = this.#choice(choice);
+    const offered = [...this.#byChatName].filter(([name]) => allowed?.has(name) ?? true);
+    return compact({
+      tools: offered.length === 0 ? undefined : offered.map(([, { chatTool }]) => chatTool),
+      tool_choice: offered.length === 0 ? undefined : mode,
+    });
+  }
+
+  /** An earlier call as a call of chat: by the name that the tool has there now, whether it is still offered or not. */
+  chatCall(item: JsonObject): JsonObject {
+    const name = chatNameOf(textOf(item.name), namespaceOf(item));
+    const free = item.type === 'custom_tool_call';
+    const args = free ? JSON.stringify({ input: textOf(item.input) }) : textOf(item.arguments);
+    return { id: item.call_id, type: 'function', function: { name, arguments: args } };
+  }
+
+  /** The members of an output item that tell of a call of chat's function `chatName`, but for what it is called with. */
+  itemOf(chatName: string): { readonly custom: boolean; readonly members: JsonObject } {
+    const tool = this.#byChatName.get(chatName);
+    const custom = tool?.kind === 'custom';
+    const type = custom ? 'custom_tool_call' : 'function_call';
+    const members = compact({ type, name: tool?.name ?? chatName, namespace: tool?.namespace });
+    return { custom, members };
+  }
+
+  #offer(tool: JsonObject, path: string, namespace: string | undefined, ignored: IgnoredMembers): void {
+    const { type } = tool;
+    if (type === 'namespace' && namespace === undefined) {
+      for (const [index, inner] of objectsOf(tool.tools).entries()) {
+        this.#offer(inner, `${path}.tools[${index}]`, textOf(tool.name), ignored);
+      }
+      return;
+    }
+    // Codex offers the search in every request and works without it; a `tool_choice` that forces it is refused
+    if (type === 'web_search') {
+      ignored.add('tools[].web_search');
+      return;
+    }
+    const name = textOf(tool.name);
+    if ((type !== 'function' && type !== 'custom') || name === '') {
+      const named = textOf(type).slice(0, 64);
+      throw new AppError(
+        'invalid_parameter',
+        type === 'function' || type === 'custom'
+          ? `${path}.name: is required`
+          : `${path}.type ${JSON.stringify(named)}: only tools that the caller runs are offered (function, custom)`,
+      );
+    }
+    const chatName = chatNameOf(name, namespace);
+    const chatTool = type === 'custom' ? customAsFunction(tool, chatName) : functionOf(tool, chatName);
+    this.#byChatName.set(chatName, { kind: type, name, namespace, chatTool });
+  }
+
+  #choice(choice: unknown): { readonly mode: unknown; readonly allowed?: ReadonlySet<string> } {
+    if (typeof choice === 'string' || choice === undefined) {
+      return { mode: choice };
+    }
+    const rule = objectOf(choice);
+    if (rule.type === 'allowed_tools') {
+      return { mode: rule.mode, allowed: new Set(objectsOf(rule.tools).map((tool) => this.#named(tool))) };
+    }
+    return { mode: { type: 'function', function: { name: this.#named(rule) } } };
+  }
+
+  #named(reference: JsonObject): string {
+    const chatName = chatNameOf(textOf(reference.name), namespaceOf(reference));
+    if (!this.#byChatName.has(chatName)) {
+      const named = (textOf(reference.name) || textOf(reference.type)).slice(0, 64);
+      throw new AppError(
+        'invalid_parameter',
+        `tool_choice: there is no tool ${JSON.stringify(named)} in tools`,
+      );
+    }
+    return chatName;
+  }
+}
+
+/** What the model wrote for a custom tool, out of the arguments of its function; as it stands where they are not of that form. */
+export function freeTextOf(args: string): string {
+  const { input } = objectOf(parseJson(args));
+  return typeof input === 'string' ? input : args;
+}
+
+function namespaceOf(item: JsonObject): string | undefined {
+  return textOf(item.namespace) || undefined;
+}
+
+function chatNameOf(name: string, namespace: string | undefined): string {
+  const whole = namespace === undefined ? name : `${namespace}__${name}`;
+  if (whole.length <= FUNCTION_NAME_MAX) {
+    return whole;
+  }
+  const digest = createHash('sha256').update(whole).digest('hex').slice(0, DIGEST_LENGTH);
+  return `${whole.slice(0, FUNCTION_NAME_MAX - DIGEST_LENGTH - 1)}_${digest}`;
+}
+
+function functionOf(tool: JsonObject, name: string): JsonObject {
+  const { description, parameters } = tool;
+  const strict = tool.strict === true ? true : undefined;
+  return { type: 'function', function: compact({ name, description, parameters, strict }) };
+}
+
+function customAsFunction(tool: JsonObject, name: string): JsonObject {
+  const format = objectOf(tool.format);
+  const grammar =
+    format.type === 'grammar'
+      ? `The input must match this grammar (${textOf(format.syntax)}):\n${textOf(format.definition)}`
+      : '';
+  const description = [textOf(tool.description), grammar].filter((text) => text !== '').join('\n\n');
+  const input = { type: 'string', description: 'The whole input of the tool, as plain text' };
+  const parameters = {
+    type: 'object',
+    properties: { input },
+    required: ['input'],
+    additionalProperties: false,
+  };
+  return { type: 'function', function: { name, description, parameters } };
+}

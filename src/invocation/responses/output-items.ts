@@ -1,0 +1,291 @@
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { mergedDetails } from '../dialects/thinking-details.ts';
+import { freeTextOf, type OfferedTools } from './offered-tools.ts';
+import { sealReasoning } from './sealed-reasoning.ts';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+/** An event of a Responses stream, but for its sequence number. */
+export type ResponseEvent = JsonObject & { readonly type: string };
+
+export interface OutputOptions {
+  /** Stands in the ids of the items. */
+  readonly ulid: string;
+  readonly tools: OfferedTools;
+  /** Whether thoughts are told, and whether in the form that clients send back. */
+  readonly reasoning: boolean;
+  readonly sealed: boolean;
+}
+
+/** One item while its pieces come. */
+interface OpenItem {
+  readonly index: number;
+  /** Events that close it; the item itself is in `item` from then on. */
+  close(status: ItemStatus): ResponseEvent[];
+  readonly item: JsonObject;
+}
+
+/**
+ * Puts the output items of a response together out of exact deltas of chat, and tells the events of it in the protocol's order:
+ * an item is added, its parts come and are done, the item is done. Calls stay open to the end, because chat may mix their pieces.
+ */
+export class OutputItems {
+  readonly #options: OutputOptions;
+  readonly #items: OpenItem[] = [];
+  readonly #calls = new Map<unknown, CallItem>();
+  #open: MessageItem | ReasoningItem | undefined;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+  }
+
+  /** The items as they stand. */
+  get items(): JsonObject[] {
+    return this.#items.map(({ item }) => item);
+  }
+
+  /** Takes a delta in, or a whole message as one. */
+  add(delta: JsonObject): ResponseEvent[] {
+    const events: ResponseEvent[] = [];
+    const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
+    const details = objectsOf(delta.reasoning_details);
+    if (this.#options.reasoning && (thought !== '' || details.length > 0)) {
+      const item = this.#ensure(ReasoningItem, events);
+      events.push(...item.add(thought, details));
+    }
+    for (const kind of ['content', 'refusal'] as const) {
+      const text = textOf(delta[kind]);
+      if (text !== '') {
+        const item = this.#ensure(MessageItem, events);
+        events.push(...item.add(kind === 'content' ? 'output_text' : 'refusal', text));
+      }
+    }
+    for (const [position, call] of objectsOf(delta.tool_calls).entries()) {
+      events.push(...this.#addCall(call.index ?? position, call));
+    }
+    return events;
+  }
+
+  /** Closes what is open; `status` is that of the last item. */
+  end(status: ItemStatus): ResponseEvent[] {
+    const open = [...(this.#open ? [this.#open] : []), ...this.#calls.values()];
+    this.#open = undefined;
+    this.#calls.clear();
+    const last = this.#items.at(-1);
+    return open
+      .sort((one, other) => one.index - other.index)
+      .flatMap((item) => item.close(item === last ? status : 'completed'));
+  }
+
+  #addCall(key: unknown, call: JsonObject): ResponseEvent[] {
+    const named = objectOf(call.function);
+    const known = this.#calls.get(key);
+    if (known) {
+      return known.add(textOf(named.arguments));
+    }
+    const events = this.#closeOpen();
+    const item = new CallItem(this.#items.length, this.#options, call);
+    this.#calls.set(key, item);
+    this.#items.push(item);
+    events.push(added(item), ...item.add(textOf(named.arguments)));
+    return events;
+  }
+
+  #ensure<T extends MessageItem | ReasoningItem>(
+    kind: new (index: number, options: OutputOptions) => T,
+    events: ResponseEvent[],
+  ): T {
+    if (this.#open instanceof kind) {
+      return this.#open;
+    }
+    events.push(...this.#closeOpen());
+    const item = new kind(this.#items.length, this.#options);
+    this.#open = item;
+    this.#items.push(item);
+    events.push(added(item));
+    return item;
+  }
+
+  #closeOpen(): ResponseEvent[] {
+    const events = this.#open?.close('completed') ?? [];
+    this.#open = undefined;
+    return events;
+  }
+}
+
+function added({ index, item }: OpenItem): ResponseEvent {
+  return { type: 'response.output_item.added', output_index: index, item };
+}
+
+function done({ index, item }: OpenItem): ResponseEvent {
+  return { type: 'response.output_item.done', output_index: index, item };
+}
+
+type PartKind = 'output_text' | 'refusal';
+
+class MessageItem implements OpenItem {
+  readonly index: number;
+  readonly #id: string;
+  readonly #parts: { readonly kind: PartKind; text: string }[] = [];
+  #status: ItemStatus = 'in_progress';
+
+  constructor(index: number, { ulid }: OutputOptions) {
+    this.index = index;
+    this.#id = `msg_${ulid}_${index}`;
+  }
+
+  get item(): JsonObject {
+    const content = this.#parts.map(({ kind, text }) => partOf(kind, text));
+    return { id: this.#id, type: 'message', status: this.#status, role: 'assistant', content };
+  }
+
+  add(kind: PartKind, text: string): ResponseEvent[] {
+    const events: ResponseEvent[] = [];
+    let part = this.#parts.at(-1);
+    if (part?.kind !== kind) {
+      events.push(...this.#partDone());
+      part = { kind, text: '' };
+      this.#parts.push(part);
+      events.push({ type: 'response.content_part.added', ...this.#place(), part: partOf(kind, '') });
+    }
+    part.text += text;
+    const type = kind === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta';
+    const more = kind === 'refusal' ? {} : { logprobs: [] };
+    events.push({ type, ...this.#place(), delta: text, ...more });
+    return events;
+  }
+
+  close(status: ItemStatus): ResponseEvent[] {
+    const events = this.#partDone();
+    this.#status = status;
+    return [...events, done(this)];
+  }
+
+  #place() {
+    return { item_id: this.#id, output_index: this.index, content_index: this.#parts.length - 1 };
+  }
+
+  #partDone(): ResponseEvent[] {
+    const part = this.#parts.at(-1);
+    if (!part) {
+      return [];
+    }
+    const { kind, text } = part;
+    const whole: ResponseEvent =
+      kind === 'refusal'
+        ? { type: 'response.refusal.done', ...this.#place(), refusal: text }
+        : { type: 'response.output_text.done', ...this.#place(), text, logprobs: [] };
+    return [whole, { type: 'response.content_part.done', ...this.#place(), part: partOf(kind, text) }];
+  }
+}
+
+function partOf(kind: PartKind, text: string): JsonObject {
+  return kind === 'refusal'
+    ? { type: 'refusal', refusal: text }
+    : { type: 'output_text', text, annotations: [], logprobs: [] };
+}
+
+class ReasoningItem implements OpenItem {
+  readonly index: number;
+  readonly #id: string;
+  readonly #sealed: boolean;
+  #text = '';
+  #details: JsonObject[] = [];
+  #closed = false;
+
+  constructor(index: number, { ulid, sealed }: OutputOptions) {
+    this.index = index;
+    this.#id = `rs_${ulid}_${index}`;
+    this.#sealed = sealed;
+  }
+
+  get item(): JsonObject {
+    const summary = this.#text === '' ? [] : [{ type: 'summary_text', text: this.#text }];
+    const sealed = this.#sealed && this.#closed;
+    const encrypted_content = sealed ? sealReasoning({ text: this.#text, details: this.#details }) : null;
+    return { id: this.#id, type: 'reasoning', summary, encrypted_content };
+  }
+
+  add(text: string, details: readonly JsonObject[]): ResponseEvent[] {
+    this.#details.push(...details);
+    if (text === '') {
+      return [];
+    }
+    const begun = this.#text !== '';
+    this.#text += text;
+    const opening = {
+      type: 'response.reasoning_summary_part.added',
+      ...this.#place(),
+      part: { type: 'summary_text', text: '' },
+    };
+    const delta = { type: 'response.reasoning_summary_text.delta', ...this.#place(), delta: text };
+    return begun ? [delta] : [opening, delta];
+  }
+
+  close(): ResponseEvent[] {
+    this.#closed = true;
+    this.#details = mergedDetails(this.#details);
+    const text = this.#text;
+    const part = { type: 'summary_text', text };
+    const whole = [
+      { type: 'response.reasoning_summary_text.done', ...this.#place(), text },
+      { type: 'response.reasoning_summary_part.done', ...this.#place(), part },
+    ];
+    return [...(text === '' ? [] : whole), done(this)];
+  }
+
+  #place() {
+    return { item_id: this.#id, output_index: this.index, summary_index: 0 };
+  }
+}
+
+class CallItem implements OpenItem {
+  readonly index: number;
+  readonly #id: string;
+  readonly #custom: boolean;
+  readonly #members: JsonObject;
+  #args = '';
+  #status: ItemStatus = 'in_progress';
+
+  constructor(index: number, { ulid, tools }: OutputOptions, call: JsonObject) {
+    const { custom, members } = tools.itemOf(textOf(objectOf(call.function).name));
+    this.index = index;
+    this.#custom = custom;
+    this.#id = `${custom ? 'ctc' : 'fc'}_${ulid}_${index}`;
+    this.#members = { ...members, call_id: call.id };
+  }
+
+  get item(): JsonObject {
+    const told = this.#custom
+      ? { input: this.#status === 'in_progress' ? '' : freeTextOf(this.#args) }
+      : { arguments: this.#status === 'in_progress' ? '' : this.#args };
+    return { id: this.#id, status: this.#status, ...this.#members, ...told };
+  }
+
+  /** Free text stands inside of JSON, so it can be told only as a whole. */
+  add(args: string): ResponseEvent[] {
+    this.#args += args;
+    return args === '' || this.#custom
+      ? []
+      : [{ type: 'response.function_call_arguments.delta', ...this.#place(), delta: args }];
+  }
+
+  close(status: ItemStatus): ResponseEvent[] {
+    this.#status = status;
+    if (!this.#custom) {
+      const { name } = this.#members;
+      const whole = { ...this.#place(), name, arguments: this.#args };
+      return [{ type: 'response.function_call_arguments.done', ...whole }, done(this)];
+    }
+    const input = freeTextOf(this.#args);
+    return [
+      { type: 'response.custom_tool_call_input.delta', ...this.#place(), delta: input },
+      { type: 'response.custom_tool_call_input.done', ...this.#place(), input },
+      done(this),
+    ];
+  }
+
+  #place() {
+    return { item_id: this.#id, output_index: this.index };
+  }
+}

@@ -1,0 +1,168 @@
+import { eventFrame } from '../../http/sse.ts';
+import type { AppError } from '../../lib/errors.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import type { Dialect, FinishReason, ProviderAnswer, StreamPart } from '../../providers/provider.types.ts';
+import { messagesAnswerToChat } from '../dialects/messages-answer-to-chat.ts';
+import { createMessagesToChat } from '../dialects/messages-stream-to-chat.ts';
+import type { CallEnd } from '../invocation.types.ts';
+import type {
+  AnswerIdentity,
+  AnswerPresenter,
+  DialectPresenter,
+  StreamPresenter,
+} from '../presenter.types.ts';
+import { presentResponsesUsage } from '../usage.presenter.ts';
+import type { OfferedTools } from './offered-tools.ts';
+import { type ItemStatus, OutputItems, type ResponseEvent } from './output-items.ts';
+import type { ResponsesBody } from './responses.schema.ts';
+
+/** Why a response is no whole one, in the protocol's words; undefined for one that is. */
+const INCOMPLETE: Readonly<Record<FinishReason, string | undefined>> = {
+  stop: undefined,
+  tool_calls: undefined,
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+/** Answers one request in OpenAI's Responses dialect: a response repeats what was asked, so each request has a presenter of its own. */
+export class ResponsesPresenter implements DialectPresenter {
+  readonly keepAliveFrame = ': keep-alive\n\n';
+  readonly #body: ResponsesBody;
+  readonly #tools: OfferedTools;
+  #stream: ResponsesStream | undefined;
+
+  constructor(body: ResponsesBody, tools: OfferedTools) {
+    this.#body = body;
+    this.#tools = tools;
+  }
+
+  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
+    const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
+    const items = this.#items(identity);
+    for (const choice of objectsOf(wire.choices)) {
+      items.add(objectOf(choice.message));
+    }
+    items.end(itemStatus(answer.finishReason));
+    return (end) => ended(this.#head(identity), items.items, end);
+  }
+
+  stream(dialect: Dialect, identity: AnswerIdentity): StreamPresenter {
+    this.#stream = new ResponsesStream(dialect, this.#head(identity), this.#items(identity));
+    return this.#stream;
+  }
+
+  failure({ code, message, type }: AppError, identity: AnswerIdentity): string {
+    const stream = this.#stream ?? new ResponsesStream('chat', this.#head(identity), this.#items(identity));
+    const failed = { ...this.#head(identity), status: 'failed', error: { code, message }, output: [] };
+    // the official SDK fails at a frame with `error`; agents wait for the response that failed
+    return (
+      stream.frame({ type: 'response.failed', response: failed }) +
+      stream.frame({ type: 'error', code, message, param: null, error: { type, code, message, param: null } })
+    );
+  }
+
+  #items({ id }: AnswerIdentity): OutputItems {
+    const { store, include, reasoning } = this.#body;
+    const sealed = include?.includes('reasoning.encrypted_content') === true;
+    // a client that trusts in storage would name the item by its id the next time, and nothing is kept here
+    const reasoned =
+      store === false || sealed || (reasoning?.summary ?? reasoning?.generate_summary ?? null) !== null;
+    return new OutputItems({ ulid: id.replace(/^.*-/, ''), tools: this.#tools, reasoning: reasoned, sealed });
+  }
+
+  #head({ id, model, createdSeconds }: AnswerIdentity): JsonObject {
+    const body = this.#body;
+    return {
+      id,
+      object: 'response',
+      created_at: createdSeconds,
+      status: 'in_progress',
+      background: false,
+      error: null,
+      incomplete_details: null,
+      instructions: body.instructions ?? null,
+      max_output_tokens: body.max_output_tokens ?? null,
+      model,
+      output: [],
+      parallel_tool_calls: body.parallel_tool_calls ?? true,
+      previous_response_id: null,
+      prompt_cache_key: body.prompt_cache_key ?? null,
+      reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },
+      safety_identifier: body.safety_identifier ?? null,
+      service_tier: 'default',
+      store: false,
+      temperature: body.temperature ?? null,
+      text: { ...body.text, format: body.text?.format ?? { type: 'text' } },
+      tool_choice: body.tool_choice ?? 'auto',
+      tools: body.tools ?? [],
+      top_p: body.top_p ?? null,
+      truncation: 'disabled',
+      usage: null,
+      user: body.user ?? null,
+      metadata: body.metadata ?? {},
+    };
+  }
+}
+
+class ResponsesStream implements StreamPresenter {
+  readonly #head: JsonObject;
+  readonly #items: OutputItems;
+  readonly #translate: ((event: JsonObject) => readonly JsonObject[]) | undefined;
+  #sequence = 0;
+
+  constructor(dialect: Dialect, head: JsonObject, items: OutputItems) {
+    this.#head = head;
+    this.#items = items;
+    this.#translate = dialect === 'chat' ? undefined : createMessagesToChat();
+  }
+
+  part({ wire, finishReason }: StreamPart): string {
+    let frames = this.#opening();
+    // the finish is told once its charge is committed
+    if (finishReason === undefined) {
+      for (const chunk of this.#translate?.(wire) ?? [wire]) {
+        frames += this.#frames(this.#items.add(objectOf(objectsOf(chunk.choices)[0]?.delta)));
+      }
+    }
+    return frames;
+  }
+
+  ending(end: CallEnd): string {
+    const closing = this.#opening() + this.#frames(this.#items.end(itemStatus(end.finishReason)));
+    const response = ended(this.#head, this.#items.items, end);
+    return closing + this.frame({ type: `response.${String(response.status)}`, response });
+  }
+
+  frame(event: ResponseEvent): string {
+    const { type, ...members } = event;
+    const numbered = { type, sequence_number: this.#sequence, ...members };
+    this.#sequence += 1;
+    return eventFrame(numbered, type);
+  }
+
+  #frames(events: readonly ResponseEvent[]): string {
+    return events.map((event) => this.frame(event)).join('');
+  }
+
+  #opening(): string {
+    if (this.#sequence > 0) {
+      return '';
+    }
+    const response = this.#head;
+    return this.#frames([
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ]);
+  }
+}
+
+function itemStatus(finish: FinishReason): ItemStatus {
+  return INCOMPLETE[finish] === undefined ? 'completed' : 'incomplete';
+}
+
+function ended(head: JsonObject, output: readonly JsonObject[], end: CallEnd): JsonObject {
+  const reason = INCOMPLETE[end.finishReason];
+  const status = itemStatus(end.finishReason);
+  const incomplete_details = reason === undefined ? null : { reason };
+  return { ...head, status, incomplete_details, output, usage: presentResponsesUsage(end) };
+}

@@ -1,0 +1,60 @@
+import { defineRoute, type Route } from '../../http/route.ts';
+import type { InvocationService } from '../invocation.service.ts';
+import { INVOCATION_ERRORS } from '../invocation-errors.ts';
+import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from '../invocation-headers.ts';
+import { invoke } from '../invoke.ts';
+import { ResponsesPresenter } from './responses.presenter.ts';
+import { responsesAnswer, responsesEvent, responsesRequest } from './responses.schema.ts';
+import { responsesRequestToChat } from './responses-request-to-chat.ts';
+
+const PATH = '/api/v1/responses';
+
+export interface ResponsesRouteDependencies {
+  readonly service: InvocationService;
+  /** Largest request body, in bytes: images travel inside. */
+  readonly bodyBytesMax: number;
+}
+
+/** OpenAI's Responses over every text model, without storage: translated to chat and from there as chat calls are. */
+export function responsesRoutes({ service, bodyBytesMax }: ResponsesRouteDependencies): Route[] {
+  return [
+    defineRoute({
+      method: 'post',
+      path: PATH,
+      operationId: 'createResponse',
+      summary: 'Response (OpenAI Responses, stateless), as JSON or as server-sent events',
+      description: `Nothing is kept: every request brings the whole conversation in \`input\`, and \`previous_response_id\`, \`conversation\`,
+\`background\` and items named by their id are refused. The caller runs all tools (\`function\`, \`custom\`, \`namespace\`); hosted
+ones are refused, but for \`web_search\`, which is left out and named in X-Ignored-Parameters. Reasoning items bring \`encrypted_content\` where
+\`include\` asks for it; send them back unchanged.`,
+      tag: 'Invocation',
+      access: 'inference',
+      envelope: 'bare',
+      body: responsesRequest,
+      bodyBytesMax,
+      requestHeaders: INVOCATION_HEADERS,
+      response: {
+        status: 200,
+        schema: responsesAnswer,
+        stream: responsesEvent,
+        headers: INVOCATION_ANSWER_HEADERS,
+      },
+      errors: INVOCATION_ERRORS,
+      idempotency: 'replay',
+      async handle(context) {
+        const { body } = context;
+        const { chat, tools, ignored } = responsesRequestToChat(body);
+        const request = { ...chat, model: body.model, stream: body.stream };
+        return invoke(context, request, body.max_output_tokens ?? undefined, {
+          service,
+          presenter: new ResponsesPresenter(body, tools),
+          dialect: 'chat',
+          endpoint: PATH,
+          servedBy: ['chat', 'messages'],
+          ignored,
+          headers: {},
+        });
+      },
+    }),
+  ];
+}
