@@ -50,6 +50,7 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
       audio: entry.audio_tokens,
       video: entry.video_tokens,
     },
+    imagePixelsPerToken: entry.image_pixels_per_token,
     inputModalities: entry.input_modalities,
     tokenizer: entry.tokenizer,
     supportedParameters: entry.supported_parameters ?? defaultParameters(entry.endpoints),

@@ -55,6 +55,8 @@ const model = z.strictObject({
   context_length: z.int().min(1).max(100_000_000).optional(),
   max_output_tokens: z.int().min(1).max(100_000_000).optional(),
   image_tokens: itemTokens,
+  /** For models that count an image by its area: so many pixels cost one token. `image_tokens` stays the most. */
+  image_pixels_per_token: z.number().min(1).max(1_000_000).optional(),
   file_tokens: itemTokens,
   audio_tokens: itemTokens,
   video_tokens: itemTokens,

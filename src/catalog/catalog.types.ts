@@ -43,6 +43,8 @@ export interface Model {
   readonly maxOutputTokens: number;
   /** The most tokens that one item of the input can be; undefined: it may fill the context. */
   readonly itemTokens: Readonly<Record<'image' | 'file' | 'audio' | 'video', number | undefined>>;
+  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  readonly imagePixelsPerToken: number | undefined;
   readonly inputModalities: readonly string[];
   readonly tokenizer: string;
   readonly supportedParameters: readonly string[];

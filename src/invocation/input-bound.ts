@@ -90,7 +90,7 @@ async function countContent(
   requireModalities(content, model);
   const { text, definitions, otherText } = content;
   await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
-  return await countInput(content, model.contextLength, turns, signal);
+  return await countInput(content, model, turns, signal);
 }
 
 function requireModalities(content: InputContent, model: InvocableModel): void {

@@ -18,8 +18,13 @@ export interface InputContent {
   readonly parts: number;
   /** Inputs that are no text, inline or by URL. */
   readonly items: Readonly<Record<ItemKind, number>>;
+  /** Of the images, the bytes of the first ones that came inline, in base64. */
+  readonly inlineImages: readonly string[];
   readonly hasTools: boolean;
 }
+
+/** So many images of a request are looked at; the others may be as large as the model takes them. */
+const INLINE_IMAGES_MAX = 64;
 
 interface Collected {
   readonly texts: string[];
@@ -27,6 +32,7 @@ interface Collected {
   readonly others: string[];
   parts: number;
   readonly items: Record<ItemKind, number>;
+  readonly inlineImages: string[];
 }
 
 /** Members whose value is the structure itself, when it is one of the words that structure knows. */
@@ -44,13 +50,8 @@ function isSetting(value: unknown): boolean {
  * unsupported_input for a file that is named by its id.
  */
 export function inputContent(body: JsonObject): InputContent {
-  const into: Collected = {
-    texts: [],
-    definitions: [],
-    others: [],
-    parts: 0,
-    items: { image: 0, file: 0, audio: 0, video: 0 },
-  };
+  const items = { image: 0, file: 0, audio: 0, video: 0 };
+  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, inlineImages: [] };
   for (const name of Object.keys(body)) {
     const value = body[name];
     switch (name) {
@@ -79,7 +80,8 @@ export function inputContent(body: JsonObject): InputContent {
     otherText: into.others.join('\n'),
     messages: objectsOf(body.messages).length,
     parts: into.parts,
-    items: into.items,
+    items,
+    inlineImages: into.inlineImages,
     hasTools: isFilled(body.tools) || isFilled(body.functions),
   };
 }
@@ -226,7 +228,7 @@ const MEDIA_PARTS = { image_url: 'image', input_audio: 'audio', file: 'file', vi
 function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
   into.items[kind] += 1;
   if (typeof value === 'string') {
-    collectBytes(value, true, into);
+    collectBytes(value, true, kind, into);
     return;
   }
   if (!isObject(value)) {
@@ -238,7 +240,7 @@ function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
       throw fileById();
     }
     if (typeof member === 'string' && (name === 'url' || name === 'file_data' || name === 'data')) {
-      collectBytes(member, name === 'url', into);
+      collectBytes(member, name === 'url', kind, into);
     } else {
       collectOther(name, member, into);
     }
@@ -249,10 +251,18 @@ const DATA_URL = /^data:[^,]{0,128};base64,/;
 const BASE64 = /^[A-Za-z0-9+/=_-]*$/;
 
 /** The bytes of an item are the item itself; anything else, a URL too, is sent as it is and may be written out. */
-function collectBytes(value: string, isUrl: boolean, into: Collected): void {
-  const inline = DATA_URL.test(value.slice(0, 256)) || (!isUrl && BASE64.test(value.slice(0, 1_024)));
-  if (!inline) {
+function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Collected): void {
+  const prefix = DATA_URL.exec(value.slice(0, 256))?.[0];
+  if (prefix === undefined && (isUrl || !BASE64.test(value.slice(0, 1_024)))) {
     into.others.push(value);
+  } else {
+    collectInline(value.slice(prefix?.length ?? 0), kind, into);
+  }
+}
+
+function collectInline(base64: string, kind: ItemKind, into: Collected): void {
+  if (kind === 'image' && into.inlineImages.length < INLINE_IMAGES_MAX) {
+    into.inlineImages.push(base64);
   }
 }
 
@@ -273,9 +283,10 @@ function collectSource(source: JsonObject, kind: ItemKind, into: Collected): voi
   into.items[kind] += 1;
   for (const name of Object.keys(source)) {
     if (name === 'data' && type === 'base64') {
-      continue;
+      collectInline(textOf(source[name]), kind, into);
+    } else {
+      collectOther(name, source[name], into);
     }
-    collectOther(name, source[name], into);
   }
 }
 

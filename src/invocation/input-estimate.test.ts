@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { LoopTurns } from '../lib/loop-turns.ts';
 import { countTokens } from '../providers/token-counter.ts';
 import { inputContent } from './input-content.ts';
@@ -8,7 +9,7 @@ const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 
 
 async function estimate(body: object, changes: Partial<EstimateLimits> = {}): Promise<InputEstimate> {
   const limits = { ...LIMITS, ...changes };
-  const counted = await countInput(inputContent({ ...body }), limits.contextLength, new LoopTurns());
+  const counted = await countInput(inputContent({ ...body }), limits, new LoopTurns());
   return estimateInput(counted, limits, boundedMargin(undefined, 'chat'));
 }
 
@@ -77,6 +78,63 @@ test('images count by number, not by size; their bytes are not text', async () =
   expect(one.upperBound).toBeLessThan(1_700);
   const dear = await estimate({ messages: [{ role: 'user', content }] }, { itemTokens: { image: 5_000 } });
   expect(dear.upperBound).toBeGreaterThan(5_000);
+});
+
+/** An image of one colour, as a data URL. */
+async function imageUrl(width: number, height: number, format: 'png' | 'jpeg' | 'webp'): Promise<string> {
+  const image = sharp({ create: { width, height, channels: 3, background: 'red' } });
+  return `data:image/${format};base64,${(await image.toFormat(format).toBuffer()).toString('base64')}`;
+}
+
+describe('where a model counts images by their pixels', () => {
+  const limits = { itemTokens: { image: 1_600 }, imagePixelsPerToken: 750 };
+  const chat = (url: string) => ({
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  });
+  const messages = (url: string) => {
+    const source = { type: 'base64', media_type: 'image/png', data: url.slice(url.indexOf(',') + 1) };
+    return { messages: [{ role: 'user', content: [{ type: 'image', source }] }] };
+  };
+  const FRAMES = 30;
+
+  test.each(['png', 'jpeg', 'webp'] as const)(
+    'a %s is bounded by its size, in both dialects',
+    async (format) => {
+      const url = await imageUrl(320, 200, format);
+      for (const body of [chat(url), messages(url)]) {
+        const { upperBound, tokens } = await estimate(body, limits);
+        expect(upperBound).toBeGreaterThanOrEqual((320 * 200) / 750);
+        expect(upperBound).toBeLessThan((320 * 224) / 750 + FRAMES);
+        expect(tokens).toBeLessThan((320 * 224) / 750 + FRAMES);
+      }
+    },
+  );
+
+  test('a narrow image counts in whole patches, a large one at most as the model takes it', async () => {
+    expect((await estimate(chat(await imageUrl(2, 3_000, 'png')), limits)).upperBound).toBeGreaterThan(110);
+    const large = await estimate(chat(await imageUrl(4_000, 3_000, 'jpeg')), limits);
+    expect(large.upperBound).toBeGreaterThanOrEqual(1_600);
+    expect(large.upperBound).toBeLessThan(1_600 + FRAMES);
+  });
+
+  test.each([
+    ['by URL', 'https://x.example/a.png'],
+    ['that cannot be read', 'data:image/png;base64,AAAA'],
+    [
+      'of a type that is not read',
+      `data:image/svg+xml;base64,${Buffer.from('<svg width="1" height="1"/>').toString('base64')}`,
+    ],
+  ])('an image %s is held as the largest', async (_what, url) => {
+    expect((await estimate(chat(url), limits)).upperBound).toBeGreaterThanOrEqual(1_600);
+  });
+
+  test('of very many images the first are looked at, the others are held as the largest', async () => {
+    const url = await imageUrl(32, 32, 'png');
+    const content = Array.from({ length: 70 }, () => ({ type: 'image_url', image_url: { url } }));
+    const { upperBound } = await estimate({ messages: [{ role: 'user', content }] }, limits);
+    expect(upperBound).toBeGreaterThanOrEqual(6 * 1_600 + 64);
+    expect(upperBound).toBeLessThan(6 * 1_600 + 64 * 2 + 70 * 8 + FRAMES);
+  });
 });
 
 test('a text longer than the context is refused, quickly', async () => {

@@ -2,6 +2,7 @@ import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
+import { imagePixels } from './image-pixels.ts';
 import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
 
@@ -29,19 +30,23 @@ export interface InputEstimate {
 export interface CountedInput {
   /** Texts of the messages. */
   readonly textTokens: number;
-  /** Our best count. */
+  /** Our best count, images aside. */
   readonly tokens: number;
   /** All that is spelled out in letters and goes through the provider's tokenizer. */
   readonly spelledTokens: number;
   /** At most what comes on top whatever the tokenizer: marks around messages and parts, scripts spelled in bytes, instructions. */
   readonly framingTokens: number;
   readonly items: Readonly<Record<ItemKind, number>>;
+  /** Pixels of those images whose size is known. */
+  readonly imagePixels: readonly number[];
 }
 
 export interface EstimateLimits {
   readonly contextLength: number;
   /** Most tokens one item can be, by kind; undefined: nobody said, so it may fill the context. */
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
+  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  readonly imagePixelsPerToken?: number | undefined;
 }
 
 /**
@@ -50,7 +55,7 @@ export interface EstimateLimits {
  */
 export async function countInput(
   content: InputContent,
-  contextLength: number,
+  { contextLength, imagePixelsPerToken }: Pick<EstimateLimits, 'contextLength' | 'imagePixelsPerToken'>,
   turns: LoopTurns,
   signal?: StopSignal,
 ): Promise<CountedInput> {
@@ -76,25 +81,35 @@ export async function countInput(
     frames * FRAME_TOKENS_MAX +
     (content.hasTools ? TOOLS_PREAMBLE_TOKENS : 0) +
     MESSAGE_TOKENS;
-  const tokens = readTokens + content.messages * MESSAGE_TOKENS + items.image * IMAGE_TOKENS_TYPICAL;
-  return { textTokens, tokens, spelledTokens: readTokens + otherTokens, framingTokens, items };
+  return {
+    textTokens,
+    tokens: readTokens + content.messages * MESSAGE_TOKENS,
+    spelledTokens: readTokens + otherTokens,
+    framingTokens,
+    items,
+    imagePixels: imagePixelsPerToken === undefined ? [] : await imagePixels(content.inlineImages),
+  };
 }
 
 /** What a counted input can be at a provider that makes so much more of it. */
 export function estimateInput(
   counted: CountedInput,
-  { contextLength, itemTokens }: EstimateLimits,
+  limits: EstimateLimits,
   margin: InputMargin,
 ): InputEstimate {
-  const { textTokens, tokens, items } = counted;
+  const { contextLength, itemTokens } = limits;
+  const { textTokens, items } = counted;
+  const images = knownImages(counted, limits);
   let bound = Math.ceil(counted.spelledTokens * margin.ratio + margin.tokens) + counted.framingTokens;
   let open = false;
   for (const kind of ITEM_KINDS) {
     const most = itemTokens[kind];
-    open ||= items[kind] > 0 && most === undefined;
-    bound += items[kind] * (most ?? 0);
+    const unknown = items[kind] - (kind === 'image' ? images.count : 0);
+    open ||= unknown > 0 && most === undefined;
+    bound += unknown * (most ?? 0);
   }
-  const knownBound = Math.min(bound, contextLength);
+  const knownBound = Math.min(bound + images.tokens, contextLength);
+  const tokens = counted.tokens + images.tokens + (items.image - images.count) * IMAGE_TOKENS_TYPICAL;
   return {
     textTokens,
     tokens: Math.min(tokens, contextLength),
@@ -102,6 +117,19 @@ export function estimateInput(
     knownBound,
     images: items.image,
   };
+}
+
+/** The images whose size bounds what they cost, in tokens. */
+function knownImages(
+  { imagePixels }: CountedInput,
+  { itemTokens, imagePixelsPerToken }: EstimateLimits,
+): { readonly count: number; readonly tokens: number } {
+  if (imagePixelsPerToken === undefined) {
+    return { count: 0, tokens: 0 };
+  }
+  const most = itemTokens.image ?? Number.POSITIVE_INFINITY;
+  const tokens = imagePixels.map((pixels) => Math.min(Math.ceil(pixels / imagePixelsPerToken), most));
+  return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
 }
 
 /** The larger of two estimates in every respect that bounds: for a call that either of two providers may serve. */

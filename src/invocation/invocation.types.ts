@@ -42,6 +42,8 @@ export interface InvocableModel {
   readonly inputModalities: readonly string[];
   /** Most tokens one item of the input can be, by kind; undefined: it may fill the context. */
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
+  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  readonly imagePixelsPerToken?: number | undefined;
 }
 
 /** Where models are looked up. Throws AppError model_not_found or model_not_allowed. */

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { bytesOf, type FileContent } from '../lib/file-content.ts';
-import { identifyContent } from './file-signature.ts';
+import { identifyContent, signatureOf } from './file-signature.ts';
 import { MediaError } from './media-error.ts';
 import { coversRequest, IMAGE_BYTES_MAX, pixelsMax, type Size } from './media-limits.ts';
 import { type CopyablePng, copyablePng } from './png-copy.ts';
@@ -50,6 +50,23 @@ export async function openImage(content: FileContent, requested: Size): Promise<
     throw new MediaError('media_size_mismatch', `the image is smaller than asked for: ${sizes}`);
   }
   return { width, height, png, pipeline };
+}
+
+/**
+ * The size that an image's header tells, of PNG, JPEG and WebP; undefined for everything else. The first part of a file is enough,
+ * except of a WebP.
+ */
+export async function sizeInHeader(bytes: Buffer): Promise<Size | undefined> {
+  if (signatureOf(bytes)?.kind !== 'image') {
+    return undefined;
+  }
+  try {
+    const { width, height } = await sharp(bytes, { sequentialRead: true }).metadata();
+    return { width, height };
+  } catch {
+    // whoever decodes it says what is wrong with it
+    return undefined;
+  }
 }
 
 /** Runs an image operation and turns the library's complaints into {@link MediaError}. */

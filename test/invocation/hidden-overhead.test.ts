@@ -14,6 +14,16 @@ const LONG = PROSE.repeat(150);
 /** Tokens that the gateway and the provider count about the same for `LONG`. */
 const LONG_TOKENS = 2_100;
 
+/** An input of so many tokens by our count. */
+const TWO_THOUSAND = {
+  textTokens: 2_000,
+  tokens: 2_000,
+  spelledTokens: 2_000,
+  framingTokens: 0,
+  items: { image: 0, file: 0, audio: 0, video: 0 },
+  imagePixels: [],
+};
+
 let db: TestDatabase;
 let provider: HonestProvider;
 let gateway: Gateway;
@@ -115,21 +125,14 @@ test('what one process learns outlives it and is known to the others', async () 
 
 test('two processes that learn at once end with the larger margin, and unlearn together', async () => {
   const other = process();
-  const counted = {
-    textTokens: 2_000,
-    tokens: 2_000,
-    spelledTokens: 2_000,
-    framingTokens: 0,
-    items: { image: 0, file: 0, audio: 0, video: 0 },
-  };
   const route = { provider: 'honest', model: 'twice' };
-  overhead.observe(route, 'chat', counted, 2_600);
-  other.observe(route, 'chat', counted, 2_700);
+  overhead.observe(route, 'chat', TWO_THOUSAND, 2_600);
+  other.observe(route, 'chat', TWO_THOUSAND, 2_700);
   await Promise.all([overhead.exchange(), other.exchange()]);
   await Promise.all([overhead.exchange(), other.exchange()]);
   expect(overhead.marginOf(route, 'chat')).toEqual({ ratio: 1.35, tokens: 0 });
   expect(other.marginOf(route, 'chat')).toEqual({ ratio: 1.35, tokens: 0 });
-  other.observe(route, 'chat', counted, 2_000);
+  other.observe(route, 'chat', TWO_THOUSAND, 2_000);
   await other.exchange();
   await overhead.exchange();
   expect(overhead.marginOf(route, 'chat').ratio).toBeLessThan(1.35);
@@ -150,9 +153,7 @@ test('what was learnt while the store was away is written when it is back', asyn
     },
     silentLog,
   );
-  const items = { image: 0, file: 0, audio: 0, video: 0 };
-  const counted = { textTokens: 2_000, tokens: 2_000, spelledTokens: 2_000, framingTokens: 0, items };
-  patient.observe({ provider: 'honest', model: 'away' }, 'chat', counted, 2_600);
+  patient.observe({ provider: 'honest', model: 'away' }, 'chat', TWO_THOUSAND, 2_600);
   await patient.exchange();
   away = false;
   await patient.close();
