@@ -243,7 +243,7 @@ interface OpenedStream {
 function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
   const { invocation, model, outputTokensMax } = admitted;
   const body = outgoingRequest(invocation, model, provider, outputTokensMax, route);
-  return { model: route.model, body, maxOutputTokens: outputTokensMax };
+  return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas };
 }
 
 function identityOf(admitted: Admitted): AnswerIdentity {

@@ -69,6 +69,8 @@ export interface Invocation {
   readonly body: JsonObject;
   /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */
   readonly others: JsonObject;
+  /** Betas of Anthropic's that the caller asks for and that are passed on. */
+  readonly betas: readonly string[];
   /** Paths of the members that are left out. */
   readonly ignored: readonly string[];
   /** The output cap the caller asked for, in tokens. */

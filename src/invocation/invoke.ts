@@ -5,6 +5,7 @@ import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
+import { betasOf } from './dialects/anthropic-betas.ts';
 import type { InvocationService } from './invocation.service.ts';
 import type { Invocation } from './invocation.types.ts';
 import type { DialectPresenter } from './presenter.types.ts';
@@ -53,6 +54,7 @@ export async function invoke(
     modelId: body.model,
     ...admissible,
     ignored: [...route.ignored, ...admissible.ignored],
+    betas: route.dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,

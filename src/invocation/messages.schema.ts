@@ -42,7 +42,7 @@ const block = z
   });
 
 const message = z.looseObject({
-  role: z.enum(['user', 'assistant']).default('user'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']).default('user'),
   content: z.union([z.string(), z.array(block)]),
 });
 

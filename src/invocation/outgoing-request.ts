@@ -58,6 +58,7 @@ function translationFor(
     maxOutputTokens,
     reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
     rules: route ? modelRules(route, provider.dialect) : PLAIN_RULES,
+    betas: invocation.betas,
   };
 }
 

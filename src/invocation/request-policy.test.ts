@@ -51,7 +51,6 @@ test.each([
   'documents',
   'prompt_cache_retention',
   'fallbacks',
-  'context_management',
   'max_output_tokens',
   'store',
   'models',

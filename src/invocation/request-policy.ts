@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 import type { Dialect } from '../providers/provider.types.ts';
+import { addedTools } from './dialects/system-turns.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
 import { IgnoredMembers, type Members, siftObject } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
@@ -57,6 +58,9 @@ export function applyRequestPolicy(dialect: Dialect, body: JsonObject): Admissib
     }
   }
   requireClientTools(dialect, body.tools);
+  if (dialect === 'messages') {
+    requireClientTools(dialect, addedTools(body.messages));
+  }
   const known: Record<string, unknown> = {};
   const others: Record<string, unknown> = {};
   const ignored = new IgnoredMembers();

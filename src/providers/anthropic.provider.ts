@@ -29,7 +29,8 @@ export class AnthropicProvider implements Provider {
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens } = request;
     const body = bodyOf(request, false);
-    return readMessagesAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
+    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, signal };
+    return readMessagesAnswer(await this.#client.postForJson(call));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
@@ -38,8 +39,8 @@ export class AnthropicProvider implements Provider {
     const reader = createMessagesReader();
     const { isEnded } = reader;
     const answerAsEvents = messagesAnswerAsEvents;
-    const call = { path: PATH, body, maxOutputTokens, signal, isEnded, answerAsEvents };
-    const events = await this.#client.postForEvents(call);
+    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, signal };
+    const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
     return openParts(events, reader);
   }
 
@@ -50,6 +51,10 @@ export class AnthropicProvider implements Provider {
   async close(): Promise<void> {
     await this.#client.close();
   }
+}
+
+function headersOf({ betas }: ProviderRequest): Readonly<Record<string, string>> {
+  return betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') };
 }
 
 function bodyOf(request: ProviderRequest, stream: boolean): JsonObject {

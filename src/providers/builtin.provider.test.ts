@@ -16,6 +16,7 @@ function request(body: object, maxOutputTokens = 1_000): ProviderRequest {
     model: 'builtin',
     body: { messages: [{ role: 'user', content: 'hello there' }], ...body },
     maxOutputTokens,
+    betas: [],
   };
 }
 

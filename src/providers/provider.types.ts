@@ -15,6 +15,8 @@ export interface ProviderRequest {
   readonly body: JsonObject;
   /** Most tokens the answer may have. */
   readonly maxOutputTokens: number;
+  /** What a messages request asks for in `anthropic-beta`; other protocols have no such thing. */
+  readonly betas: readonly string[];
 }
 
 /** What an answer, or one event of it, says in every dialect. */

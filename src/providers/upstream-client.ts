@@ -25,6 +25,8 @@ type Accepted = 'application/json' | 'text/event-stream';
 export interface UpstreamCall {
   /** Appended to the provider's base URL. */
   readonly path: string;
+  /** Of this call alone. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly maxOutputTokens: number;
   readonly signal: StopSignal;
@@ -145,7 +147,7 @@ export class UpstreamClient {
       .request({
         method: 'POST',
         path: `${this.#basePath}${call.path}${this.#query}`,
-        headers: this.#headers[accept],
+        headers: call.headers ? { ...call.headers, ...this.#headers[accept] } : this.#headers[accept],
         body: JSON.stringify(call.body),
         signal: deadlines.signal,
       })

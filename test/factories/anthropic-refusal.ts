@@ -1,3 +1,5 @@
+import type { UpstreamRequest } from './upstream-server.ts';
+
 // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
 type Json = any;
 
@@ -6,11 +8,33 @@ const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku)-[5-9]/;
 const SCHEMA_KEYWORDS =
   /"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems|oneOf|patternProperties)":/;
 
+/** Models that take turns of the role `system`. */
+const SYSTEM_TURNS = /opus-4-[89]|(?:opus|sonnet|haiku)-[5-9]/;
+/** Members by the start of the name of the beta that opens them. */
+const LOCKED = [
+  ['context-management-', (body: Json) => body.context_management, 'context_management'],
+  ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'defer_loading'), 'tools.0.defer_loading'],
+  ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'input_examples'), 'tools.0.input_examples'],
+] as const;
+
+function memberOfTools(body: Json, name: string): Json {
+  return body.tools?.find((tool: Json) => tool[name] !== undefined);
+}
+
 /**
  * What Anthropic refuses of a well-formed request, with its own words where they were seen: sampling settings and budgets of
- * newer models, thinking that cannot go on, schema keywords, tool ids, unsigned thinking, no messages.
+ * newer models, thinking that cannot go on, schema keywords, tool ids, unsigned thinking, no messages, members of betas
+ * that the header does not name, system turns of older models.
  */
-export function anthropicRefusal(body: Json): string | undefined {
+export function anthropicRefusal({ body, headers }: UpstreamRequest): string | undefined {
+  const betas = String(headers['anthropic-beta'] ?? '');
+  const locked = LOCKED.find(([beta, find]) => find(body) !== undefined && !betas.includes(beta));
+  if (locked) {
+    return `${locked[2]}: Extra inputs are not permitted`;
+  }
+  if (!SYSTEM_TURNS.test(body.model) && body.messages.some(({ role }: Json) => role === 'system')) {
+    return "messages: Unexpected role 'system'. Allowed roles are 'user' or 'assistant'.";
+  }
   const settled = SETTLED.test(body.model);
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);
   if (settled && sampling) {

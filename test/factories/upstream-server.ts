@@ -81,7 +81,7 @@ export interface UpstreamProtocol {
   frames(request: UpstreamRequest, script: Script): string[];
   errorBody(fault: Fault): object;
   /** Why the protocol's owner would refuse the request; undefined when it would not. */
-  refusal?(body: UpstreamRequest['body']): string | undefined;
+  refusal?(request: UpstreamRequest): string | undefined;
   errorFrame(): string;
 }
 
@@ -178,7 +178,7 @@ export class UpstreamServer {
       response.socket?.resetAndDestroy();
       return;
     }
-    const refused = this.#protocol.refusal?.(request.body);
+    const refused = this.#protocol.refusal?.(request);
     if (refused !== undefined) {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(

@@ -24,6 +24,7 @@ beforeAll(async () => {
     models: [
       model('older', [{ provider: 'anthropic', model: 'claude-sonnet-4-5' }]),
       model('newer', [{ provider: 'anthropic', model: 'anthropic.claude-opus-4-7-v1:0' }]),
+      model('latest', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
       model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
       model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
     ],
@@ -200,4 +201,76 @@ test('a thought signature travels in the id of its call and back, and nowhere el
   ]);
   await message({ messages: messagesHistory(id, []) });
   expect(upstream.last.body.messages[1].content[0].id).toBe('call_1');
+});
+
+const CALL = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+const RESULT = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'r', is_error: true };
+const INSTRUCTED = [
+  { role: 'system', content: 'first' },
+  { role: 'user', content: 'hello' },
+  { role: 'assistant', content: [CALL] },
+  { role: 'system', content: [{ type: 'text', text: 'mind' }] },
+  { role: 'user', content: [RESULT] },
+];
+
+test('system turns go to models that know them; others get reminders behind the results', async () => {
+  await message({ model: 'latest', messages: INSTRUCTED });
+  const roles = upstream.last.body.messages.map(({ role }: { role: string }) => role);
+  expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'system']);
+  await message({ model: 'older', system: 'zero', messages: INSTRUCTED });
+  expect(upstream.last.body.system).toEqual([
+    { type: 'text', text: 'zero' },
+    { type: 'text', text: 'first' },
+  ]);
+  expect(upstream.last.body.messages.at(-1)).toEqual({
+    role: 'user',
+    content: [RESULT, { type: 'text', text: '<system-reminder>\nmind\n</system-reminder>' }],
+  });
+  await message({ model: 'gemini', messages: INSTRUCTED });
+  expect(chatUpstream.last.body.messages.slice(-2)).toEqual([
+    { role: 'tool', tool_call_id: 'toolu_1', content: 'Error: r' },
+    { role: 'system', content: 'mind' },
+  ]);
+});
+
+const MANAGED = {
+  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
+};
+
+test('betas of the list are passed on with their members; without them the members are left out', async () => {
+  const betas = ['context-management-2025-06-27', 'advanced-tool-use-2025-11-20', 'context-1m-2025-08-07'];
+  const headers = { 'anthropic-beta': betas.join(', ') };
+  const request = { model: 'older', messages: HI, max_tokens: 10, ...MANAGED };
+  await anthropic.messages.create(request as unknown as Anthropic.MessageCreateParamsNonStreaming, {
+    headers,
+  });
+  expect(upstream.last.headers['anthropic-beta']).toBe(betas.slice(0, 2).join(','));
+  expect(upstream.last.body).toMatchObject(MANAGED);
+  expect(await message({ ...MANAGED })).toBe('context_management');
+  expect(upstream.last.headers).not.toHaveProperty('anthropic-beta');
+  expect(upstream.last.body.tools).toEqual([{ name: 'f', input_schema: { type: 'object' } }]);
+  const compaction = { context_management: { edits: [{ type: 'compact_20260112' }] } };
+  await anthropic.messages.create(
+    { ...request, ...compaction } as unknown as Anthropic.MessageCreateParamsNonStreaming,
+    { headers },
+  );
+  expect(upstream.last.body).not.toHaveProperty('context_management');
+});
+
+test('tools that come with a system turn stand with the others where the provider is not told of the beta', async () => {
+  const definition = { name: 'late', input_schema: { type: 'object' } };
+  const added = (tool: object) => [
+    ...HI,
+    {
+      role: 'system',
+      content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: tool } }],
+    },
+  ];
+  await message({ messages: added(definition) });
+  expect(upstream.last.body.tools).toEqual([definition]);
+  await message({ model: 'gemini', messages: added(definition) });
+  expect(chatUpstream.last.body.tools[0].function.name).toBe('late');
+  const hosted = { type: 'web_search_20250305', name: 'web_search' };
+  await expect(message({ messages: added(hosted) })).rejects.toThrow('only tools that the caller runs');
 });

@@ -436,7 +436,7 @@ describe('what is refused', () => {
     ['a server tool', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['mcp servers', { mcp_servers: [{ url: 'https://x' }] }],
     ['an unknown block towards OpenAI', { messages: [{ content: [{ type: 'search_result' }] }] }],
-    ['a system message', { messages: [{ role: 'system', content: 'x' }] }],
+    ['a message of a tool', { messages: [{ role: 'tool', content: 'x' }] }],
   ])('messages: %s', async (_what, body) => {
     const { status, body: answer } = await refusal('/vendorx/v1/messages', body);
     expect(status).toBe(400);

@@ -10,6 +10,7 @@ import {
 } from '../../providers/json.ts';
 import { claudeSchema } from './claude-schema.ts';
 import type { ModelRules } from './model-rules.ts';
+import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { cleanToolId } from './tool-ids.ts';
 
 /**
@@ -17,7 +18,8 @@ import { cleanToolId } from './tool-ids.ts';
  * budgets where it refuses them, no thinking where the history has none to go on from, schemas without keywords it
  * refuses, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when nothing is left to answer.
  */
-export function claudeRequest(body: JsonObject, rules: ModelRules): JsonObject {
+export function claudeRequest(request: JsonObject, rules: ModelRules): JsonObject {
+  const body = rules.systemTurns ? withSystemTurns(request) : withoutSystemTurns(request);
   const messages = tidyTurns(body.messages);
   if (messages.length === 0 && Array.isArray(body.messages)) {
     throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');

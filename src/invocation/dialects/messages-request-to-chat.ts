@@ -1,6 +1,7 @@
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
+import { addedTools, systemTurnsInPlace } from './system-turns.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { chatToolId } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
@@ -16,12 +17,13 @@ export interface ChatTarget {
  * `top_k`; blocks that would change the meaning are refused.
  */
 export function messagesRequestToChat(body: JsonObject, target: ChatTarget): JsonObject {
-  const tools = objectsOf(body.tools).map(toolOf);
+  const turns = systemTurnsInPlace(body.messages);
+  const tools = [...objectsOf(body.tools), ...addedTools(turns)].map(toolOf);
   const system = textBlocks(body.system);
   return compact({
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
-      ...objectsOf(body.messages).flatMap(messagesOfTurn),
+      ...turns.flatMap(messagesOfTurn),
     ],
     tools: tools.length === 0 ? undefined : tools,
     ...(tools.length === 0 ? {} : chatToolChoice(readMessagesToolPolicy(body))),
@@ -40,6 +42,10 @@ function messagesOfTurn(turn: JsonObject): JsonObject[] {
     return [{ role: turn.role, content: turn.content }];
   }
   const blocks = objectsOf(turn.content);
+  if (turn.role === 'system' || turn.role === 'developer') {
+    const text = textBlocks(blocks);
+    return text === '' ? [] : [{ role: turn.role, content: text }];
+  }
   return turn.role === 'assistant' ? [assistantMessage(blocks)] : userMessages(blocks);
 }
 
@@ -64,17 +70,26 @@ function userMessages(blocks: readonly JsonObject[]): JsonObject[] {
   const results = blocks.filter((block) => block.type === 'tool_result');
   const rest = blocks.filter((block) => block.type !== 'tool_result');
   const images = results.flatMap((result) =>
-    objectsOf(result.content).filter((block) => block.type !== 'text'),
+    objectsOf(result.content).filter(({ type }) => type !== 'text' && type !== 'tool_reference'),
   );
   const parts = [...images, ...rest].map(partOf);
   return [
     ...results.map((result) => ({
       role: 'tool',
       tool_call_id: chatToolId(result.tool_use_id).id,
-      content: textBlocks(result.content),
+      content: resultText(result),
     })),
     ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }]),
   ];
+}
+
+/** Chat has no word for a failed call, nor for tools that a search found: the text says it. */
+function resultText(result: JsonObject): string {
+  const found = objectsOf(result.content)
+    .filter((block) => block.type === 'tool_reference')
+    .map((block) => `Tool available: ${textOf(block.tool_name)}`);
+  const text = [textBlocks(result.content), ...found].filter((part) => part !== '').join('\n');
+  return result.is_error === true ? `Error: ${text}` : text;
 }
 
 /** Small servers know only string content. */

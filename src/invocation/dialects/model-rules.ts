@@ -7,6 +7,8 @@ export interface ModelRules {
   readonly drop: readonly string[];
   /** How thinking is asked for: by a budget of tokens, or left to the model with an effort. */
   readonly thinking: 'budget' | 'adaptive';
+  /** Whether turns of the role `system` may stand among the messages. */
+  readonly systemTurns: boolean;
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
@@ -15,6 +17,8 @@ const CLAUDE = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?/;
 /** The first Claude that refuses sampling settings and thinking by a budget. */
 const SETTLED_MAJOR = 4;
 const SETTLED_MINOR = 7;
+/** The first minor version of the same that takes system turns. */
+const SYSTEM_TURNS_MINOR = 8;
 /** OpenAI's reasoning models, which refuse sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
 
@@ -25,21 +29,23 @@ export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
   let rules = byRoute.get(route);
   if (!rules) {
     const known = knownRules(route.model.toLowerCase(), dialect);
-    rules = { drop: route.drop ?? known.drop, thinking: route.thinking ?? known.thinking };
+    rules = { ...known, drop: route.drop ?? known.drop, thinking: route.thinking ?? known.thinking };
     byRoute.set(route, rules);
   }
   return rules;
 }
 
 /** What holds where nothing is known of the model. */
-export const PLAIN_RULES: ModelRules = { drop: [], thinking: 'budget' };
+export const PLAIN_RULES: ModelRules = { drop: [], thinking: 'budget', systemTurns: false };
 
 function knownRules(model: string, dialect: Dialect): ModelRules {
   if (dialect === 'chat') {
-    return OPENAI_REASONING.test(model) ? { drop: SAMPLING, thinking: 'budget' } : PLAIN_RULES;
+    return OPENAI_REASONING.test(model) ? { ...PLAIN_RULES, drop: SAMPLING } : PLAIN_RULES;
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
-  const version = [Number(major ?? 0), Number(minor)] as const;
-  const settled = version[0] > SETTLED_MAJOR || (version[0] === SETTLED_MAJOR && version[1] >= SETTLED_MINOR);
-  return settled ? { drop: SAMPLING, thinking: 'adaptive' } : PLAIN_RULES;
+  const from = (least: number) =>
+    Number(major ?? 0) > SETTLED_MAJOR || (Number(major) === SETTLED_MAJOR && Number(minor) >= least);
+  return from(SETTLED_MINOR)
+    ? { drop: SAMPLING, thinking: 'adaptive', systemTurns: from(SYSTEM_TURNS_MINOR) }
+    : PLAIN_RULES;
 }

@@ -1,5 +1,6 @@
 import { type JsonObject, without } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
+import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages, unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
@@ -12,6 +13,8 @@ export interface RequestTranslation {
   readonly maxOutputTokens: number;
   readonly reasoning: boolean;
   readonly rules: ModelRules;
+  /** The betas of a messages request that are passed on. */
+  readonly betas: readonly string[];
 }
 
 /** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
@@ -19,7 +22,9 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   if (to === 'messages') {
     const translated =
-      from === 'messages' ? tidyRequest(body, to) : chatRequestToMessages(body, maxOutputTokens, rules);
+      from === 'messages'
+        ? tidyRequest(withoutLockedMembers(body, translation.betas), to)
+        : chatRequestToMessages(body, maxOutputTokens, rules);
     return claudeRequest(translated, rules);
   }
   const translated =
@@ -47,7 +52,7 @@ const SAID_IN_MESSAGES = new Set([
   'include_reasoning',
 ]);
 
-/** Members of a request that the translation leaves out, to be told to the caller. Reads names alone, so it is cheap. */
+/** Members of a request that the translation leaves out, to be told to the caller. */
 export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   const names = Object.keys(body);
@@ -58,6 +63,11 @@ export function unsaidMembers(body: JsonObject, translation: RequestTranslation)
   }
   if (from === 'messages' && to === 'chat') {
     unsaid.push(...names.filter((name) => name === 'top_k' || (name === 'thinking' && !reasoning)));
+    unsaid.push(...names.filter((name) => name === 'context_management'));
+  }
+  if (from === 'messages' && to === 'messages') {
+    const open = withoutLockedMembers(body, translation.betas);
+    unsaid.push(...names.filter((name) => !Object.hasOwn(open, name)));
   }
   return [...new Set(unsaid)];
 }

@@ -38,6 +38,24 @@ const SEARCH_RESULT_BLOCK: Members = {
   cache_control: CACHE_CONTROL,
 };
 
+const TOOL = object({
+  type: TEXT,
+  name: TEXT,
+  description: TEXT,
+  input_schema: JSON_VALUE,
+  strict: BOOLEAN,
+  // members of betas; a provider that is not told of the beta is not sent them
+  defer_loading: BOOLEAN,
+  input_examples: JSON_VALUE,
+  cache_control: CACHE_CONTROL,
+  // Anthropic's own tools that the client runs: the screen and the text editor.
+  display_width_px: NUMBER,
+  display_height_px: NUMBER,
+  display_number: NUMBER,
+  enable_zoom: BOOLEAN,
+  max_characters: NUMBER,
+});
+
 const BLOCKS: Shape = list(
   kinds({
     text: TEXT_BLOCK,
@@ -46,6 +64,9 @@ const BLOCKS: Shape = list(
     search_result: SEARCH_RESULT_BLOCK,
     thinking: { type: TEXT, thinking: TEXT, signature: TEXT, cache_control: CACHE_CONTROL },
     redacted_thinking: { type: TEXT, data: TEXT, cache_control: CACHE_CONTROL },
+    // of system turns
+    tool_addition: { type: TEXT, tool: object({ type: TEXT, name: TEXT, definition: TOOL }) },
+    tool_removal: { type: TEXT, tool: object({ type: TEXT, name: TEXT }) },
     tool_use: { type: TEXT, id: TEXT, name: TEXT, input: JSON_VALUE, cache_control: CACHE_CONTROL },
     tool_result: {
       type: TEXT,
@@ -67,24 +88,9 @@ const BLOCKS: Shape = list(
   }),
 );
 
-const TOOL = object({
-  type: TEXT,
-  name: TEXT,
-  description: TEXT,
-  input_schema: JSON_VALUE,
-  strict: BOOLEAN,
-  cache_control: CACHE_CONTROL,
-  // Anthropic's own tools that the client runs: the screen and the text editor.
-  display_width_px: NUMBER,
-  display_height_px: NUMBER,
-  display_number: NUMBER,
-  enable_zoom: BOOLEAN,
-  max_characters: NUMBER,
-});
-
 /**
  * What of a messages request may reach a provider. Left out on purpose: what changes the price (`service_tier`, cache
- * lifetimes, `inference_geo`) and members of betas, which the protocol refuses without their header.
+ * lifetimes, `inference_geo`) and members of betas that are not passed on.
  */
 export const MESSAGES_MEMBERS: Members = {
   messages: list(object({ role: TEXT, content: textOr(BLOCKS) })),
@@ -100,4 +106,5 @@ export const MESSAGES_MEMBERS: Members = {
   output_format: JSON_VALUE,
   cache_control: CACHE_CONTROL,
   metadata: object({ user_id: TEXT }),
+  context_management: object({ edits: JSON_VALUE }),
 };

@@ -1,0 +1,76 @@
+import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import { addedTools } from './system-turns.ts';
+
+const CONTEXT_MANAGEMENT = 'context-management-2025-06-27';
+const TOOL_USE = ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'];
+const TOOL_CHANGES = 'mid-conversation-tool-changes-2026-07-01';
+
+/**
+ * Betas of Anthropic's that are passed on: they change neither what a token costs nor who runs a tool. Left out on purpose: longer
+ * contexts and caches, fast modes and fallbacks (other prices), files, code, search, skills and MCP (run at the provider), compaction
+ * (tokens that the usage does not show) and credentials.
+ */
+export const PASSED_BETAS: readonly string[] = [
+  'claude-code-20250219',
+  'interleaved-thinking-2025-05-14',
+  'fine-grained-tool-streaming-2025-05-14',
+  'token-efficient-tools-2025-02-19',
+  'output-128k-2025-02-19',
+  'prompt-caching-2024-07-31',
+  'effort-2025-11-24',
+  'structured-outputs-2025-11-13',
+  'structured-outputs-2025-12-15',
+  'redact-thinking-2026-02-12',
+  'thinking-token-count-2026-05-13',
+  'mid-conversation-system-2026-04-07',
+  TOOL_CHANGES,
+  CONTEXT_MANAGEMENT,
+  ...TOOL_USE,
+];
+
+/** The most of a header that is read, in names; real ones have about ten. */
+const ASKED_MAX = 50;
+
+/** The betas of an `anthropic-beta` header that may be passed on, each once. */
+export function betasOf(header: string | readonly string[] | undefined): readonly string[] {
+  const asked = [header ?? []].flat().join(',').split(',', ASKED_MAX);
+  return PASSED_BETAS.filter((beta) => asked.some((name) => name.trim() === beta));
+}
+
+/** A request without the members that Anthropic knows only by a beta that is not passed to it. */
+export function withoutLockedMembers(body: JsonObject, betas: readonly string[]): JsonObject {
+  const opened = new Set(betas);
+  const edits = opened.has(CONTEXT_MANAGEMENT) ? clearingEdits(body.context_management) : [];
+  const top: JsonObject = {
+    ...without(body, 'context_management'),
+    ...(edits.length === 0 ? {} : { context_management: { edits } }),
+  };
+  const tools =
+    Array.isArray(top.tools) && !TOOL_USE.some((beta) => opened.has(beta))
+      ? { tools: objectsOf(top.tools).map((tool) => without(tool, 'defer_loading', 'input_examples')) }
+      : {};
+  const open = { ...top, ...tools };
+  return opened.has(TOOL_CHANGES) ? open : { ...open, ...withoutToolChanges(open) };
+}
+
+/** Edits that only clear; others would make the provider write, and bill, text of its own. */
+function clearingEdits(management: unknown): JsonObject[] {
+  return objectsOf(objectOf(management).edits).filter(({ type }) => textOf(type).startsWith('clear_'));
+}
+
+/** Tools that come with a system turn stand with the others instead; none is taken away. */
+function withoutToolChanges(body: JsonObject): JsonObject {
+  const turns = objectsOf(body.messages);
+  const added = addedTools(turns);
+  const isChange = (block: unknown) =>
+    isObject(block) && (block.type === 'tool_addition' || block.type === 'tool_removal');
+  if (!turns.some((turn) => Array.isArray(turn.content) && turn.content.some(isChange))) {
+    return {};
+  }
+  const messages = turns.map((turn) =>
+    Array.isArray(turn.content)
+      ? { ...turn, content: turn.content.filter((block) => !isChange(block)) }
+      : turn,
+  );
+  return added.length === 0 ? { messages } : { messages, tools: [...objectsOf(body.tools), ...added] };
+}

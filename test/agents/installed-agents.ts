@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The agents by their pinned packages; each brings a program for every system in a package of its own. */
+const AGENTS = {
+  claude: {
+    package: '@anthropic-ai/claude-code',
+    version: '2.1.330',
+    program: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
+  },
+} as const;
+
+export type AgentName = keyof typeof AGENTS;
+export type InstalledAgents = Readonly<Record<AgentName, string>>;
+
+const INSTALL_TIMEOUT_MS = 180_000;
+
+/** The registry could not be asked: nothing is known of the agents then. */
+export class RegistryUnreachable extends Error {
+  override readonly name = 'RegistryUnreachable';
+}
+
+/**
+ * Paths of the agents' programs, from the user's cache or npm's registry; neither the lock file nor the repository knows them.
+ * Throws {@link RegistryUnreachable}.
+ */
+export async function installAgents(environment: NodeJS.ProcessEnv): Promise<InstalledAgents> {
+  const userCache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
+  const packages = Object.values(AGENTS).map((agent) => `${agent.package}@${agent.version}`);
+  const folder = join(userCache, 'tollgate', 'agents', packages.join('+').replaceAll('/', '-'));
+  const programs = programsIn(folder);
+  if (!Object.values(programs).every((path) => existsSync(path))) {
+    await installInto(folder, packages);
+  }
+  return programs;
+}
+
+function programsIn(folder: string): InstalledAgents {
+  const entries = Object.entries(AGENTS).map(([name, { program }]) => [
+    name,
+    join(folder, 'node_modules', program),
+  ]);
+  return Object.fromEntries(entries) as InstalledAgents;
+}
+
+/** Under another name first: a half-made folder is never taken for a whole one. */
+async function installInto(folder: string, packages: readonly string[]): Promise<void> {
+  const partial = `${folder}.${process.pid}`;
+  await mkdir(partial, { recursive: true });
+  try {
+    const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--loglevel=error'];
+    await run('npm', ['install', '--prefix', partial, ...quiet, ...packages], {
+      timeout: INSTALL_TIMEOUT_MS,
+    });
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    const text = `${(error as { stderr?: string }).stderr ?? ''}${error}`;
+    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|network/i.test(text)) {
+      throw new RegistryUnreachable(`npm's registry cannot be reached: ${text.slice(0, 300)}`);
+    }
+    throw error;
+  }
+  await rm(folder, { recursive: true, force: true });
+  await rename(partial, folder);
+}

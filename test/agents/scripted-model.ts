@@ -1,0 +1,206 @@
+import { anthropicRefusal } from '../factories/anthropic-refusal.ts';
+import {
+  type Fault,
+  type UpstreamProtocol,
+  type UpstreamRequest,
+  UpstreamServer,
+} from '../factories/upstream-server.ts';
+
+/** What the model does next: say something, or call one of the agent's tools. */
+type Turn =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'call'; readonly tool: string; readonly input: object; readonly id: string };
+
+/** The word that the task replaces, and by which. */
+export const MISSPELT = 'teh';
+export const CORRECT = 'the';
+export const FINAL_WORDS = 'The file is corrected.';
+
+/** A request as far as the script looks into it, whatever its dialect. */
+interface Seen {
+  readonly tools: readonly string[];
+  /** Everything that was said, as text. */
+  readonly said: string;
+  readonly toolResults: number;
+}
+
+/** Characters of a request that are one token to this model. */
+const CHARACTERS_PER_TOKEN = 4;
+/** Share of the input that the model with a cache reports as read from it. */
+const CACHED_SHARE = 0.25;
+
+/**
+ * Providers that play a coding model: asked to mend a file, they read it, edit it, read it again and say so. Each records
+ * what it was asked.
+ */
+export async function startScriptedModels(): Promise<{ openai: UpstreamServer; anthropic: UpstreamServer }> {
+  const [openai, anthropic] = await Promise.all([
+    new UpstreamServer(chatModel).start(),
+    new UpstreamServer(messagesModel).start(),
+  ]);
+  return { openai, anthropic };
+}
+
+function nextTurn({ tools, said, toolResults }: Seen): Turn {
+  const path = /\/[^\s"'\\`]+\/notes\.txt/.exec(said)?.[0];
+  const steps = path === undefined ? [] : stepsWith(tools, path);
+  const step = steps[toolResults];
+  return step
+    ? { kind: 'call', id: `call_${toolResults + 1}`, ...step }
+    : { kind: 'text', text: FINAL_WORDS };
+}
+
+function stepsWith(tools: readonly string[], path: string): { tool: string; input: object }[] {
+  if (tools.includes('Read') && tools.includes('Edit')) {
+    const edit = { file_path: path, old_string: MISSPELT, new_string: CORRECT };
+    return [
+      { tool: 'Read', input: { file_path: path } },
+      { tool: 'Edit', input: edit },
+      { tool: 'Read', input: { file_path: path } },
+    ];
+  }
+  return [];
+}
+
+function tokensOf(body: UpstreamRequest['body']): number {
+  const { messages, system, tools } = body;
+  return Math.ceil(JSON.stringify([messages, system, tools]).length / CHARACTERS_PER_TOKEN);
+}
+
+function outputTokensOf(turn: Turn): number {
+  const text = turn.kind === 'text' ? turn.text : JSON.stringify(turn.input);
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+}
+
+const chatModel: UpstreamProtocol = {
+  answer({ body }) {
+    const turn = nextTurn(seenInChat(body));
+    const called = turn.kind === 'call' ? { content: null, tool_calls: [chatCall(turn)] } : undefined;
+    const message = { role: 'assistant', ...(called ?? { content: textOf(turn) }) };
+    return {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: body.model,
+      choices: [{ index: 0, message, finish_reason: called ? 'tool_calls' : 'stop' }],
+      usage: chatUsage(body, turn),
+    };
+  },
+  frames({ body }) {
+    const turn = nextTurn(seenInChat(body));
+    const frame = (delta: object, finish: string | null = null) =>
+      data({ id: 'chatcmpl-1', choices: [{ index: 0, delta, finish_reason: finish }] });
+    const delta =
+      turn.kind === 'call' ? { tool_calls: [{ index: 0, ...chatCall(turn) }] } : { content: textOf(turn) };
+    const usage = data({ id: 'chatcmpl-1', choices: [], usage: chatUsage(body, turn) });
+    const finish = turn.kind === 'call' ? 'tool_calls' : 'stop';
+    return [frame({ role: 'assistant' }), frame(delta), frame({}, finish), usage, 'data: [DONE]\n\n'];
+  },
+  errorBody: (fault: Fault) => ({ error: { message: fault, type: 'server_error' } }),
+  errorFrame: () => data({ error: { message: 'broken', type: 'server_error' } }),
+};
+
+function seenInChat(body: UpstreamRequest['body']): Seen {
+  return {
+    tools: (body.tools ?? []).map((tool: { function: { name: string } }) => tool.function.name),
+    said: JSON.stringify(body.messages),
+    toolResults: body.messages.filter((message: { role: string }) => message.role === 'tool').length,
+  };
+}
+
+function chatCall(turn: Turn & { kind: 'call' }): object {
+  const called = { name: turn.tool, arguments: JSON.stringify(turn.input) };
+  return { id: turn.id, type: 'function', function: called };
+}
+
+function chatUsage(body: UpstreamRequest['body'], turn: Turn): object {
+  const input = tokensOf(body);
+  const output = outputTokensOf(turn);
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: Math.floor(input * CACHED_SHARE) },
+  };
+}
+
+const messagesModel: UpstreamProtocol = {
+  refusal: anthropicRefusal,
+  answer({ body }) {
+    const turn = nextTurn(seenInMessages(body));
+    return {
+      ...messageShell(body, turn),
+      content: [messagesBlock(turn)],
+      stop_reason: turn.kind === 'call' ? 'tool_use' : 'end_turn',
+      usage: { ...messagesInputUsage(body), output_tokens: outputTokensOf(turn) },
+    };
+  },
+  frames({ body }) {
+    const turn = nextTurn(seenInMessages(body));
+    const block = messagesBlock(turn);
+    const isCall = turn.kind === 'call';
+    const started = isCall ? { ...block, input: {} } : { type: 'text', text: '' };
+    const delta = isCall
+      ? { type: 'input_json_delta', partial_json: JSON.stringify(turn.input) }
+      : { type: 'text_delta', text: turn.text };
+    return [
+      event({ type: 'message_start', message: messageShell(body, turn) }),
+      event({ type: 'content_block_start', index: 0, content_block: started }),
+      event({ type: 'content_block_delta', index: 0, delta }),
+      event({ type: 'content_block_stop', index: 0 }),
+      event({
+        type: 'message_delta',
+        delta: { stop_reason: isCall ? 'tool_use' : 'end_turn', stop_sequence: null },
+        usage: { output_tokens: outputTokensOf(turn) },
+      }),
+      event({ type: 'message_stop' }),
+    ];
+  },
+  errorBody: (fault: Fault) => ({ type: 'error', error: { type: 'api_error', message: fault } }),
+  errorFrame: () => event({ type: 'error', error: { type: 'overloaded_error', message: 'broken' } }),
+};
+
+function seenInMessages(body: UpstreamRequest['body']): Seen {
+  const blocks = body.messages.flatMap(({ content }: { content: unknown }) =>
+    Array.isArray(content) ? content : [],
+  );
+  return {
+    tools: (body.tools ?? []).map((tool: { name: string }) => tool.name),
+    said: JSON.stringify(body.messages),
+    toolResults: blocks.filter((block: { type: string }) => block.type === 'tool_result').length,
+  };
+}
+
+function messageShell(body: UpstreamRequest['body'], turn: Turn): object {
+  const usage = { ...messagesInputUsage(body), output_tokens: Math.min(1, outputTokensOf(turn)) };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: body.model, content: [] };
+  return { ...message, stop_reason: null, stop_sequence: null, usage };
+}
+
+function messagesBlock(turn: Turn): { type: string } {
+  return turn.kind === 'call'
+    ? ({ type: 'tool_use', id: turn.id, name: turn.tool, input: turn.input } as { type: string })
+    : ({ type: 'text', text: turn.text } as { type: string });
+}
+
+function messagesInputUsage(body: UpstreamRequest['body']): object {
+  const input = tokensOf(body);
+  const cached = Math.floor(input * CACHED_SHARE);
+  return {
+    input_tokens: input - cached,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+  };
+}
+
+function textOf(turn: Turn): string {
+  return turn.kind === 'text' ? turn.text : '';
+}
+
+function data(body: object): string {
+  return `data: ${JSON.stringify(body)}\n\n`;
+}
+
+function event(body: { type: string; [member: string]: unknown }): string {
+  return `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`;
+}
