@@ -20,6 +20,7 @@ import { ledgerSeals } from './0019-ledger-seals.ts';
 import { consoleSessions } from './0020-console-sessions.ts';
 import { inputMargins } from './0021-input-margins.ts';
 import { keyRetention } from './0022-key-retention.ts';
+import { periodicSums } from './0023-periodic-sums.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   consoleSessions,
   inputMargins,
   keyRetention,
+  periodicSums,
 ];

@@ -9,6 +9,7 @@ const LEDGER_TABLES = [
   'usage_hours',
   'usage_day_marks',
   'write_offs',
+  'write_off_totals',
   'payment_reversals',
   'payment_reinstatements',
   'ledger_seals',

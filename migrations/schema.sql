@@ -116,8 +116,8 @@ TABLE checkout_sessions
   checkout_sessions_provider_unique UNIQUE (provider, provider_session_id)
   checkout_sessions_status_check CHECK ((status = ANY (ARRAY['open'::text, 'complete'::text, 'expired'::text])))
   CREATE INDEX checkout_sessions_account ON checkout_sessions USING btree (account_id, created_at DESC)
-  CREATE INDEX checkout_sessions_open ON checkout_sessions USING btree (created_at) WHERE (status = 'open'::text)
   CREATE UNIQUE INDEX checkout_sessions_payment_unique ON checkout_sessions USING btree (provider, payment_id)
+  CREATE INDEX checkout_sessions_pending ON checkout_sessions USING btree (created_at) WHERE ((status = 'open'::text) OR ((status = 'complete'::text) AND (payment_status = 'unpaid'::text)))
   CREATE UNIQUE INDEX checkout_sessions_provider_unique ON checkout_sessions USING btree (provider, provider_session_id)
 
 TABLE console_sessions
@@ -585,6 +585,12 @@ TABLE worker_slots
   worker_slots_pkey PRIMARY KEY (worker, queue)
   worker_slots_slots_check CHECK ((slots > 0))
 
+TABLE write_off_totals
+  reason text NOT NULL
+  amount numeric NOT NULL
+  until timestamp with time zone NOT NULL
+  write_off_totals_pkey PRIMARY KEY (reason)
+
 TABLE write_offs
   id bigint NOT NULL
   generation_id uuid NOT NULL
@@ -596,6 +602,7 @@ TABLE write_offs
   write_offs_once UNIQUE (generation_id, reason)
   write_offs_pkey PRIMARY KEY (id)
   write_offs_reason_check CHECK ((reason = ANY (ARRAY['above_hold'::text, 'late_settlement'::text, 'above_max_cost'::text, 'provider_failure'::text])))
+  CREATE INDEX write_offs_at ON write_offs USING btree (at)
   CREATE UNIQUE INDEX write_offs_once ON write_offs USING btree (generation_id, reason)
   CREATE INDEX write_offs_waived ON write_offs USING btree (account_id, at) WHERE (reason = 'provider_failure'::text)
   CREATE TRIGGER write_offs_append_only BEFORE DELETE OR UPDATE ON write_offs FOR EACH ROW EXECUTE FUNCTION refuse_change()
@@ -851,13 +858,13 @@ DECLARE
   judged_keys integer;
 BEGIN
   UPDATE api_keys k SET deleted_at = ledger_now()
-    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ledger_now() - age AND e.deleted_at IS NULL
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < (SELECT ledger_now() - age) AND e.deleted_at IS NULL
            ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
    WHERE k.id = expired.id;
   GET DIAGNOSTICS ended = ROW_COUNT;
   WITH aged AS (
     SELECT k.id, k.account_id, k.created_at FROM api_keys k
-     WHERE k.deleted_at < ledger_now() - age AND k.has_history IS NULL AND k.held = 0
+     WHERE k.deleted_at < (SELECT ledger_now() - age) AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
     -- a call that was settled left a roll-up, charged or free, in the same transaction
@@ -1003,7 +1010,7 @@ BEGIN
         IF waived IS NULL THEN
           SELECT coalesce(sum(w.amount), 0) INTO waived FROM write_offs w
            WHERE w.account_id = current_account AND w.reason = 'provider_failure'
-             AND w.at > clock_timestamp() - interval '1 hour';
+             AND w.at > statement_timestamp() - interval '1 hour';
         END IF;
         IF waived + item.charge <= item.waiver_max THEN
           waived := waived + item.charge;
@@ -1825,7 +1832,9 @@ BEGIN
     SELECT e AS entry, g AS call FROM ledger_entries e
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
-       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq = last.seq), '-infinity')
+       -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
+       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
+                              ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
      ORDER BY e.seq
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
@@ -1900,6 +1909,31 @@ CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
 AS $function$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $function$
+
+CREATE OR REPLACE FUNCTION total_write_offs()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  summed_until timestamptz;
+  sums_until timestamptz := clock_timestamp() - interval '1 hour';
+  reasons integer;
+BEGIN
+  -- two workers must not add the same rows
+  PERFORM pg_advisory_xact_lock(hashtextextended('write_off_totals', 0));
+  SELECT max(t.until) INTO summed_until FROM write_off_totals t;
+  -- nor may a clock that was set back
+  sums_until := greatest(sums_until, summed_until);
+  UPDATE write_off_totals t SET until = sums_until;
+  INSERT INTO write_off_totals AS t (reason, amount, until)
+    SELECT w.reason, sum(w.amount), sums_until FROM write_offs w
+     WHERE w.at >= coalesce(summed_until, '-infinity') AND w.at < sums_until GROUP BY w.reason
+    ON CONFLICT (reason) DO UPDATE SET amount = t.amount + excluded.amount;
+  SELECT count(*) INTO reasons FROM write_off_totals;
+  RETURN reasons;
+END $function$
 
 CREATE OR REPLACE FUNCTION transaction_id(entry_type ledger_entry_type, reference uuid)
  RETURNS text

@@ -3,6 +3,7 @@ import type { KeysStore } from '../src/keys/keys.store.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
+import type { WriteOffTotals } from '../src/ledger/write-off-totals.ts';
 import type { GenerateService } from '../src/tasks/generate.service.ts';
 import type { OrphanSweepService } from '../src/tasks/orphan-sweep.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
@@ -22,6 +23,7 @@ export interface WorkerServices {
   readonly reaper: Pick<HoldReaper, 'reap'>;
   readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;
   readonly usageDays: Pick<UsageDays, 'rollUp'>;
+  readonly writeOffs: Pick<WriteOffTotals, 'rollUp'>;
   readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
   readonly payments: Pick<BillingSurface, 'sweep'>;
   /** Deletes idempotency keys past their day. Returns how many. */

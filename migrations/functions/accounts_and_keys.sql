@@ -95,13 +95,13 @@ DECLARE
   judged_keys integer;
 BEGIN
   UPDATE api_keys k SET deleted_at = ledger_now()
-    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ledger_now() - age AND e.deleted_at IS NULL
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < (SELECT ledger_now() - age) AND e.deleted_at IS NULL
            ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
    WHERE k.id = expired.id;
   GET DIAGNOSTICS ended = ROW_COUNT;
   WITH aged AS (
     SELECT k.id, k.account_id, k.created_at FROM api_keys k
-     WHERE k.deleted_at < ledger_now() - age AND k.has_history IS NULL AND k.held = 0
+     WHERE k.deleted_at < (SELECT ledger_now() - age) AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
     -- a call that was settled left a roll-up, charged or free, in the same transaction

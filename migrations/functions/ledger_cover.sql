@@ -46,7 +46,7 @@ BEGIN
         IF waived IS NULL THEN
           SELECT coalesce(sum(w.amount), 0) INTO waived FROM write_offs w
            WHERE w.account_id = current_account AND w.reason = 'provider_failure'
-             AND w.at > clock_timestamp() - interval '1 hour';
+             AND w.at > statement_timestamp() - interval '1 hour';
         END IF;
         IF waived + item.charge <= item.waiver_max THEN
           waived := waived + item.charge;

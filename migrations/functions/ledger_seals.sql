@@ -26,7 +26,9 @@ BEGIN
     SELECT e AS entry, g AS call FROM ledger_entries e
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
-       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq = last.seq), '-infinity')
+       -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
+       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
+                              ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
      ORDER BY e.seq
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);

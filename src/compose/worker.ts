@@ -7,6 +7,7 @@ import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
+import { WriteOffTotals } from '../ledger/write-off-totals.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
@@ -157,6 +158,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     reaper: new HoldReaper(ledgerStore, ledger, log),
     months: new MonthClose(database.money, verifier, log),
     usageDays: new UsageDays(database.money),
+    writeOffs: new WriteOffTotals(database.money),
     verifier,
     payments: composeBilling(foundation, keys),
     keys,

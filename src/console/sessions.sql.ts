@@ -9,7 +9,7 @@ export const insertConsoleSession: Statement = {
   text: `
     WITH ended AS (
       DELETE FROM console_sessions WHERE id IN (
-        SELECT id FROM console_sessions WHERE ends_at < clock_timestamp() ORDER BY ends_at LIMIT 100))
+        SELECT id FROM console_sessions WHERE ends_at < statement_timestamp() ORDER BY ends_at LIMIT 100))
     INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address)
     VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 hour', $6, $7)
     RETURNING id, created_at, ends_at`,

@@ -76,9 +76,12 @@ const RELEASE = `
   DELETE FROM idempotency_keys
   WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`;
 
-const EXPIRE = `
-  DELETE FROM idempotency_keys WHERE (account_id, key) IN (
-    SELECT account_id, key FROM idempotency_keys WHERE created_at < clock_timestamp() - interval '24 hours' LIMIT $1)`;
+/** $1 how many at most. Keys whose day is over. */
+export const expireIdempotencyKeys = {
+  name: 'idempotency_expire',
+  text: `DELETE FROM idempotency_keys WHERE (account_id, key) IN (
+    SELECT account_id, key FROM idempotency_keys WHERE created_at < statement_timestamp() - interval '24 hours' LIMIT $1)`,
+};
 
 const EXPIRED_PER_STATEMENT = 5_000;
 
@@ -147,7 +150,7 @@ export class IdempotencyStore {
     let expired = 0;
     for (;;) {
       const values = [EXPIRED_PER_STATEMENT];
-      const { rowCount } = await this.#pool.query({ name: 'idempotency_expire', text: EXPIRE, values });
+      const { rowCount } = await this.#pool.query({ ...expireIdempotencyKeys, values });
       expired += rowCount ?? 0;
       if ((rowCount ?? 0) < EXPIRED_PER_STATEMENT) {
         return expired;

@@ -55,9 +55,16 @@ export const recordCheck: Statement = {
 /** The newest check of each kind: its age in seconds and how many violations it found. */
 export const latestChecks: Statement = {
   name: 'ledger_latest_checks',
-  text: `SELECT DISTINCT ON (kind) kind, extract(epoch FROM clock_timestamp() - at)::double precision AS age_seconds,
-                jsonb_array_length(violations) AS violations
-           FROM ledger_checks ORDER BY kind, at DESC`,
+  text: `SELECT c.kind, extract(epoch FROM clock_timestamp() - c.at)::double precision AS age_seconds,
+                jsonb_array_length(c.violations) AS violations
+           FROM unnest(ARRAY['full', 'incremental']) k (kind) CROSS JOIN LATERAL
+             (SELECT * FROM ledger_checks l WHERE l.kind = k.kind ORDER BY l.at DESC LIMIT 1) c`,
+};
+
+/** $1 days. Checks that found nothing; what was found stays. */
+export const forgetCleanChecks: Statement = {
+  name: 'ledger_forget_clean_checks',
+  text: `DELETE FROM ledger_checks WHERE at < clock_timestamp() - $1 * interval '1 day' AND violations = '[]'`,
 };
 
 /** $1: how many at most. Accounts with entries that are not sealed. */

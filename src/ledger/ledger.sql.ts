@@ -50,7 +50,7 @@ export const expiredHolds: Statement = {
   name: 'ledger_expired_holds',
   text: `SELECT id, account_id, api_key_id, amount, metered,
                 (extract(epoch FROM ledger_now() - created_at) * 1000)::bigint AS age_ms
-           FROM holds WHERE NOT is_task AND expires_at < ledger_now() ORDER BY expires_at LIMIT $1`,
+           FROM holds WHERE NOT is_task AND expires_at < (SELECT ledger_now()) ORDER BY expires_at LIMIT $1`,
 };
 
 /**
@@ -163,3 +163,6 @@ export const createPartitions: Statement = {
                   (date_trunc('month', ledger_now() AT TIME ZONE 'UTC') + make_interval(months => n))::date)) AS made
            FROM generate_series(0, $1::integer) n`,
 };
+
+/** Adds write-offs of before the last hour to write_off_totals. */
+export const totalWriteOffs: Statement = { name: 'total_write_offs', text: 'SELECT total_write_offs()' };

@@ -53,6 +53,6 @@ export const typicalDuration: Statement = {
   name: 'task_typical_duration',
   text: `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at) * 1000) AS ms
       FROM (SELECT completed_at, started_at FROM tasks
-             WHERE model = $1 AND state = 'succeeded' AND completed_at > clock_timestamp() - interval '6 hours'
+             WHERE model = $1 AND state = 'succeeded' AND completed_at > statement_timestamp() - interval '6 hours'
              ORDER BY completed_at DESC LIMIT 50) recent`,
 };

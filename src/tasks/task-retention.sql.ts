@@ -5,7 +5,7 @@ export const findExpiredMedia: Statement = {
   name: 'task_find_expired_media',
   text: `SELECT t.id, coalesce(array_agg(o.storage_key) FILTER (WHERE o.storage_key IS NOT NULL), '{}') AS keys
       FROM (SELECT id FROM tasks
-             WHERE media_deleted_at IS NULL AND media_expires_at IS NOT NULL AND media_expires_at <= clock_timestamp()
+             WHERE media_deleted_at IS NULL AND media_expires_at IS NOT NULL AND media_expires_at <= statement_timestamp()
              ORDER BY media_expires_at LIMIT $1) t
       LEFT JOIN task_outputs o ON o.task_id = t.id GROUP BY t.id`,
 };
@@ -23,7 +23,7 @@ export const deleteOldTasks: Statement = {
   name: 'task_delete_old',
   text: `WITH old AS (
       SELECT id FROM tasks
-       WHERE completed_at < clock_timestamp() - $1 * interval '1 day'
+       WHERE completed_at < statement_timestamp() - $1 * interval '1 day'
          AND (media_deleted_at IS NOT NULL OR media_expires_at IS NULL)
        ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED),
     webhooks AS (DELETE FROM webhook_deliveries w USING old WHERE w.task_id = old.id)

@@ -5,7 +5,7 @@ export const lapseLeases: Statement = {
   name: 'task_lapse_leases',
   text: `WITH lapsed AS (
       SELECT id FROM tasks
-       WHERE state IN ('generating', 'processing') AND lease_until < clock_timestamp()
+       WHERE state IN ('generating', 'processing') AND lease_until < statement_timestamp()
        ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED),
     returned AS (
       UPDATE tasks t
@@ -25,7 +25,7 @@ const ENDING =
 /** $1 limit. Tasks nobody finished in time. */
 export const findOverdue: Statement = {
   name: 'task_find_overdue',
-  text: `SELECT ${ENDING} FROM tasks WHERE completed_at IS NULL AND deadline_at <= clock_timestamp()
+  text: `SELECT ${ENDING} FROM tasks WHERE completed_at IS NULL AND deadline_at <= statement_timestamp()
      ORDER BY deadline_at LIMIT $1`,
 };
 

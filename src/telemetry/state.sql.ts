@@ -14,9 +14,15 @@ export const openHolds: Statement = {
            FROM holds GROUP BY 1`,
 };
 
+/** The totals and the rows that are not in them yet. */
 export const writeOffTotals: Statement = {
   name: 'telemetry_write_offs',
-  text: 'SELECT reason, sum(amount) AS amount FROM write_offs GROUP BY 1',
+  text: `SELECT reason, sum(amount) AS amount
+           FROM (SELECT reason, amount FROM write_off_totals
+                 UNION ALL
+                 SELECT reason, amount FROM write_offs
+                  WHERE at >= coalesce((SELECT max(until) FROM write_off_totals), '-infinity')) known
+          GROUP BY 1`,
 };
 
 /** Tasks that have not ended, and how long the oldest of them have waited: for a worker, and for the relay. */

@@ -8,12 +8,12 @@ export const takeDeliveries: Statement = {
   name: 'webhook_take',
   text: `WITH busy AS (
       SELECT account_id, count(*) AS tries FROM webhook_deliveries
-       WHERE state = 'pending' AND next_try_at <= clock_timestamp() + interval '1 minute'
+       WHERE state = 'pending' AND next_try_at <= statement_timestamp() + interval '1 minute'
          AND dispatched_at >= clock_timestamp() - $2 * interval '1 ms'
        GROUP BY 1),
     due AS (
       SELECT id, account_id FROM webhook_deliveries
-       WHERE state = 'pending' AND next_try_at <= clock_timestamp()
+       WHERE state = 'pending' AND next_try_at <= statement_timestamp()
          AND (dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $2 * interval '1 ms')
        ORDER BY next_try_at LIMIT 2000),
     turns AS (

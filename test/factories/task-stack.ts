@@ -13,6 +13,7 @@ import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
+import { WriteOffTotals } from '../../src/ledger/write-off-totals.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
@@ -176,6 +177,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
     months: new MonthClose(pool, new LedgerVerifier(pool), log),
     usageDays: new UsageDays(pool),
+    writeOffs: new WriteOffTotals(pool),
     verifier: new LedgerVerifier(pool),
     payments: { sweep: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),

@@ -22,9 +22,12 @@ export function closeMonthsProcessor(
   return async () => ({ statements: await services.months.closeDueMonths() });
 }
 
-/** Sums the days that are over. */
+/** Sums the days that are over, and what was written off until an hour ago. */
 export function rollUpDaysProcessor(
-  services: Pick<WorkerServices, 'usageDays'>,
+  services: Pick<WorkerServices, 'usageDays' | 'writeOffs'>,
 ): Processor<'maintenance.roll-up-days'> {
-  return async () => ({ days: await services.usageDays.rollUp() });
+  return async () => {
+    await services.writeOffs.rollUp();
+    return { days: await services.usageDays.rollUp() };
+  };
 }
