@@ -15,14 +15,14 @@ import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { BodyBytes } from '../http/body-bytes.ts';
 import type { BrowserSessions } from '../http/browser-session.ts';
+import { CallPacer } from '../http/call-pacer.ts';
+import { admitFairly } from '../http/fair-admission.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { Idempotency } from '../http/idempotency.ts';
 import type { Kernel } from '../http/kernel.ts';
 import { KeyCache } from '../http/key-cache.ts';
-import { shedLoad } from '../http/load-shedding.ts';
-import { startLoadThrottle } from '../http/load-throttle.ts';
 import { MemoryRateStore } from '../http/memory-rate-store.ts';
 import { RateLimiter } from '../http/rate-limiter.ts';
 import { RedisRateStore } from '../http/redis-rate-store.ts';
@@ -59,7 +59,7 @@ const REAP_EVERY_MS = 5_000;
 export interface Api {
   /** The application. Nobody is turned away for want of time: enough for tests, which share a process and a busy machine with it. */
   readonly app: ReturnType<typeof createApp>;
-  /** Stands before the application and turns paid calls away while the process is overloaded. */
+  /** Stands before the application and lets calls begin in turns while more come than the process can do. */
   readonly listener: RequestListener;
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
@@ -135,15 +135,12 @@ export async function composeApi(
   });
   resealSecrets(foundation, tasks);
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
-  const guarded = guardFromLoad(foundation, app, paidRoutes, turns);
   return {
     app,
-    listener: guarded.listener,
+    ...takeTurns(foundation, app, paidRoutes, turns, kernel.authenticator),
     announceShutdown: readiness.shutDown,
-    connectionOpened: () => turns.connectionOpened(),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
-      guarded.close();
       await reaping.close();
       await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
     },
@@ -173,23 +170,27 @@ function aliasSource({ catalogSource }: Foundation): AliasSource {
   };
 }
 
-/** A call that would wait longer than this for its turn, in ms, is turned away at once. */
-const TURN_WAIT_MS_MAX = 1_000;
-
-/** The application, with paid calls turned away while more of them come than this process can do. */
-function guardFromLoad(
-  { ledger, catalogSource, registry, log }: Foundation,
-  listener: RequestListener,
+/** The application, whose paid calls take turns while more of them come than this process can do. */
+function takeTurns(
+  { catalogSource, ledger, registry, log }: Foundation,
+  app: RequestListener,
   routes: readonly Route[],
   turns: LoopTurns,
-): { readonly listener: RequestListener; close(): void } {
-  const throttle = startLoadThrottle(() => ledger.delayMs, log);
-  const { finished, close } = throttle;
-  const admits = () => turns.expectedWaitMs < TURN_WAIT_MS_MAX && throttle.admits();
+  callers: Authenticator,
+): Pick<Api, 'listener' | 'connectionOpened'> {
   const resolve = (path: string) => catalogSource.current.aliases.resolve(path);
+  const pacer = new CallPacer({
+    now: () => performance.now(),
+    delayMs: () => ledger.delayMs,
+    nextTurn: (run) => setImmediate(run),
+    later: (run, milliseconds) => setTimeout(run, milliseconds),
+  });
   return {
-    listener: shedLoad({ listener, routes, resolve, throttle: { admits, finished }, registry }),
-    close,
+    listener: admitFairly({ listener: app, routes, resolve, pacer, callers, registry, log }),
+    connectionOpened: () => {
+      turns.connectionOpened();
+      pacer.connectionOpened();
+    },
   };
 }
 

@@ -46,6 +46,28 @@ export class Authenticator {
     }
   }
 
+  /** The account of a key that was seen before; null for what can be or is no key of ours; undefined for a key not seen yet. No I/O. */
+  known(headers: IncomingHttpHeaders): string | null | undefined {
+    const hash = this.#presentedHash(headers);
+    return hash === undefined ? null : this.#options.keys.accountSeen(hash);
+  }
+
+  /** Looks an unseen key up, so that it is known. Never rejects: what is wrong is told by {@link principal}. */
+  async introduce(headers: IncomingHttpHeaders): Promise<void> {
+    const hash = this.#presentedHash(headers);
+    if (hash !== undefined) {
+      await this.#options.keys.find(hash).catch(() => undefined);
+    }
+  }
+
+  #presentedHash(headers: IncomingHttpHeaders): string | undefined {
+    try {
+      return this.#options.digest(presentedSecret(headers));
+    } catch {
+      return undefined;
+    }
+  }
+
   /**
    * The principal of a key that was shown before, by its hash. Throws AppError invalid_api_key, key_disabled, key_expired,
    * account_suspended (unless `readOnly`).

@@ -76,6 +76,12 @@ export class KeyCache {
     return pending;
   }
 
+  /** The account of a key that was found before, however long ago; null for one that was just not found; undefined for others. No I/O. */
+  accountSeen(hash: string): string | null | undefined {
+    const isUnknown = (this.#unknown.get(hash) ?? 0) > this.#clock.now();
+    return isUnknown ? null : this.#known.get(hash)?.facts.principal.accountId;
+  }
+
   /** Makes the next request ask again: for the replica that just changed the key. */
   forget(hash: string): void {
     this.#known.delete(hash);

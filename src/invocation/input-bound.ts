@@ -82,7 +82,7 @@ function contentFor(invocation: Invocation, model: InvocableModel, provider: Pro
 
 async function countContent(
   content: InputContent,
-  { signal }: Invocation,
+  { caller, signal }: Invocation,
   model: InvocableModel,
   turns: LoopTurns,
   requireFunds: InputBoundParts['requireFunds'],
@@ -90,7 +90,7 @@ async function countContent(
   requireModalities(content, model);
   const { text, definitions, otherText } = content;
   await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
-  return await countInput(content, model, turns, signal);
+  return await countInput(content, model, (steps) => turns.run(caller.accountId, steps, signal));
 }
 
 function requireModalities(content: InputContent, model: InvocableModel): void {

@@ -9,7 +9,8 @@ const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 
 
 async function estimate(body: object, changes: Partial<EstimateLimits> = {}): Promise<InputEstimate> {
   const limits = { ...LIMITS, ...changes };
-  const counted = await countInput(inputContent({ ...body }), limits, new LoopTurns());
+  const turns = new LoopTurns();
+  const counted = await countInput(inputContent({ ...body }), limits, (steps) => turns.run('a', steps));
   return estimateInput(counted, limits, boundedMargin(undefined, 'chat'));
 }
 

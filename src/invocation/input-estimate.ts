@@ -1,6 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import type { LoopTurns } from '../lib/loop-turns.ts';
-import type { StopSignal } from '../lib/stop-signal.ts';
+import type { InTurn } from '../lib/loop-turns.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 import { imagePixels } from './image-pixels.ts';
 import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
@@ -56,22 +55,19 @@ export interface EstimateLimits {
 export async function countInput(
   content: InputContent,
   { contextLength, imagePixelsPerToken }: Pick<EstimateLimits, 'contextLength' | 'imagePixelsPerToken'>,
-  turns: LoopTurns,
-  signal?: StopSignal,
+  inTurn: InTurn,
 ): Promise<CountedInput> {
   const { text, definitions, otherText, items } = content;
-  const textTokens = await countInTurn(text, contextLength, turns, signal);
+  const textTokens = await countInTurn(text, contextLength, inTurn);
   if (textTokens >= contextLength) {
     throw contextExceeded(contextLength);
   }
   const readTokens =
-    definitions === ''
-      ? textTokens
-      : textTokens + (await countInTurn(definitions, contextLength, turns, signal));
+    definitions === '' ? textTokens : textTokens + (await countInTurn(definitions, contextLength, inTurn));
   if (readTokens >= contextLength) {
     throw contextExceeded(contextLength);
   }
-  const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, turns, signal);
+  const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, inTurn);
   const frames = content.messages + content.parts;
   const framingTokens =
     // Vocabularies made for English spell other scripts in bytes.
@@ -151,13 +147,8 @@ export function contextExceeded(contextLength: number): AppError {
   );
 }
 
-function countInTurn(
-  text: string,
-  enough: number,
-  turns: LoopTurns,
-  signal: StopSignal | undefined,
-): number | Promise<number> {
-  return countsAtOnce(text) ? countTokens(text) : turns.run(countTokensInSteps(text, enough), signal);
+function countInTurn(text: string, enough: number, inTurn: InTurn): number | Promise<number> {
+  return countsAtOnce(text) ? countTokens(text) : inTurn(countTokensInSteps(text, enough));
 }
 
 function countNonAscii(text: string): number {

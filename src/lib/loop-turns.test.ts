@@ -26,9 +26,11 @@ function* steps(
 test('work is done at once where nobody waits', () => {
   const turns = new LoopTurns();
   let done = false;
-  void turns.run(steps(1, 0, () => (done = true)));
+  void turns.run(
+    'a',
+    steps(1, 0, () => (done = true)),
+  );
   expect(done).toBe(true);
-  expect(turns.expectedWaitMs).toBe(0);
 });
 
 test('work is done in the order it came, little of it in one turn', async () => {
@@ -47,6 +49,7 @@ test('work is done in the order it came, little of it in one turn', async () => 
   await Promise.all(
     [0, 1, 2, 3, 4, 5].map((number) =>
       turns.run(
+        'a',
         steps(2, 6, () => {
           order.push(number);
           workedIn.push(turn);
@@ -67,9 +70,9 @@ test('what the work throws is thrown, and the next in line goes on', async () =>
     throw new AppError('context_length_exceeded', 'too long');
   }
   const [blocking, failed, next] = await Promise.allSettled([
-    turns.run(steps(1, 10)),
-    turns.run(failing()),
-    turns.run(steps(1, 0)),
+    turns.run('a', steps(1, 10)),
+    turns.run('a', failing()),
+    turns.run('a', steps(1, 0)),
   ]);
   expect(blocking.status).toBe('fulfilled');
   expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'context_length_exceeded' } });
@@ -80,8 +83,9 @@ test('work of a client that has left is not begun', async () => {
   const turns = new LoopTurns();
   const client = new AbortController();
   let steppedFor = 0;
-  const first = turns.run(steps(3, 6));
+  const first = turns.run('a', steps(3, 6));
   const left = turns.run(
+    'a',
     steps(1, 0, () => {
       steppedFor += 1;
     }),
@@ -97,15 +101,16 @@ test('who waits too long is refused, who has begun is not', async () => {
   let now = 0;
   const turns = new LoopTurns(() => now);
   const slow = turns.run(
+    'a',
     (function* () {
       for (let step = 0; step < 4; step += 1) {
-        now += 1_500;
+        now += 2_500;
         yield undefined;
       }
       return 'done';
     })(),
   );
-  const waiting = turns.run(steps(1, 0));
+  const waiting = turns.run('a', steps(1, 0));
   const refused = expect(waiting).rejects.toMatchObject({
     code: 'service_unavailable',
     retryAfterSeconds: 1,
@@ -114,18 +119,16 @@ test('who waits too long is refused, who has begun is not', async () => {
   await refused;
 });
 
-test('who comes last can be told how long it will wait', async () => {
-  let now = 0;
-  const turns = new LoopTurns(() => now);
-  // biome-ignore lint/correctness/useYield: one step
-  function* working(ms: number): Generator<undefined, void> {
-    now += ms;
-  }
-  await Promise.all(Array.from({ length: 200 }, () => turns.run(working(7))));
-  expect(turns.expectedWaitMs).toBe(0);
-  const running = Array.from({ length: 11 }, () => turns.run(working(7)));
-  expect(turns.expectedWaitMs).toBeCloseTo(77, 0);
-  await Promise.all(running);
+test("an account's long work waits for the short work of others after each step", async () => {
+  const turns = new LoopTurns();
+  const order: string[] = [];
+  const work = (account: string, count: number) =>
+    turns.run(
+      account,
+      steps(count, 6, () => order.push(account)),
+    );
+  await Promise.all([work('a', 4), work('a', 4), work('b', 1), work('c', 1)]);
+  expect(order).toEqual(['a', 'a', 'b', 'c', 'a', 'a', 'a', 'a', 'a', 'a']);
 });
 
 test('work stands back until the connections that wait are accepted', async () => {
@@ -142,7 +145,12 @@ test('work stands back until the connections that wait are accepted', async () =
   const seen: number[] = [];
   try {
     await Promise.all(
-      Array.from({ length: 20 }, () => turns.run(steps(1, 8, () => void seen.push(accepted)))),
+      Array.from({ length: 20 }, () =>
+        turns.run(
+          'a',
+          steps(1, 8, () => void seen.push(accepted)),
+        ),
+      ),
     );
     // one a turn without standing back: 20
     expect(seen.at(-1)).toBeGreaterThan(30);

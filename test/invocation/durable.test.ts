@@ -45,9 +45,9 @@ class LateLedger implements Ledger {
 /** Counts how often a prompt was counted. */
 class CountedTurns extends LoopTurns {
   runs = 0;
-  override run<T>(steps: Iterator<unknown, T>): Promise<T> {
+  override run<T>(accountId: string, steps: Iterator<unknown, T>): Promise<T> {
     this.runs += 1;
-    return super.run(steps);
+    return super.run(accountId, steps);
   }
 }
 

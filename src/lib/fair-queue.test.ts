@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { FairQueue } from './fair-queue.ts';
+
+function served<T>(queue: FairQueue<T>, count = queue.size): T[] {
+  return Array.from({ length: count }, () => queue.shift() as T);
+}
+
+test('accounts take turns, however long their lines are', () => {
+  const queue = new FairQueue<string>();
+  for (let call = 0; call < 100; call += 1) {
+    queue.push('a', 1, 1, 'a');
+  }
+  queue.push('b', 1, 1, 'b1');
+  queue.push('b', 1, 1, 'b2');
+  expect(served(queue, 5)).toEqual(['a', 'b1', 'a', 'b2', 'a']);
+});
+
+test('what costs more takes more turns, and who weighs less waits longer', () => {
+  const queue = new FairQueue<string>();
+  for (let call = 0; call < 40; call += 1) {
+    queue.push('heavy', 1, 4, 'heavy');
+    queue.push('light', 1, 1, 'light');
+    queue.push('stranger', 0.1, 1, 'stranger');
+  }
+  const first = served(queue, 22);
+  const count = (name: string) => first.filter((value) => value === name).length;
+  expect([count('light'), count('heavy'), count('stranger')]).toEqual([17, 4, 1]);
+});
+
+test('an empty line leaves nothing behind: no credit is saved up', () => {
+  const queue = new FairQueue<string>();
+  queue.push('a', 1, 1, 'a');
+  expect([queue.shift(), queue.shift(), queue.size]).toEqual(['a', undefined, 0]);
+});
+
+test('within a line first come, first served; nothing is lost; the cost told before is what is served before', () => {
+  const call = fc.record({
+    account: fc.constantFrom('a', 'b', 'c'),
+    cost: fc.constantFrom(1, 2, 7),
+  });
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
+      const queue = new FairQueue<{ account: string; cost: number; at: number }>();
+      for (const [at, { account, cost }] of calls.entries()) {
+        queue.push(account, 1, cost, { account, cost, at });
+      }
+      const told = queue.costBefore('d', 1, 1);
+      queue.push('d', 1, 1, { account: 'd', cost: 1, at: calls.length });
+      const order = served(queue);
+      const before = order.slice(
+        0,
+        order.findIndex(({ account }) => account === 'd'),
+      );
+      expect(before.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThanOrEqual(told);
+      for (const account of ['a', 'b', 'c', 'd']) {
+        const own = order.filter((one) => one.account === account).map(({ at }) => at);
+        expect(own).toEqual([...own].sort((left, right) => left - right));
+      }
+      expect(order).toHaveLength(calls.length + 1);
+    }),
+  );
+});

@@ -1,0 +1,175 @@
+import { Agent, request } from 'undici';
+import { newSecret } from '../../../src/keys/secret.ts';
+import { auditBooks, auditCalls } from '../audit.ts';
+import { type RunningLoad, runLoad, saturate, sendBurst, startLoad } from '../load-client.ts';
+import { pause } from '../pause.ts';
+import { pinProcesses } from '../processor-affinity.ts';
+import type { ChaosScenario } from '../scenario.types.ts';
+import { CHAT_MODEL, startStack } from '../stack.ts';
+import { ToldLog } from '../told-log.ts';
+import { words } from '../upstream-words.ts';
+
+const SERVED_MIN = 0.99;
+/** How many times as long a call may take at p99 as without neighbours. */
+const SLOWER_MAX = 2;
+/** Below this a difference is the machine's, in ms. */
+const P99_FLOOR_MS = 150;
+const STRANGERS = 150;
+const POISON = 'poison';
+
+interface Attack {
+  readonly name: string;
+  start(): RunningLoad;
+}
+
+export const neighbours: ChaosScenario = {
+  id: 'D6',
+  fault:
+    'beside a customer at 10 calls/s: strangers, bursts, floods, heavy bodies, calls that make the provider fail',
+  asked:
+    'the customer is served ≥ 99 %, p99 ≤ 2 × calm, whatever the neighbour does; 1,000 at once on a fresh process all served',
+  inShortForm: false,
+  async run(services, { isShort }) {
+    const phaseMs = isShort ? 5_000 : 20_000;
+    const isPoisoned = ({ body }: { body: unknown }) => JSON.stringify(body).includes(POISON);
+    const script = { words: words(10), tokenDelayMs: 1, faultOf: isPoisoned };
+    services.upstream.reset(script);
+    const stack = await startStack(services, { apis: 1 });
+    const [victim, neighbour, poor] = (await Promise.all(
+      ['1000', '100000', '0'].map((credits) => stack.openAccount(credits)),
+    )) as [Key, Key, Key];
+    const product = [services.postgresPid(), ...stack.apis.map(({ pid }) => pid)];
+    const isPinned = (await pinProcesses(product, '0')) && (await pinProcesses([process.pid], '1'));
+    const target = { urls: () => stack.urls, streamShare: 0, timeoutMs: 30_000 };
+    const logs: ToldLog[] = [];
+    const newLog = () => logs[logs.push(new ToldLog()) - 1]!;
+    const fresh = newLog();
+    await sendBurst({ ...target, accounts: [neighbour], log: fresh }, 1_000);
+    const peak = newLog();
+    await saturate({ ...target, accounts: [neighbour], log: peak }, 64, phaseMs);
+    const perSecond = peak.answered / (phaseMs / 1_000);
+    const served = async (): Promise<ToldLog> => {
+      const log = newLog();
+      await runLoad({ ...target, accounts: [victim], perSecond: 10, log }, phaseMs);
+      return log;
+    };
+    const calm = await served();
+    const provoking = (fault: 'server_error' | 'rate_limit' | 'hang_before_headers'): Attack => ({
+      name: fault,
+      start() {
+        services.upstream.reset({ ...script, fault, retryAfter: '60' });
+        return startLoad({ ...target, accounts: [neighbour], perSecond: 20, prompt: POISON, log: newLog() });
+      },
+    });
+    const url = stack.urls[0]!;
+    const attacks: Attack[] = [
+      provoking('server_error'),
+      provoking('rate_limit'),
+      provoking('hang_before_headers'),
+      { name: `${STRANGERS} without a key`, start: () => hammer(url, STRANGERS, () => ({})) },
+      {
+        name: `${STRANGERS} with wrong keys`,
+        start: () => hammer(url, STRANGERS, () => bearer(newSecret())),
+      },
+      { name: 'ten heavy bodies', start: () => hammer(url, 10, () => bearer(neighbour.key), HEAVY) },
+      {
+        name: 'ten heavy bodies without credits',
+        start: () => hammer(url, 10, () => bearer(poor.key), HEAVY),
+      },
+      {
+        name: 'five times the capacity',
+        start: () => startLoad({ ...target, accounts: [neighbour], perSecond: 5 * perSecond, log: newLog() }),
+      },
+      { name: 'a burst of 2,000', start: () => burst({ ...target, accounts: [neighbour], log: newLog() }) },
+    ];
+    const failures: string[] = [];
+    const measured = [`calm p99 ${calm.latencyMs(0.99).toFixed(0)} ms`];
+    const slowestMs = SLOWER_MAX * Math.max(P99_FLOOR_MS, calm.latencyMs(0.99));
+    for (const attack of attacks) {
+      const load = attack.start();
+      await pause(500);
+      const log = await served();
+      await load.stop();
+      services.upstream.reset(script);
+      const p99 = log.latencyMs(0.99);
+      measured.push(`${attack.name}: ${percent(log.successShare)}, ${p99.toFixed(0)} ms`);
+      if (log.successShare < SERVED_MIN || p99 > slowestMs) {
+        failures.push(`${attack.name}: ${percent(log.successShare)} served, p99 ${p99.toFixed(0)} ms`);
+      }
+      await pause(1_000);
+    }
+    const after = newLog();
+    await sendBurst({ ...target, accounts: [neighbour], log: after }, 300);
+    await pinProcesses([services.postgresPid(), process.pid], 'all');
+    const books = await auditBooks(stack.database.ownerUrl, 5_000);
+    const { wrong } = await auditCalls(
+      stack.database.ownerUrl,
+      logs.flatMap(({ calls }) => calls),
+    );
+    await stack.stop();
+    return {
+      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
+      failures: [
+        ...failures,
+        ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),
+        ...(after.successShare < 0.95 ? [`300 after a burst: ${JSON.stringify(after.troubles)}`] : []),
+        ...wrong,
+        ...books,
+      ],
+    };
+  },
+};
+
+interface Key {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** 9.9 MB of a structure that is as large as it may be. */
+const HEAVY = JSON.stringify({
+  model: CHAT_MODEL,
+  messages: Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'x'.repeat(290) })),
+});
+
+function bearer(key: string): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
+
+/** So many connections that send a call as soon as the last one was answered, whatever the answer. */
+function hammer(
+  url: string,
+  connections: number,
+  headers: () => Record<string, string>,
+  body = '{"model":"x","messages":[{"role":"user","content":"x"}]}',
+): RunningLoad {
+  const dispatcher = new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  let isStopping = false;
+  const client = async (): Promise<void> => {
+    while (!isStopping) {
+      const answer = await request(`${url}/api/v1/chat/completions`, {
+        method: 'POST',
+        dispatcher,
+        headers: { 'content-type': 'application/json', ...headers() },
+        body,
+      }).catch(() => undefined);
+      await answer?.body.dump().catch(() => undefined);
+    }
+  };
+  const running = Array.from({ length: connections }, client);
+  return {
+    stop: async () => {
+      isStopping = true;
+      await Promise.all(running);
+      await dispatcher.destroy();
+    },
+  };
+}
+
+function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
+  const sent = sendBurst(options, 2_000);
+  return { stop: () => sent };
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
