@@ -1,18 +1,6 @@
-import {
-  closeSync,
-  copyFileSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  statSync,
-  truncateSync,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { explainFileError } from './start-failure.ts';
-
-/** A log file above this many bytes is moved to `<name>.1`, so a log never takes more than twice as much. */
-export const LOG_BYTES_MAX = 10 * 1024 * 1024;
 
 /**
  * Opens the log for appending and returns the descriptor to hand to a child process, so that its output does not
@@ -21,18 +9,9 @@ export const LOG_BYTES_MAX = 10 * 1024 * 1024;
 export function openLog(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    capLog(path);
     return openSync(path, 'a', 0o640);
   } catch (error) {
     throw explainFileError(error, path);
-  }
-}
-
-/** Moves the content to `<path>.1` once the file is above the cap. Writers append, so they go on at the new end. */
-export function capLog(path: string, bytesMax = LOG_BYTES_MAX): void {
-  if (logSize(path) > bytesMax) {
-    copyFileSync(path, `${path}.1`);
-    truncateSync(path, 0);
   }
 }
 

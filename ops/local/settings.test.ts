@@ -15,6 +15,7 @@ test('nothing set gives a loopback server with data beside the code', () => {
     adminToken: undefined,
     secret: undefined,
     drainMs: 35_000,
+    logBytesMax: 100_000_000,
   });
 });
 
@@ -28,6 +29,8 @@ test.each([
   [{ PORT: '80a' }, /^PORT is "80a"/],
   [{ PORT: '70000' }, /^PORT/],
   [{ DRAIN_SECONDS: '-1' }, /^DRAIN_SECONDS is "-1"/],
+  [{ LOG_KEEP_MB: '4' }, /^LOG_KEEP_MB is "4", but must be a number from 5/],
+  [{ LOG_KEEP_MB: '1 GB' }, /^LOG_KEEP_MB/],
   [{ HOST: 'a host' }, /^HOST is "a host"/],
   [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must be a URL that starts with postgres:\/\//],
   [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL must be a URL/],

@@ -18,10 +18,13 @@ export type SupervisorSettings = {
   secret: string | undefined;
   /** Time API and worker get to end by themselves: what they give their calls and jobs, and a margin. */
   drainMs: number;
+  /** Bytes that the files of one log take together. */
+  logBytesMax: number;
 };
 
 const DRAIN_MARGIN_MS = 5_000;
 
+const LOG_MEGABYTES_MIN = 5;
 const SECRET_CHARACTERS_MIN = 32;
 
 /** Reads and checks the settings of a local start. Throws StartFailure with one line that names the bad setting. */
@@ -41,6 +44,7 @@ export function readSettings(environment: NodeJS.ProcessEnv, root: string): Supe
     adminToken: read(environment, 'ADMIN_TOKEN'),
     secret: readSecret(environment),
     drainMs: readDrainSeconds(environment) * 1_000 + DRAIN_MARGIN_MS,
+    logBytesMax: readLogMegabytes(environment) * 1_000_000,
   };
 }
 
@@ -69,6 +73,16 @@ function readDrainSeconds(environment: NodeJS.ProcessEnv): number {
   const text = read(environment, 'DRAIN_SECONDS') ?? '30';
   if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600) {
     throw new StartFailure(`DRAIN_SECONDS is "${text}", but must be a number from 0 to 3600.`);
+  }
+  return Number(text);
+}
+
+function readLogMegabytes(environment: NodeJS.ProcessEnv): number {
+  const text = read(environment, 'LOG_KEEP_MB') ?? '100';
+  if (!/^\d{1,6}$/.test(text) || Number(text) < LOG_MEGABYTES_MIN) {
+    throw new StartFailure(
+      `LOG_KEEP_MB is "${text}", but must be a number from ${LOG_MEGABYTES_MIN} to 999999.`,
+    );
   }
   return Number(text);
 }

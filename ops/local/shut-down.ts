@@ -3,6 +3,7 @@ import { errorMessage } from '../embedded/error-code.ts';
 import { sendSignal } from '../embedded/process-identity.ts';
 import type { Application } from './application.ts';
 import type { InstanceLock } from './instance-lock.ts';
+import type { LogRotation } from './log-rotation.ts';
 import type { ServiceWatch } from './service-watch.ts';
 import type { Services } from './services.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,6 +11,7 @@ import type { Terminal } from './terminal.ts';
 /** Everything a start has begun so far, to be ended in order. */
 export type Running = Services & {
   lock?: InstanceLock;
+  logRotation?: LogRotation;
   application?: Application;
   serviceWatch?: ServiceWatch;
   stopWatching?: () => void;
@@ -63,6 +65,7 @@ export async function shutDown(running: Running, terminal: Terminal): Promise<bo
   if (postgres !== undefined) {
     await part('Postgres', () => stopService(postgres));
   }
+  await running.logRotation?.close();
   if (lock !== undefined) {
     attempt(() => lock.release());
   }

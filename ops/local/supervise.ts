@@ -3,7 +3,6 @@ import { errorMessage } from '../embedded/error-code.ts';
 import { findFfmpeg } from '../embedded/ffmpeg.ts';
 import { tryListen } from '../embedded/free-port.ts';
 import { runCommand } from '../embedded/run-command.ts';
-import { capLog } from '../embedded/service-log.ts';
 import { StartFailure } from '../embedded/start-failure.ts';
 import { startApplication } from './application.ts';
 import { type CatalogModel, readCatalog } from './catalog-file.ts';
@@ -15,6 +14,7 @@ import {
   readOrCreateSecret,
 } from './data-folder.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
+import { rotateLogs } from './log-rotation.ts';
 import type { Programs } from './programs.ts';
 import { runTask } from './run-task.ts';
 import { watchServices } from './service-watch.ts';
@@ -38,7 +38,7 @@ export type SupervisorOptions = {
 
 const MIGRATE_TIMEOUT_MS = 600_000;
 const FIRST_START_TIMEOUT_MS = 60_000;
-const LOG_CHECK_MS = 30_000;
+const LOGS = ['api', 'worker', 'postgres', 'redis'];
 const BUILD_TIMEOUT_MS = 30_000;
 const EXIT_FAILED = 1;
 const EXIT_IMPATIENT = 130;
@@ -58,14 +58,12 @@ export async function supervise(options: SupervisorOptions): Promise<number> {
   }, environment.npm_lifecycle_event !== undefined);
   let code = 0;
   try {
-    const settings = await start(running, options, stop);
-    const timer = setInterval(() => capLogs(settings.dataDir), LOG_CHECK_MS);
+    await start(running, options, stop);
     const failure = await Promise.race([
       stop.requested,
       running.application?.failed,
       running.serviceWatch?.failed,
     ]);
-    clearInterval(timer);
     if (failure instanceof StartFailure) {
       throw failure;
     }
@@ -82,11 +80,7 @@ export async function supervise(options: SupervisorOptions): Promise<number> {
   return clean ? code : EXIT_FAILED;
 }
 
-async function start(
-  running: Running,
-  options: SupervisorOptions,
-  stop: StopRequest,
-): Promise<SupervisorSettings> {
+async function start(running: Running, options: SupervisorOptions, stop: StopRequest): Promise<void> {
   const { environment, root, terminal } = options;
   const settings = readSettings(environment, root);
   const models = readCatalog(settings.configFile);
@@ -95,6 +89,10 @@ async function start(
     terminal.print(`  ${terminal.dim('… waiting for the instance before to stop')}`),
   );
   running.lock = lock;
+  running.logRotation = rotateLogs(
+    LOGS.map((name) => join(settings.dataDir, 'logs', `${name}.log`)),
+    settings.logBytesMax,
+  );
   running.drainMs = settings.drainMs;
   if (lock.recovered) {
     terminal.print(`  ${terminal.dim('· the run before ended without warning; recovering')}`);
@@ -127,7 +125,6 @@ async function start(
   if (options.mode === 'dev') {
     watchAndRestart(running, options);
   }
-  return settings;
 }
 
 async function prepareDatabase(
@@ -245,16 +242,6 @@ async function rebuildConsole({ root, terminal }: SupervisorOptions): Promise<vo
     terminal.print(
       `  ${result.stderr.split('\n').find((line) => line.includes('ERROR')) ?? 'the console does not build'}`,
     );
-  }
-}
-
-function capLogs(dataDir: string): void {
-  for (const name of ['api', 'worker', 'postgres', 'redis']) {
-    try {
-      capLog(join(dataDir, 'logs', `${name}.log`));
-    } catch {
-      // A full disk: the processes that write there say so themselves.
-    }
   }
 }
 

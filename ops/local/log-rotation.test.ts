@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitUntil } from '../../test/start/wait-until.ts';
+import { type LogRotation, rotateLogs } from './log-rotation.ts';
+
+const BYTES_MAX = 500_000;
+const LOOK_MS = 20;
+
+let folder: string;
+let rotation: LogRotation | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-rotation-'));
+});
+afterEach(async () => {
+  await rotation?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const filesOf = (path: string) =>
+  [4, 3, 2, 1]
+    .map((age) => `${path}.${age}`)
+    .concat(path)
+    .filter((file) => existsSync(file));
+const numbersIn = (path: string) =>
+  filesOf(path).flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number));
+
+/** A process that writes numbered lines of 100 bytes to a descriptor it inherited, as the API does. */
+function writeLines(path: string, lines: number, atOnce: number, everyMs: number): Promise<unknown> {
+  const log = openSync(path, 'a');
+  const script = `const { writeSync } = require('node:fs'); let n = 0;
+    const turn = () => { for (let i = 0; i < ${atOnce} && n < ${lines}; i += 1, n += 1) writeSync(1, String(n).padEnd(99) + '\\n');
+      if (n < ${lines}) setTimeout(turn, ${everyMs}); };
+    turn();`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', log, 'inherit'] });
+  closeSync(log);
+  return once(child, 'exit');
+}
+
+test('a log stays within its bytes while another process writes it, and its lines go on', async () => {
+  const path = join(folder, 'api.log');
+  rotation = rotateLogs([path], BYTES_MAX, LOOK_MS);
+  // 2 MB in 2 s: four times what is kept
+  await writeLines(path, 20_000, 100, 10);
+  await rotation.close();
+  const sizes = filesOf(path).map((file) => statSync(file).size);
+  expect(sizes).toHaveLength(5);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(2 * BYTES_MAX);
+  const numbers = numbersIn(path);
+  expect(numbers.at(-1)).toBe(19_999);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  // but for what is written in the microseconds before a file is emptied
+  expect(20_000 - numbers[0]! - numbers.length).toBeLessThan(20);
+  expect(existsSync(`${path}.copy`)).toBe(false);
+}, 20_000);
+
+test('a log below its share is left alone, and one that is missing is no mistake', async () => {
+  const paths = ['api', 'worker', 'redis'].map((name) => join(folder, `${name}.log`));
+  writeFileSync(paths[0]!, 'x'.repeat(BYTES_MAX / 5));
+  writeFileSync(paths[2]!, 'x'.repeat(BYTES_MAX / 5 + 1));
+  rotation = rotateLogs(paths, BYTES_MAX, LOOK_MS);
+  // the last one is looked at last
+  await waitUntil('the rotation of the log above its share', () => existsSync(`${paths[2]}.1`));
+  expect(paths.flatMap(filesOf)).toEqual([paths[0], `${paths[2]}.1`, paths[2]]);
+});
