@@ -11,6 +11,7 @@ import { HiddenOverhead } from '../../src/invocation/hidden-overhead.ts';
 import { InFlight } from '../../src/invocation/in-flight.ts';
 import { InvocationService } from '../../src/invocation/invocation.service.ts';
 import {
+  type Caller,
   DEFAULT_INVOCATION_SETTINGS,
   type InvocableModel,
   type InvocationSettings,
@@ -18,6 +19,7 @@ import {
 import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
 import { responsesRoutes } from '../../src/invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../../src/invocation/route-runner.ts';
+import type { Ledger } from '../../src/ledger/ledger.types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { newUuid } from '../../src/lib/ids.ts';
@@ -79,6 +81,8 @@ export interface GatewayOptions {
   readonly settings?: Partial<InvocationSettings>;
   /** What is known of providers; without it each gateway learns for itself. */
   readonly overhead?: HiddenOverhead;
+  /** Real books and who calls; without them a ledger in memory with one account. */
+  readonly books?: { readonly ledger: Ledger; readonly caller: Caller };
 }
 
 /** The invocation routes behind the smallest kernel that can carry them. */
@@ -107,7 +111,7 @@ export class Gateway {
       },
     };
     const admission = new Admission({
-      ledger: this.ledger,
+      ledger: options.books?.ledger ?? this.ledger,
       models: source,
       providers,
       clock,
@@ -123,7 +127,7 @@ export class Gateway {
     for (const route of [...chatRoutes(deps), ...messagesRoutes(deps), ...responsesRoutes(deps)]) {
       const paths = route.path.startsWith('/vendorx') ? [route.path, '/v1/messages'] : [route.path];
       app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
-        carry(route, request, response),
+        carry(route, request, response, options.books?.caller ?? CALLER),
       );
     }
     this.#server = app.listen(0, '127.0.0.1');
@@ -139,6 +143,17 @@ export class Gateway {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Resolves once no client is connected and every call is settled. */
+  async idle(): Promise<void> {
+    const connections = () =>
+      new Promise<number>((resolve) => this.#server.getConnections((_, count) => resolve(count)));
+    // A client that left at once may not have been accepted yet: two looks apart must agree.
+    for (let quiet = 0; quiet < 2; ) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      quiet = this.inFlight.size === 0 && (await connections()) === 0 ? quiet + 1 : 0;
+    }
+  }
+
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -146,7 +161,14 @@ export class Gateway {
   }
 }
 
-async function carry(route: Route, request: Request, response: Response): Promise<void> {
+const CALLER = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
+
+async function carry(
+  route: Route,
+  request: Request,
+  response: Response,
+  caller: Partial<Caller>,
+): Promise<void> {
   const requestId = String(request.headers['x-request-id'] ?? 'req_test');
   const controller = new AbortController();
   response.once('close', () => {
@@ -156,8 +178,8 @@ async function carry(route: Route, request: Request, response: Response): Promis
   });
   try {
     const body = validate(route.body!, request.body, 'body');
-    const accountId = String(request.headers['x-test-account'] ?? 'account');
-    const principal = { accountId, apiKeyId: 'key', allowedModels: null };
+    const accountId = String(request.headers['x-test-account'] ?? caller.accountId);
+    const principal = { ...caller, accountId };
     const reply = await route.handle({
       requestId,
       generationId: newUuid(),

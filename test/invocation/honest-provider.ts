@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { countTokens } from '../../src/providers/token-counter.ts';
 
@@ -12,10 +12,12 @@ export interface Bill {
 }
 
 /**
- * A provider that writes out and counts everything it is sent: every text, name, id and template argument, every item by
- * reference. What its context does not hold it refuses; the name of its model is the length of it, in tokens. It thinks before it speaks, hides that, goes on when its reader leaves, and bills what it did.
+ * A provider that writes out and counts everything it is sent, in either protocol: every text, name, id and template argument,
+ * every item by reference. What its context does not hold it refuses; the name of its model is the length of it, in tokens. It
+ * thinks before it speaks, hides that, goes on when its reader leaves, and bills what it did.
  */
 export class HonestProvider {
+  /** By the user that the request names. */
   readonly bills = new Map<string, Bill>();
   /** What its template makes of an input, in tokens. */
   template = (tokens: number) => tokens;
@@ -26,7 +28,10 @@ export class HonestProvider {
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => void this.#answer(JSON.parse(Buffer.concat(chunks).toString()), response));
+      request.on('end', () => {
+        const body = JSON.parse(Buffer.concat(chunks).toString());
+        void this.#answer(body, request, response);
+      });
     });
   }
 
@@ -45,55 +50,158 @@ export class HonestProvider {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
-  async #answer(body: any, response: ServerResponse): Promise<void> {
+  async #answer(body: any, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
+    const protocol = request.url?.endsWith('/messages') ? MESSAGES : CHAT;
     const cap = body.n_predict ?? body.max_tokens;
     const thought = Math.min(Math.floor(cap / 2), 40);
-    const words = (body.stop?.length ?? 0) > 0 ? 0 : Math.min(cap - thought, 12);
+    const stops = body.stop ?? body.stop_sequences ?? [];
+    const words = stops.length > 0 ? 0 : Math.min(cap - thought, 12);
     const bill: Bill = { input: this.template(inputTokensOf(body)), output: thought + words };
     if (bill.input + cap > Number(body.model)) {
       response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { code: 'context_length_exceeded' } }));
+      response.end(JSON.stringify(protocol.tooLong));
       return;
     }
-    this.bills.set(body.user, bill);
-    const usage = {
-      prompt_tokens: bill.input,
-      completion_tokens: bill.output,
-      total_tokens: bill.input + bill.output,
-      completion_tokens_details: { reasoning_tokens: thought },
-    };
-    const legacy = body.functions !== undefined;
-    const text = Array.from({ length: words }, () => ' word');
+    this.bills.set(body.user ?? body.metadata?.user_id, bill);
+    const said: Said = { words: Array.from({ length: words }, () => ' word'), thought, bill, body };
     if (!body.stream) {
-      const message = legacy
-        ? { role: 'assistant', content: null, function_call: { name: 'f', arguments: text.join('') } }
-        : { role: 'assistant', content: text.join('') };
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }));
+      response.end(JSON.stringify(protocol.answer(said)));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const frame = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
-    for (const content of ['', ...text]) {
-      const delta = legacy
-        ? { function_call: { ...(content === '' && { name: 'f' }), arguments: content } }
-        : { content };
-      frame({ choices: [{ index: 0, delta, finish_reason: null }] });
+    for (const frame of protocol.frames(said)) {
+      response.write(frame);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-    frame({ choices: [], usage });
-    response.end('data: [DONE]\n\n');
+    response.end();
   }
 }
 
-/** Names of the protocol, which a template turns into a few marks of its own. */
+interface Said {
+  readonly words: readonly string[];
+  /** Hidden tokens. */
+  readonly thought: number;
+  readonly bill: Bill;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  readonly body: any;
+}
+
+interface Protocol {
+  readonly tooLong: object;
+  answer(said: Said): object;
+  frames(said: Said): string[];
+}
+
+const CHAT: Protocol = {
+  tooLong: { error: { code: 'context_length_exceeded' } },
+  answer({ words, thought, bill, body }) {
+    const text = words.join('');
+    const message = body.functions
+      ? { role: 'assistant', content: null, function_call: { name: 'f', arguments: text } }
+      : { role: 'assistant', content: text };
+    return { choices: [{ index: 0, message, finish_reason: 'stop' }], usage: chatUsage(bill, thought) };
+  },
+  frames({ words, thought, bill, body }) {
+    const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
+    const frame = (delta: object, finish: string | null = null) =>
+      data({ choices: [{ index: 0, delta, finish_reason: finish }] });
+    const deltas = ['', ...words].map((content) =>
+      body.functions
+        ? { function_call: { ...(content === '' && { name: 'f' }), arguments: content } }
+        : { content },
+    );
+    return [
+      ...deltas.map((delta) => frame(delta)),
+      frame({}, 'stop'),
+      data({ choices: [], usage: chatUsage(bill, thought) }),
+      'data: [DONE]\n\n',
+    ];
+  },
+};
+
+function chatUsage({ input, output }: Bill, thought: number): object {
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    completion_tokens_details: { reasoning_tokens: thought },
+  };
+}
+
+const MESSAGES: Protocol = {
+  tooLong: {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' },
+  },
+  answer({ words, bill, body }) {
+    const content = words.length === 0 ? [] : [{ type: 'text', text: words.join('') }];
+    return {
+      type: 'message',
+      role: 'assistant',
+      content,
+      ...messagesEnd(body),
+      usage: { ...messagesInput(bill, body), output_tokens: bill.output },
+    };
+  },
+  frames({ words, bill, body }) {
+    const event = (value: { type: string; [member: string]: unknown }) =>
+      `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
+    const usage = { ...messagesInput(bill, body), output_tokens: 1 };
+    const text = (delta: string) => ({ type: 'text_delta', text: delta });
+    return [
+      event({ type: 'message_start', message: { type: 'message', role: 'assistant', content: [], usage } }),
+      event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      ...words.map((word) => event({ type: 'content_block_delta', index: 0, delta: text(word) })),
+      event({ type: 'content_block_stop', index: 0 }),
+      event({ type: 'message_delta', delta: messagesEnd(body), usage: { output_tokens: bill.output } }),
+      event({ type: 'message_stop' }),
+    ];
+  },
+};
+
+/** A stop sequence that is met at once answers the question without a word. */
+function messagesEnd({ stop_sequences: stops = [] }: Said['body']): object {
+  return stops.length > 0
+    ? { stop_reason: 'stop_sequence', stop_sequence: stops[0] }
+    : { stop_reason: 'end_turn', stop_sequence: null };
+}
+
+/** Half of a marked input is read from the cache, half of the rest is written to it. */
+function messagesInput({ input }: Bill, body: unknown): object {
+  const marked = JSON.stringify(body).includes('cache_control');
+  const read = marked ? Math.floor(input / 2) : 0;
+  const written = Math.floor(read / 2);
+  return {
+    input_tokens: input - read - written,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: written,
+  };
+}
+
+/** Names of the protocols, which a template turns into a few marks of its own. */
 const STRUCTURE = new Set(
-  'messages role content type text name model stream stream_options include_usage max_tokens tools functions user stop'.split(
-    ' ',
-  ),
+  [
+    'messages role content type text name model stream stream_options include_usage max_tokens tools functions user stop',
+    'system source media_type data title context input tool_use_id is_error input_schema description',
+    'stop_sequences metadata user_id thinking signature budget_tokens cache_control citations',
+  ]
+    .join(' ')
+    .split(' '),
 );
+/** Members whose text is read whatever it is. */
+const TEXTS = new Set([
+  'content',
+  'text',
+  'data',
+  'title',
+  'context',
+  'input',
+  'description',
+  'thinking',
+  'name',
+]);
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
 function inputTokensOf(body: any): number {
@@ -105,7 +213,7 @@ function inputTokensOf(body: any): number {
       if (/^data:[^,]{0,128};base64,/.test(value.slice(0, 256))) {
         return;
       }
-      if (!(STRUCTURE.has(name) && value.length < 12 && name !== 'content' && name !== 'text')) {
+      if (!(STRUCTURE.has(name) && value.length < 12 && !TEXTS.has(name))) {
         texts.push(value);
       }
       return;
@@ -118,12 +226,15 @@ function inputTokensOf(body: any): number {
     }
     if (typeof value === 'object' && value !== null) {
       frames += 1;
+      items += blockTokens(value as Readonly<Record<string, unknown>>);
       for (const [key, member] of Object.entries(value)) {
         if (!STRUCTURE.has(key)) {
           texts.push(key);
         }
         items += itemTokens(key, member);
-        walk(member, key);
+        if (!(key === 'data' && 'type' in value && value.type === 'base64')) {
+          walk(member, key);
+        }
       }
     }
   };
@@ -131,6 +242,7 @@ function inputTokensOf(body: any): number {
   return countTokens(texts.join(' ')) + frames * 3 + items;
 }
 
+/** What a chat part fetches, by the member it stands in. */
 function itemTokens(name: string, value: unknown): number {
   if (typeof value !== 'object' || value === null) {
     return 0;
@@ -147,4 +259,15 @@ function itemTokens(name: string, value: unknown): number {
     default:
       return 0;
   }
+}
+
+/** What a messages block fetches: the item its source names. */
+function blockTokens({ type, source }: Readonly<Record<string, unknown>>): number {
+  if (typeof source !== 'object' || source === null || !('type' in source)) {
+    return 0;
+  }
+  if (source.type === 'text' || source.type === 'content') {
+    return 0;
+  }
+  return type === 'image' ? ITEM_TOKENS.image : ITEM_TOKENS.file;
 }

@@ -1,0 +1,77 @@
+import { jest } from '@jest/globals';
+import type * as InputContent from '../../src/invocation/input-content.ts';
+import type * as StreamRelay from '../../src/invocation/stream-relay.ts';
+import type * as UpstreamSignal from '../../src/invocation/upstream-signal.ts';
+import type * as UsageJudgement from '../../src/invocation/usage-judgement.ts';
+import { NO_USAGE } from '../../src/lib/usage.ts';
+import { without } from '../../src/providers/json.ts';
+
+/** Bugs of metering that a gateway like this has had. The trial of honest metering must catch each. */
+
+const CASES = 600;
+const SEED = 20_261_122;
+
+interface MeteringMutant {
+  readonly name: string;
+  /** Puts broken functions in place of ours, in modules that are loaded afterwards. */
+  readonly plant: () => Promise<void>;
+}
+
+async function replace<Module extends object>(
+  path: string,
+  broken: (actual: Module) => Partial<Module>,
+): Promise<void> {
+  const actual = (await import(path)) as Module;
+  jest.unstable_mockModule(path, () => ({ ...actual, ...broken(actual) }));
+}
+
+const MUTANTS: readonly MeteringMutant[] = [
+  {
+    name: 'the bound skips a member: definitions of tools weigh nothing',
+    plant: () =>
+      replace<typeof InputContent>('../../src/invocation/input-content.ts', ({ inputContent }) => ({
+        inputContent: (body) => inputContent(without(body, 'tools')),
+      })),
+  },
+  {
+    name: 'an abort pays only the visible text',
+    plant: async () => {
+      await replace<typeof UpstreamSignal>(
+        '../../src/invocation/upstream-signal.ts',
+        ({ upstreamSignal }) => ({
+          upstreamSignal: (parts) => upstreamSignal({ ...parts, onDisconnect: 'abort' }),
+        }),
+      );
+      await replace<typeof StreamRelay>('../../src/invocation/stream-relay.ts', ({ relayStream }) => ({
+        relayStream: (relay) => relayStream({ ...relay, onDisconnect: 'abort' }),
+      }));
+    },
+  },
+  {
+    name: 'empty means free: an answer without text is not charged',
+    plant: () =>
+      replace<typeof UsageJudgement>('../../src/invocation/usage-judgement.ts', ({ judgeUsage }) => ({
+        judgeUsage: (evidence) =>
+          evidence.outputLength === 0
+            ? { usage: NO_USAGE, source: 'none', absurd: false }
+            : judgeUsage(evidence),
+      })),
+  },
+];
+
+afterEach(() => {
+  jest.resetModules();
+});
+
+test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+  'caught: %s',
+  async (_, { plant }) => {
+    await plant();
+    jest.resetModules();
+    const { tryMetering } = await import('../invocation/metering-trial.ts');
+    await expect(tryMetering({ cases: CASES, seed: SEED })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('served for less than its worth') },
+    });
+  },
+  120_000,
+);
