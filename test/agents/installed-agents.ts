@@ -14,10 +14,14 @@ const AGENTS = {
     version: '2.1.330',
     program: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
   },
+  codex: {
+    package: '@openai/codex',
+    version: '0.169.0',
+    program: `@openai/codex-${process.platform}-${process.arch}/vendor/${codexTarget()}/bin/codex`,
+  },
 } as const;
 
-export type AgentName = keyof typeof AGENTS;
-export type InstalledAgents = Readonly<Record<AgentName, string>>;
+export type InstalledAgents = Readonly<Record<keyof typeof AGENTS, string>>;
 
 const INSTALL_TIMEOUT_MS = 180_000;
 
@@ -39,6 +43,12 @@ export async function installAgents(environment: NodeJS.ProcessEnv): Promise<Ins
     await installInto(folder, packages);
   }
   return programs;
+}
+
+/** Codex names the systems as Rust does. */
+function codexTarget(): string {
+  const processor = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  return `${processor}-${process.platform === 'darwin' ? 'apple-darwin' : 'unknown-linux-musl'}`;
 }
 
 function programsIn(folder: string): InstalledAgents {

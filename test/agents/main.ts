@@ -1,5 +1,7 @@
 import { markdownTable } from '../../bench/measure/table.ts';
-import { CLAUDE_ROWS } from './claude-rows.ts';
+import { rowsOf } from './agent-rows.ts';
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
 import { installAgents, RegistryUnreachable } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
@@ -7,16 +9,15 @@ import { startAgentStack } from './stack.ts';
  * `npm run test:agents`: coding agents as npm ships them, run without a terminal against the compiled product and providers that play
  * models. Prints a table; exit code 1 when a row fails. Without npm's registry and with an empty cache it says so and tests nothing.
  */
-const ROWS = [...CLAUDE_ROWS];
-
 async function main(): Promise<number> {
-  const agents = await installAgents(process.env);
+  const installed = await installAgents(process.env);
+  const agents = [claudeCode(installed.claude), codex(installed.codex)];
   const stack = await startAgentStack();
   const table: string[][] = [['Agent', 'Call', 'Seen', '']];
   let failures = 0;
   try {
-    for (const row of ROWS) {
-      const seen = await row.run({ stack, agents }).then(
+    for (const row of agents.flatMap((agent) => rowsOf(agent, stack))) {
+      const seen = await row.run().then(
         (text) => ({ text, verdict: 'ok' }),
         (error: unknown) => ({ text: String(error), verdict: '**no**' }),
       );

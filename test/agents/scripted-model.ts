@@ -59,6 +59,10 @@ function stepsWith(tools: readonly string[], path: string): { tool: string; inpu
       { tool: 'Read', input: { file_path: path } },
     ];
   }
+  if (tools.includes('exec_command')) {
+    const commands = [`cat ${path}`, `sed -i s/${MISSPELT}/${CORRECT}/ ${path}`, `cat ${path}`];
+    return commands.map((cmd) => ({ tool: 'exec_command', input: { cmd } }));
+  }
   return [];
 }
 

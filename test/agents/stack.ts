@@ -8,8 +8,8 @@ import { createDatabase } from '../chaos/services.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { ledgerViolations } from '../setup/database.ts';
 import { startTestServices } from '../setup/test-services.ts';
+import type { TokenTotals } from './agent.types.ts';
 import { startScriptedModels } from './scripted-model.ts';
-import type { TokenTotals } from './token-totals.types.ts';
 
 const PRODUCT = fileURLToPath(new URL('../..', import.meta.url));
 const ADMIN_TOKEN = 'admin-token-of-the-runs-with-agents';
@@ -18,17 +18,13 @@ const ADMIN_TOKEN = 'admin-token-of-the-runs-with-agents';
 export const MODELS = { openai: 'acme/coder', anthropic: 'acme/claude' } as const;
 export const CONTEXT_LENGTH = 200_000;
 
-export interface AgentAccount {
-  readonly id: string;
-  readonly key: string;
-}
-
 /** The compiled API on services of its own, with two providers that play models. */
 export interface AgentStack {
   readonly url: string;
   readonly folder: string;
   readonly upstreams: Readonly<Record<keyof typeof MODELS, UpstreamServer>>;
-  openAccount(credits: string): Promise<AgentAccount>;
+  /** The key of a new account. */
+  openAccount(credits: string): Promise<string>;
   /** What the account of a key was metered for, once nothing is held any more. */
   metered(key: string): Promise<TokenTotals>;
   /** Rows that the invariants of the ledger find wrong; none while the books are right. */
@@ -74,7 +70,7 @@ export async function startAgentStack(): Promise<AgentStack> {
   };
 }
 
-async function openAccount(url: string, credits: string): Promise<AgentAccount> {
+async function openAccount(url: string, credits: string): Promise<string> {
   const response = await fetch(`${url}/admin/v1/accounts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
@@ -84,8 +80,7 @@ async function openAccount(url: string, credits: string): Promise<AgentAccount> 
   if (!response.ok) {
     throw new Error(`opening an account: ${response.status} ${text}`);
   }
-  const { data, key } = JSON.parse(text) as { data: { id: string }; key: string };
-  return { id: data.id, key };
+  return (JSON.parse(text) as { key: string }).key;
 }
 
 async function meteredBy(url: string, key: string): Promise<TokenTotals> {

@@ -1,0 +1,66 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Agent, AgentEnd } from './agent.types.ts';
+import { runProgram } from './run-program.ts';
+
+interface EventLine {
+  readonly type: string;
+  readonly item?: { readonly type: string; readonly text?: string };
+  readonly error?: { readonly message: string };
+  readonly usage?: {
+    readonly input_tokens: number;
+    readonly cached_input_tokens: number;
+    readonly output_tokens: number;
+  };
+}
+
+/** Codex CLI, which speaks OpenAI's Responses and nothing else. */
+export function codex(program: string): Agent {
+  return {
+    name: 'Codex CLI',
+    async run({ url, key, model, prompt, folder, input }) {
+      const home = mkdtempSync(join(folder, 'home-'));
+      writeFileSync(join(home, 'config.toml'), settingsOf(url, model));
+      const lines = await runProgram<EventLine>({
+        program,
+        // no sandbox of its own: that wants rights which a container does not give
+        args: [
+          ...['exec', '--json', '--skip-git-repo-check'],
+          ...['--dangerously-bypass-approvals-and-sandbox', prompt],
+        ],
+        folder,
+        environment: { HOME: home, CODEX_HOME: home, TOLLGATE_API_KEY: key },
+        input,
+      });
+      return endOf(lines);
+    },
+  };
+}
+
+/** Without its retries: it repeats refusals five times, whatever the answer says about that. */
+function settingsOf(url: string, model: string): string {
+  return `model = "${model}"
+model_provider = "tollgate"
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = "${url}/api/v1"
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"
+stream_max_retries = 0
+`;
+}
+
+function endOf(lines: readonly EventLine[]): AgentEnd {
+  const failure = lines.find(({ type }) => type === 'turn.failed')?.error?.message;
+  const answer = lines.findLast(({ item }) => item?.type === 'agent_message')?.item?.text;
+  const usage = lines.find(({ type }) => type === 'turn.completed')?.usage;
+  return {
+    text: failure ?? answer ?? '',
+    failed: failure !== undefined,
+    usage: {
+      input: usage?.input_tokens ?? 0,
+      output: usage?.output_tokens ?? 0,
+      cacheRead: usage?.cached_input_tokens ?? 0,
+    },
+  };
+}
