@@ -36,6 +36,7 @@ export const INVOCATION_EXAMPLES = {
     max_tokens: 100,
     messages: [{ role: 'user', content: 'What is a toll gate?' }],
   },
+  MessageTokenCount: { input_tokens: 12 },
   Message: {
     id: GENERATION,
     type: 'message',

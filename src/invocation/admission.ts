@@ -110,6 +110,20 @@ export class Admission {
   }
 
   /**
+   * Tokens of a call's input, by the count that holds start from; one that is longer than the model's context is counted, too.
+   * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
+   */
+  async countInput(invocation: Invocation): Promise<number> {
+    const { models, turns, overhead } = this.#deps;
+    const model = models.invocable(invocation.modelId, invocation.caller);
+    requireEndpoint(model, invocation.servedBy);
+    const unbounded = { ...model, contextLength: Number.MAX_SAFE_INTEGER };
+    const parts = { turns, overhead, requireFunds: async () => undefined };
+    const { estimate } = await boundInput(invocation, unbounded, this.#openRoutes(model), parts);
+    return estimate.tokens;
+  }
+
+  /**
    * Counting a prompt is the dearest thing done for a call that is not paid for: callers without money are refused before. What their
    * key's facts say may be a second old, so the ledger has the last word.
    */

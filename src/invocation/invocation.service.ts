@@ -89,15 +89,29 @@ export class InvocationService {
     });
   }
 
+  /**
+   * Tokens of a call's input by our own count, also beyond the model's context; undefined when the client left meanwhile. Throws
+   * AppError as admission does, but for money.
+   */
+  countInput(invocation: Invocation): Promise<number | undefined> {
+    return this.#inFlight.run(() =>
+      this.#unlessLeft(invocation, () => this.#admission.countInput(invocation)),
+    );
+  }
+
   /** Refuses new calls, lets running ones go on for `deadlineMs`, then ends and settles them. */
   drain(deadlineMs: number): Promise<void> {
     return this.#inFlight.drain(deadlineMs);
   }
 
   /** Undefined when the client left before its money was held. */
-  async #admit(invocation: Invocation): Promise<Admitted | undefined> {
+  #admit(invocation: Invocation): Promise<Admitted | undefined> {
+    return this.#unlessLeft(invocation, () => this.#admission.admit(invocation));
+  }
+
+  async #unlessLeft<T>(invocation: Invocation, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await this.#admission.admit(invocation);
+      return await work();
     } catch (error) {
       if (invocation.signal.aborted && !(error instanceof AppError)) {
         return undefined;

@@ -32,6 +32,21 @@ type InvocationBody = JsonObject & {
   readonly max_tokens?: number | null | undefined;
 };
 
+/** Answers how many tokens a request would send, by our own count. Nothing is held, asked of a provider or charged. */
+export async function countInput(
+  context: InvocationContext,
+  body: InvocationBody,
+  route: DialectRoute,
+): Promise<Reply | undefined> {
+  const tokens = await route.service.countInput(invocationOf(context, body, undefined, route));
+  if (tokens === undefined) {
+    return undefined;
+  }
+  // counting is the dearest thing done here, so it weighs on the same limit as what it counts
+  context.reportTokens(tokens);
+  return { headers: route.headers, body: { input_tokens: tokens } };
+}
+
 export type InvocationContext = Omit<RouteContext<'inference', unknown, unknown, unknown>, 'body'>;
 
 /** Answers one request of any dialect, as JSON or as a stream. */
@@ -42,8 +57,31 @@ export async function invoke(
   route: DialectRoute,
 ): Promise<Reply | undefined> {
   const { service, presenter } = route;
+  const invocation = invocationOf(context, body, maxTokens, route);
+  if (!invocation.streamed) {
+    const answered = await service.complete(invocation, presenter, (headers) =>
+      context.response.set(headers),
+    );
+    return answered && { headers: { ...route.headers, ...answered.headers }, body: answered.body };
+  }
+  await service.stream(invocation, presenter, (headers) => {
+    context.response.set({ ...route.headers, ...headers });
+    return new EventStream(context.response, {
+      ...COMMENT_KEEP_ALIVE,
+      keepAliveFrame: presenter.keepAliveFrame,
+    });
+  });
+  return undefined;
+}
+
+function invocationOf(
+  context: InvocationContext,
+  body: InvocationBody,
+  maxTokens: number | undefined,
+  route: DialectRoute,
+): Invocation {
   const admissible = applyRequestPolicy(route.dialect, body);
-  const invocation: Invocation = {
+  return {
     dialect: route.dialect,
     endpoint: route.endpoint,
     servedBy: route.servedBy,
@@ -62,20 +100,6 @@ export async function invoke(
     signal: context.signal,
     onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
   };
-  if (!invocation.streamed) {
-    const answered = await service.complete(invocation, presenter, (headers) =>
-      context.response.set(headers),
-    );
-    return answered && { headers: { ...route.headers, ...answered.headers }, body: answered.body };
-  }
-  await service.stream(invocation, presenter, (headers) => {
-    context.response.set({ ...route.headers, ...headers });
-    return new EventStream(context.response, {
-      ...COMMENT_KEEP_ALIVE,
-      keepAliveFrame: presenter.keepAliveFrame,
-    });
-  });
-  return undefined;
 }
 
 function maxCostOf(header: string | readonly string[] | undefined): NanoUsd | undefined {

@@ -1,15 +1,26 @@
 import { defineRoute, type Route } from '../http/route.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, type ErrorCode } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { INVOCATION_ERRORS } from './invocation-errors.ts';
 import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
-import { invoke } from './invoke.ts';
+import { countInput, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
-import { messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
+import { inputCount, messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
 
 const PATH = '/vendorx/v1/messages';
 const VERSION_HEADER = 'vendorx-version';
 const VERSION = '2023-06-01';
+const VERSION_HEADERS = { [VERSION_HEADER]: 'A date such as 2023-06-01; also known as anthropic-version' };
+/** What counting may answer beside what every route may. */
+const COUNT_ERRORS: readonly ErrorCode[] = [
+  'invalid_parameter',
+  'unsupported_input',
+  'model_not_found',
+  'model_not_supported_on_endpoint',
+  'model_not_allowed',
+  'payload_too_large',
+  'service_unavailable',
+];
 
 export interface MessagesRouteDependencies {
   readonly service: InvocationService;
@@ -19,14 +30,14 @@ export interface MessagesRouteDependencies {
 
 /** Anthropic's messages. Other paths and header names of them: http/aliases.ts. */
 export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependencies): Route[] {
-  const route = {
+  const route: Omit<DialectRoute, 'headers'> = {
     service,
     presenter: messagesPresenter,
     dialect: 'messages',
     endpoint: PATH,
     servedBy: ['messages'],
     ignored: [],
-  } as const;
+  };
   return [
     defineRoute({
       method: 'post',
@@ -38,10 +49,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       envelope: 'bare',
       body: messagesRequest,
       bodyBytesMax,
-      requestHeaders: {
-        ...INVOCATION_HEADERS,
-        [VERSION_HEADER]: 'A date such as 2023-06-01; also known as anthropic-version',
-      },
+      requestHeaders: { ...INVOCATION_HEADERS, ...VERSION_HEADERS },
       response: {
         status: 200,
         schema: messageAnswer,
@@ -51,13 +59,33 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',
       async handle(context) {
-        const { body, headers } = context;
-        const version = effectiveVersion(headers[VERSION_HEADER]);
-        const versioned = { ...route, headers: { [VERSION_HEADER]: version } };
-        return invoke(context, body, body.max_tokens ?? undefined, versioned);
+        const { body } = context;
+        return invoke(context, body, body.max_tokens ?? undefined, versioned(route, context.headers));
       },
     }),
+    defineRoute({
+      method: 'post',
+      path: `${PATH}/count_tokens`,
+      operationId: 'countMessageTokens',
+      summary: 'Count the tokens that a message call would send; free, an estimate',
+      tag: 'Invocation',
+      access: 'inference',
+      envelope: 'bare',
+      body: messagesRequest,
+      bodyBytesMax,
+      requestHeaders: VERSION_HEADERS,
+      response: { status: 200, schema: inputCount },
+      errors: COUNT_ERRORS,
+      handle: (context) => countInput(context, context.body, versioned(route, context.headers)),
+    }),
   ];
+}
+
+function versioned(
+  route: Omit<DialectRoute, 'headers'>,
+  headers: InvocationContext['headers'],
+): DialectRoute {
+  return { ...route, headers: { [VERSION_HEADER]: effectiveVersion(headers[VERSION_HEADER]) } };
 }
 
 /** There is one version; whichever date a caller names, it is told which one it got. */

@@ -95,6 +95,9 @@ const answeredBlock = z
   })
   .meta({ id: 'MessageBlock' });
 
+/** How many tokens a message call would send. */
+export const inputCount = z.object({ input_tokens: z.int().min(0) }).meta({ id: 'MessageTokenCount' });
+
 /** One event of a streamed message. */
 export const messageEvent = z
   .looseObject({

@@ -65,6 +65,8 @@ test('the document passes the public linter: all of its recommended rules and mo
   const source = JSON.stringify(documentOf());
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
   const found = problems
+    // a path of Anthropic's, which its clients call
+    .filter(({ message }) => !message.includes('/messages/count_tokens'))
     .filter(({ message }) => !EVENT_SCHEMAS.some((name) => message.includes(`Component: "${name}"`)))
     .map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]);
   expect(found).toEqual([]);

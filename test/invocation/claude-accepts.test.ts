@@ -274,3 +274,16 @@ test('tools that come with a system turn stand with the others where the provide
   const hosted = { type: 'web_search_20250305', name: 'web_search' };
   await expect(message({ messages: added(hosted) })).rejects.toThrow('only tools that the caller runs');
 });
+
+test('tokens are counted free of charge, beyond the context too, and agree with what a call holds for', async () => {
+  const before = gateway.ledger.settlements.length;
+  const count = (text: string) =>
+    anthropic.messages.countTokens({ model: 'older', messages: [{ role: 'user', content: text }] });
+  expect((await count('one two three')).input_tokens).toBe(7);
+  expect((await count('word '.repeat(150_000))).input_tokens).toBeGreaterThan(150_000);
+  await expect(
+    anthropic.messages.countTokens({ model: 'nobody', messages: [{ role: 'user', content: 'x' }] }),
+  ).rejects.toThrow('there is no model');
+  expect(upstream.requests).toEqual([]);
+  expect(gateway.ledger.settlements.length).toBe(before);
+});

@@ -125,7 +125,7 @@ export class Gateway {
     const app = express();
     const deps = { service: this.service, bodyBytesMax: 10_485_760 };
     for (const route of [...chatRoutes(deps), ...messagesRoutes(deps), ...responsesRoutes(deps)]) {
-      const paths = route.path.startsWith('/vendorx') ? [route.path, '/v1/messages'] : [route.path];
+      const paths = [route.path, route.path.replace('/vendorx', '')];
       app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
         carry(route, request, response, options.books?.caller ?? CALLER),
       );
