@@ -34,7 +34,7 @@ export interface EngineFailure {
   readonly message: string;
   /** Whether another attempt with the same parameters can succeed. */
   readonly retryable: boolean;
-  /** Milliseconds the upstream asked us to wait (429/503). The pool pauses for that long. */
+  /** Milliseconds the upstream asked us to wait (429/503). The task waits that long; the pool, when tasks of several accounts do. */
   readonly retryAfterMs?: number;
 }
 

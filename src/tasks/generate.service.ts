@@ -10,6 +10,7 @@ import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine
 import { type EngineStop, stopRun } from './engine-stop.ts';
 import type { GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import type { Lease } from './lease-keeper.ts';
+import { PoolPatience } from './pool-patience.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-patience.ts';
@@ -23,7 +24,7 @@ import type { GeneratedRun } from './tasks.types.ts';
 export interface AttemptOutcome {
   /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt. */
   readonly result: 'advanced' | 'skipped' | 'ended' | 'returned' | 'claim_lost';
-  /** Ms the upstream asked for: the whole pool should pause. */
+  /** Ms for which the whole pool should pause. */
   readonly pausePoolMs?: number;
 }
 
@@ -46,6 +47,7 @@ interface Attempt {
 export class GenerateService {
   readonly #dependencies: GenerateDependencies;
   readonly #settings: GenerateSettings;
+  readonly #poolPatience = new PoolPatience(Date.now);
 
   constructor(dependencies: GenerateDependencies, settings: GenerateSettings) {
     this.#dependencies = dependencies;
@@ -247,10 +249,12 @@ export class GenerateService {
     log.warn({ ...taskFields(task), code: failure.code }, 'a run failed');
     const back = { ...giveBackOf(task), forgetRun: runIsOver, reason: failure.code };
     if (failure.retryable && failure.retryAfterMs !== undefined) {
-      // Being asked to wait is no failure of the task; its deadline bounds how often that can happen.
-      const waitMs = Math.min(failure.retryAfterMs, PAUSE_MS_MAX);
+      // Being asked to wait is no failure of the task. Its waits grow, so its deadline bounds how often that can happen.
+      const putOffs = Math.max(0, task.attempt - 1 - task.failures);
+      const waitMs = Math.min(Math.max(failure.retryAfterMs, backoffMs(putOffs)), PAUSE_MS_MAX);
       await claims.giveBack({ ...back, failures: 0, waitMs });
-      return { result: 'returned', pausePoolMs: waitMs };
+      const pausePoolMs = this.#poolPatience.putOff(task.pool, task.accountId, waitMs);
+      return { result: 'returned', ...(pausePoolMs !== undefined && { pausePoolMs }) };
     }
     if (failure.retryable && task.failures + 1 < FAILURES_MAX) {
       await claims.giveBack({ ...back, failures: 1, waitMs: backoffMs(task.failures) });

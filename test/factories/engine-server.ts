@@ -72,6 +72,8 @@ export abstract class EngineServer {
   fault: EngineFault | undefined;
   /** Only so many requests meet the fault; then it is gone. */
   faultCalls = Number.POSITIVE_INFINITY;
+  /** Which submits a rate limit meets. */
+  isLimited: (seen: SeenRequest) => boolean = () => true;
   media = Buffer.alloc(0);
   readonly #server: Server;
 
@@ -119,6 +121,7 @@ export abstract class EngineServer {
     this.runs.clear();
     this.fault = fault;
     this.faultCalls = faultCalls;
+    this.isLimited = () => true;
   }
 
   async close(): Promise<void> {
@@ -141,7 +144,7 @@ export abstract class EngineServer {
     reply: (run: ServerRun) => EngineReply,
     id = `run-${this.runs.size + 1}`,
   ): EngineReply {
-    if (this.meets('rate_limit')) {
+    if (this.isLimited(seen) && this.meets('rate_limit')) {
       return { status: 429, headers: { 'retry-after': '1' }, json: this.errorBody() };
     }
     if (this.meets('busy')) {

@@ -10,7 +10,7 @@ beforeEach(async () => {
   upstream = await startOpenAiUpstream();
   gateway = await Gateway.start({
     providers: [
-      { id: 'up', protocol: 'openai', base_url: upstream.url, timeouts: { first_byte_ms: 500 } },
+      { id: 'up', protocol: 'openai', base_url: upstream.url, timeouts: { first_byte_ms: 1_500 } },
       { id: 'nowhere', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' },
     ],
     models: [
@@ -49,11 +49,11 @@ async function calls(count: number, account: string, content?: string, modelId?:
 test.each<[Fault, number]>([
   ['server_error', 50],
   ['rate_limit', 50],
-  ['hang_before_headers', 40],
+  ['hang_before_headers', 30],
 ])('what one account provokes (%s) costs the others nothing', async (fault, attacks) => {
   upstream.reset({ fault, faultOf: isPoisoned, retryAfter: fault === 'rate_limit' ? '60' : undefined });
   const [attacker, victim] = await Promise.all([
-    Promise.all(Array.from({ length: 5 }, () => calls(attacks / 5, 'attacker', 'poison'))),
+    Promise.all(Array.from({ length: 10 }, () => calls(attacks / 10, 'attacker', 'poison'))),
     calls(attacks, 'victim'),
   ]);
   expect(victim).toEqual(Array(attacks).fill(200));

@@ -6,7 +6,7 @@ import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { eventually } from '../factories/eventually.ts';
-import { submitImage } from '../factories/task-order.ts';
+import { customer, submitImage, type TestCustomer } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
 const busy = new OpenAiImageServer();
@@ -32,22 +32,48 @@ afterAll(async () => {
   await Promise.all([busy.close(), idle.close()]);
 });
 
-async function order(pool: string, count: number): Promise<string[]> {
+function customers(count: number): Promise<TestCustomer[]> {
+  return Promise.all(Array.from({ length: count }, () => customer(it.database.database)));
+}
+
+async function order(
+  pool: string,
+  customers: readonly TestCustomer[],
+  prompt = 'a picture',
+): Promise<string[]> {
   const ids: string[] = [];
-  for (let number = 0; number < count; number += 1) {
-    ids.push(await submitImage(it.stack, it.who, 'a picture'));
+  for (const who of customers) {
+    ids.push(await submitImage(it.stack, who, prompt));
   }
   await it.pool.query('UPDATE tasks SET pool = $1 WHERE id = ANY ($2::uuid[])', [pool, ids]);
   return ids;
 }
 
-test('two pools of one kind: the one that is answered 429 pauses, the other goes on; then both are served, once', async () => {
+test("one account's 429s put its tasks off; the pool goes on for the others", async () => {
+  const [loud, quiet] = await customers(2);
   busy.reset('rate_limit');
-  const waiting = await order('gpu', 3);
-  const served = await order('other', 6);
+  busy.isLimited = ({ json }) => JSON.stringify(json).includes('poison');
+  const putOff = await order('gpu', Array(4).fill(loud), 'poison');
+  const served = await order('gpu', Array(4).fill(quiet));
+  const producer = new Producer(redis, { prefix: it.stack.prefix });
+  it.stack.start();
+  for (const id of served) {
+    expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', failures: 0 });
+    expect(await producer.restingMs(queueName('generate', 'gpu'))).toBe(0);
+  }
+  await producer.close();
+  busy.reset();
+  for (const id of putOff) {
+    expect((await it.ended(id, 30_000)).task).toMatchObject({ state: 'succeeded', failures: 0 });
+  }
+});
+
+test('two pools of one kind: the one that answers 429 to several accounts pauses, the other goes on; then both are served, once', async () => {
+  busy.reset('rate_limit');
+  const waiting = await order('gpu', await customers(3));
+  const served = await order('other', Array(6).fill(it.who));
   const producer = new Producer(redis, { prefix: it.stack.prefix });
   const [gpu, other] = [queueName('generate', 'gpu'), queueName('generate', 'other')];
-  it.stack.start();
   await eventually(async () => (await producer.restingMs(gpu)) > 0, 10_000, 'the pause');
   for (const id of served) {
     expect(await producer.restingMs(other)).toBe(0);

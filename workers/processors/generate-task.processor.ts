@@ -2,7 +2,7 @@ import type { Producer } from '../../queues/producer.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 
-/** Runs a task on its engine; an upstream that asked for patience gets it from the whole pool. */
+/** Runs a task on its engine; a pool that is busy for several accounts, or has no room to write, rests. */
 export function generateTaskProcessor(
   services: Pick<WorkerServices, 'generate'>,
   producer: Pick<Producer, 'pauseFor'>,
@@ -10,7 +10,7 @@ export function generateTaskProcessor(
   return async ({ taskId }, { queue, signal, log }) => {
     const { result, pausePoolMs } = await services.generate.run(taskId, signal);
     if (pausePoolMs !== undefined) {
-      log.warn({ pausePoolMs }, 'the engine asked for a pause');
+      log.warn({ pausePoolMs }, 'the pool rests');
       // Without Redis no worker takes jobs anyway.
       await producer.pauseFor(queue, pausePoolMs).catch(() => undefined);
     }
