@@ -21,6 +21,7 @@ import { consoleSessions } from './0020-console-sessions.ts';
 import { inputMargins } from './0021-input-margins.ts';
 import { keyRetention } from './0022-key-retention.ts';
 import { periodicSums } from './0023-periodic-sums.ts';
+import { documents } from './0024-documents.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   inputMargins,
   keyRetention,
   periodicSums,
+  documents,
 ];

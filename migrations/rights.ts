@@ -36,7 +36,7 @@ export function rightsOf(applicationRole: string): string {
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${LEDGER_TABLES.join(', ')} FROM ${role};
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON api_keys FROM ${role};
     GRANT INSERT (${KEY_COLUMNS}), UPDATE (last_used_at) ON api_keys TO ${role};
-    REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, price_versions, invoices FROM ${role};
+    REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, price_versions, invoices, documents, document_csv_parts FROM ${role};
     GRANT UPDATE (status) ON invoices TO ${role};
     REVOKE INSERT ON invoices FROM ${role};
     REVOKE INSERT, UPDATE, DELETE ON schema_migrations, schema_functions FROM ${role};

@@ -19,6 +19,7 @@ TABLE accounts
   allowed_models text[]
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   max_keys integer NOT NULL DEFAULT 200
+  billing jsonb
   accounts_max_keys_check CHECK (((max_keys >= 1) AND (max_keys <= 100000)))
   accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
   accounts_pkey PRIMARY KEY (id)
@@ -138,6 +139,34 @@ TABLE console_sessions
   CREATE INDEX console_sessions_account ON console_sessions USING btree (account_id, id DESC)
   CREATE INDEX console_sessions_end ON console_sessions USING btree (ends_at)
   CREATE UNIQUE INDEX console_sessions_token ON console_sessions USING btree (token_hash)
+
+TABLE document_csv_parts
+  document_id uuid NOT NULL
+  part integer NOT NULL
+  content bytea NOT NULL
+  sha256 bytea NOT NULL
+  document_csv_parts_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) DEFERRABLE INITIALLY DEFERRED
+  document_csv_parts_pkey PRIMARY KEY (document_id, part)
+  CREATE TRIGGER document_csv_parts_append_only BEFORE DELETE OR UPDATE ON document_csv_parts FOR EACH ROW EXECUTE FUNCTION refuse_change()
+
+TABLE documents
+  id uuid NOT NULL
+  kind text NOT NULL
+  account_id uuid NOT NULL
+  number bigint NOT NULL
+  issued_at timestamp with time zone NOT NULL
+  facts jsonb NOT NULL
+  pdf bytea NOT NULL
+  pdf_sha256 bytea NOT NULL
+  csv_sha256 bytea
+  documents_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  documents_kind_check CHECK ((kind = ANY (ARRAY['statement'::text, 'receipt'::text])))
+  documents_kind_number_key UNIQUE (kind, number)
+  documents_number_check CHECK ((number > 0))
+  documents_pkey PRIMARY KEY (id)
+  CREATE INDEX documents_account ON documents USING btree (account_id)
+  CREATE UNIQUE INDEX documents_kind_number_key ON documents USING btree (kind, number)
+  CREATE TRIGGER documents_append_only BEFORE DELETE OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
 TABLE generations PARTITION BY RANGE (id)
   id uuid NOT NULL
@@ -640,7 +669,8 @@ BEGIN
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
+          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
+      billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
     WHERE a.id = account RETURNING a.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');

@@ -36,7 +36,7 @@ export function describedRoutes(): Route[] {
       ...usageRoutes(nothing),
       ...transactionRoutes(nothing),
       ...invoiceRoutes(nothing),
-      ...checkoutRoutes(nothing),
+      ...checkoutRoutes(nothing, nothing),
       ...checkoutResultRoutes(nothing),
       ...paymentPageRoutes(nothing),
       ...paymentEventRoutes(nothing),

@@ -39,6 +39,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     movements: new Movements(database.money),
     publicUrl: 'http://localhost',
     payment: { kind: 'none' },
+    seller: () => undefined,
   });
   const keys = new KeyCache((hash) => keysStore.facts(hash), clock);
   const kernel = {

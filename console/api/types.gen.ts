@@ -6,6 +6,11 @@ export interface Account {
   readonly suspended: boolean;
   readonly allowed_models: readonly (string)[] | null;
   readonly max_keys: number;
+  readonly billing: {
+    readonly name: string;
+    readonly address: readonly (string)[];
+    readonly tax_id: string | null;
+  } | null;
   readonly created_at: string;
   readonly total_credits: string;
   readonly total_usage: string;

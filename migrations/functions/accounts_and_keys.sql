@@ -37,7 +37,8 @@ BEGIN
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END
+          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
+      billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
     WHERE a.id = account RETURNING a.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');

@@ -1,13 +1,16 @@
+import { z } from 'zod';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { presentCheckout } from './checkout.presenter.ts';
 import { checkoutParams, checkoutResponse, createCheckoutBody } from './checkout.schema.ts';
 import type { CheckoutService } from './checkout.service.ts';
+import { documentNumber } from './documents.types.ts';
+import type { ReceiptsService } from './receipts.service.ts';
 
 const billing = { tag: 'Billing', access: 'owner', envelope: 'data' } as const;
 
 /** `/api/v1/billing/checkout/sessions`. */
-export function checkoutRoutes(checkout: CheckoutService): Route[] {
+export function checkoutRoutes(checkout: CheckoutService, receipts: ReceiptsService): Route[] {
   return [
     defineRoute({
       ...billing,
@@ -43,6 +46,25 @@ export function checkoutRoutes(checkout: CheckoutService): Route[] {
         return {
           body: { data: presentCheckout(await checkout.get(principal.accountId, params.session_id)) },
         };
+      },
+    }),
+    defineRoute({
+      ...billing,
+      method: 'get',
+      path: '/api/v1/billing/checkout/sessions/{session_id}/receipt',
+      operationId: 'getCheckoutReceipt',
+      summary: 'Get the receipt of a paid checkout session as PDF',
+      params: checkoutParams,
+      response: { status: 200, schema: z.string(), mediaTypes: ['application/pdf'] },
+      errors: ['checkout_session_not_found'],
+      async handle({ principal, params, response }) {
+        const { number, pdf, pdfSha256 } = await receipts.get(principal.accountId, params.session_id);
+        response.setHeader('Content-Type', 'application/pdf');
+        const name = `receipt-${documentNumber('receipt', number)}.pdf`;
+        response.setHeader('Content-Disposition', `attachment; filename="${name}"`);
+        response.setHeader('Repr-Digest', `sha-256=:${pdfSha256.toString('base64')}:`);
+        response.end(pdf);
+        return undefined;
       },
     }),
   ];

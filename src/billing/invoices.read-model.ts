@@ -1,13 +1,17 @@
 import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { readRows } from '../store/report.ts';
 import {
   allStatements,
   closedInvoice,
   closedInvoices,
   draftInvoice,
+  openInvoices,
+  owedAt,
   statementLines,
   statementMonths,
+  statementSums,
   statementVersions,
 } from './invoices.sql.ts';
 import type { EntryRow } from './transactions.read-model.ts';
@@ -25,6 +29,10 @@ interface InvoiceTotals {
 }
 
 export interface InvoiceRow extends InvoiceTotals {
+  /** The stored id; null on a draft. */
+  readonly id: string | null;
+  /** SHA-256 over the account's entries up to the last one, hex; null on a draft. */
+  readonly digest: string | null;
   readonly period_start: Date;
   readonly period_end: Date;
   /** 1, or higher when the month was stated again. */
@@ -42,6 +50,20 @@ export interface StatementRow extends InvoiceRow {
   readonly reissue_reason: string | null;
   readonly reissued_by: string | null;
   readonly created_at: Date;
+  /** Of its document, null until it is issued; the digests are hex. */
+  readonly number: number | null;
+  readonly pdf_sha256: string | null;
+  readonly csv_sha256: string | null;
+}
+
+/** Charges of a statement that share a day, a model or a key. */
+export interface StatementSum {
+  readonly kind: 'day' | 'model' | 'key';
+  /** Null: all that are not named. */
+  readonly name: string | null;
+  readonly calls: string;
+  /** Nano-USD. */
+  readonly amount: string;
 }
 
 export interface StatementMonths {
@@ -94,6 +116,25 @@ export class InvoicesReadModel {
     return readRows<StatementRow>(this.#sequelize, allStatements, [accountId]);
   }
 
+  /** Closed months that are not final yet, oldest first. */
+  open(accountId: string): Promise<InvoiceRow[]> {
+    return readRows<InvoiceRow>(this.#sequelize, openInvoices, [accountId]);
+  }
+
+  /** Charges of a statement by day, model and key. */
+  sums(accountId: string, invoice: InvoiceRow): Promise<StatementSum[]> {
+    const { period_start, period_end, opening_seq, closing_seq } = invoice;
+    const values = [accountId, period_start, period_end, opening_seq, closing_seq];
+    return readRows<StatementSum>(this.#sequelize, statementSums, values);
+  }
+
+  /** What the account owed for reversed payments at the end of a statement. */
+  async owed(accountId: string, invoice: InvoiceRow): Promise<NanoUsd> {
+    const values = [accountId, invoice.period_end, invoice.closing_seq];
+    const [row] = await readRows<{ owed: string }>(this.#sequelize, owedAt, values);
+    return nanoUsd(row?.owed ?? 0n);
+  }
+
   /** Closed months, newest first; without a status those in force. */
   closed(filter: InvoiceFilter): Promise<InvoiceRow[]> {
     const { accountId, after, status, overlapStart, overlapEnd, limit } = filter;
@@ -125,6 +166,8 @@ export class InvoicesReadModel {
     invariant(totals, 'a draft has totals');
     return {
       ...totals,
+      id: null,
+      digest: null,
       period_start: start,
       period_end: end,
       version: 1,

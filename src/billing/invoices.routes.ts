@@ -9,8 +9,8 @@ import type { InvoiceRow } from './invoices.read-model.ts';
 import { invoiceListResponse, invoiceParams, invoiceResponse, listInvoicesQuery } from './invoices.schema.ts';
 import type { InvoicesService } from './invoices.service.ts';
 import { statementCsv } from './statement-csv.ts';
+import type { StatementDocuments } from './statement-documents.ts';
 import { type StatementForm, statementForm } from './statement-form.ts';
-import { statementPdf } from './statement-pdf.ts';
 import { transactionId } from './transaction-id.ts';
 
 const TRANSACTIONS_LISTED_MAX = 10_000;
@@ -18,12 +18,11 @@ const billing = { method: 'get', tag: 'Billing', access: 'owner', envelope: 'dat
 
 export interface InvoiceRoutesOptions {
   readonly invoices: InvoicesService;
-  /** Base of the links in a PDF, without a trailing slash. */
-  readonly publicUrl: string;
+  readonly documents: StatementDocuments;
 }
 
 /** `/api/v1/billing/invoices`. */
-export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Route[] {
+export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Route[] {
   return [
     defineRoute({
       ...billing,
@@ -52,31 +51,28 @@ export function invoiceRoutes({ invoices, publicUrl }: InvoiceRoutesOptions): Ro
       },
       errors: ['invoice_not_found'],
       async handle({ principal, params, headers, response }) {
-        const { accountId, accountName } = principal;
+        const { accountId } = principal;
         const { id, form } = statementForm(params.invoice_id, headers.accept);
         const row = await invoices.get(accountId, id);
         const lines = invoices.lines(accountId, row);
-        const invoice = presentInvoice(row, accountId);
-        if (form === 'csv') {
-          nameFile(response, form, row);
-          await pipeline(Readable.from(statementCsv(lines, accountId)), response);
-          return undefined;
+        if (form === 'json') {
+          const ids = await transactionIds(lines);
+          const data = presentInvoice(row, accountId);
+          return { body: { data, ...(ids && { balance_transactions: ids }) } };
         }
-        if (form === 'pdf') {
-          const pdf = await statementPdf({
-            accountId,
-            accountName,
-            publicUrl,
-            invoice,
-            isOver: row.is_over,
-            lines,
-          });
-          nameFile(response, form, row);
+        const document = await documents.issued(accountId, row);
+        const pdf = form === 'pdf' && (document?.pdf ?? (await documents.draftPdf(accountId, row)));
+        nameFile(response, form, row);
+        if (document) {
+          nameDigest(response, pdf ? document.pdfSha256 : document.csvSha256);
+        }
+        if (pdf) {
           response.end(pdf);
           return undefined;
         }
-        const ids = await transactionIds(lines);
-        return { body: { data: invoice, ...(ids && { balance_transactions: ids }) } };
+        const csv = document ? documents.storedCsv(document) : statementCsv(lines, accountId);
+        await pipeline(Readable.from(csv), response);
+        return undefined;
       },
     }),
   ];
@@ -91,7 +87,15 @@ const TYPES: Readonly<Record<StatementForm, string>> = {
 function nameFile(response: Response, form: StatementForm, row: InvoiceRow): void {
   const month = row.period_start.toISOString().slice(0, 7);
   response.setHeader('Content-Type', TYPES[form]);
-  response.setHeader('Content-Disposition', `attachment; filename="statement-${month}.${form}"`);
+  const mark = row.status === 'void' ? '-void' : '';
+  response.setHeader('Content-Disposition', `attachment; filename="statement-${month}${mark}.${form}"`);
+}
+
+/** What was issued says what its bytes have to be (RFC 9530). */
+function nameDigest(response: Response, sha256: Buffer | null): void {
+  if (sha256 !== null) {
+    response.setHeader('Repr-Digest', `sha-256=:${sha256.toString('base64')}:`);
+  }
 }
 
 /** The ids of a statement's movements; undefined when they are too many for one answer. */

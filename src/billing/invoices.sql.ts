@@ -1,6 +1,6 @@
 import type { Statement } from '../store/statement.ts';
 
-const COLUMNS = `period_start, period_end, version, status, opening, purchases, usage, refunds, adjustments, closing,
+const COLUMNS = `id, encode(digest, 'hex') AS digest, period_start, period_end, version, status, opening, purchases, usage, refunds, adjustments, closing,
            opening_seq, closing_seq, true AS is_over`;
 
 /**
@@ -26,8 +26,15 @@ export const closedInvoice: Statement = {
 /** $1 account. Every statement with why it was stated again, newest first. */
 export const allStatements: Statement = {
   name: 'all_statements',
-  text: `SELECT ${COLUMNS}, reissue_reason, reissued_by, created_at FROM invoices
-     WHERE account_id = $1 ORDER BY period_start DESC, version DESC`,
+  text: `SELECT i.*, d.number::integer AS number, encode(d.pdf_sha256, 'hex') AS pdf_sha256, encode(d.csv_sha256, 'hex') AS csv_sha256
+     FROM (SELECT ${COLUMNS}, reissue_reason, reissued_by, created_at FROM invoices WHERE account_id = $1) i
+     LEFT JOIN documents d ON d.id = i.id ORDER BY i.period_start DESC, i.version DESC`,
+};
+
+/** $1 account. Those that are reconciled or about to be, oldest first. */
+export const openInvoices: Statement = {
+  name: 'open_invoices',
+  text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND status = 'open' ORDER BY period_start`,
 };
 
 /** $1 account. The names of every statement that was ever made of it, void ones included. */
@@ -89,4 +96,40 @@ export const statementLines: Statement = {
        AND (e.at, e.seq) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::bigint, 0))
        AND ($7::bigint IS NULL OR e.seq > $7) AND ($8::bigint IS NULL OR e.seq <= $8)
      ORDER BY e.at, e.seq LIMIT $6`,
+};
+
+/** A sum of a statement is one of this many of its kind; the rest is one line without a name. */
+const SUMS_NAMED_MAX = 100;
+
+/**
+ * Charges of a statement by day, by model and by key. $1 account, $2 start, $3 end, $4–$5 seq before the first line and of the last
+ * one, NULL for a draft. → kind, name (NULL: all others), calls, amount
+ */
+export const statementSums: Statement = {
+  name: 'statement_sums',
+  text: `
+    WITH sums AS (
+      SELECT CASE WHEN grouping(c.day) = 0 THEN 'day' WHEN grouping(c.model) = 0 THEN 'model' ELSE 'key' END AS kind,
+             coalesce(c.day, c.model, c.api_key_id::text) AS name, c.api_key_id, count(*) AS calls, -sum(c.amount) AS amount
+        FROM (SELECT e.amount, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, g.model, e.api_key_id
+                FROM ledger_entries e JOIN generations g ON g.id = e.reference
+               WHERE e.account_id = $1 AND e.type = 'usage_charge' AND e.at >= $2 AND e.at < $3
+                 AND ($4::bigint IS NULL OR e.seq > $4) AND ($5::bigint IS NULL OR e.seq <= $5)) c
+       GROUP BY GROUPING SETS ((c.day), (c.model), (c.api_key_id))),
+    placed AS (
+      SELECT s.*, row_number() OVER (PARTITION BY s.kind ORDER BY CASE WHEN s.kind = 'day' THEN s.name END, s.amount DESC, s.name) AS place
+        FROM sums s)
+    SELECT p.kind, CASE WHEN p.place <= ${SUMS_NAMED_MAX} THEN coalesce(k.name || ' (' || k.label || ')', p.name) END AS name,
+           sum(p.calls)::text AS calls, sum(p.amount)::text AS amount
+      FROM placed p LEFT JOIN api_keys k ON k.id = p.api_key_id
+     GROUP BY p.kind, least(p.place, ${SUMS_NAMED_MAX + 1}), 2
+     ORDER BY p.kind, least(p.place, ${SUMS_NAMED_MAX + 1})`,
+};
+
+/** $1 account, $2 end of the period, $3 seq of the last line or NULL. → owed for reversed payments then */
+export const owedAt: Statement = {
+  name: 'owed_at',
+  text: `SELECT coalesce(sum(e.amount), 0)::text AS owed FROM ledger_entries e
+     WHERE e.account_id = $1 AND e.type = 'adjustment' AND e.contra = 'receivable' AND e.at < $2
+       AND ($3::bigint IS NULL OR e.seq <= $3)`,
 };

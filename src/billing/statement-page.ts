@@ -1,9 +1,16 @@
+import PDFDocument from 'pdfkit';
+import type { Party } from './documents.types.ts';
+import { drawFreeText } from './statement-font.ts';
+
+type Pdf = PDFKit.PDFDocument;
+
 /** A4 in points. */
 export const PAGE_WIDTH = 595;
 export const PAGE_HEIGHT = 842;
 export const MARGIN = 48;
+export const CONTENT_WIDTH = PAGE_WIDTH - 2 * MARGIN;
 
-export interface Palette {
+interface Palette {
   readonly ink: string;
   readonly soft: string;
   readonly line: string;
@@ -11,3 +18,132 @@ export interface Palette {
 }
 
 export const palette: Palette = { ink: '#1c2321', soft: '#5f6b66', line: '#d0d7d3', link: '#0b6b53' };
+
+/** A document on paper while it is drawn. */
+export interface Paper {
+  readonly pdf: Pdf;
+  /** Ends it. Throws what pdfkit throws. */
+  finish(): Promise<Buffer>;
+}
+
+/** `madeAt`: the only time in the file, so that the same content has the same bytes. */
+export function openPaper(title: string, madeAt: Date): Paper {
+  const pdf = new PDFDocument({
+    size: 'A4',
+    margin: MARGIN,
+    bufferPages: true,
+    info: { Title: title, CreationDate: madeAt },
+  });
+  const chunks: Buffer[] = [];
+  const finished = new Promise<void>((resolve, reject) => {
+    pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
+    pdf.on('end', resolve);
+    pdf.on('error', reject);
+  });
+  return {
+    pdf,
+    async finish() {
+      pdf.end();
+      await finished;
+      return Buffer.concat(chunks);
+    },
+  };
+}
+
+export interface PaperHeading {
+  readonly title: string;
+  /** Undefined: nobody is named. */
+  readonly seller: Party | undefined;
+  readonly buyer: Party;
+  readonly facts: readonly (readonly [label: string, value: string])[];
+}
+
+const COLUMN_WIDTH = CONTENT_WIDTH / 2 - 10;
+
+/** Who it is from, who it is for, and what it is. */
+export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHeading): void {
+  pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text(title, MARGIN, MARGIN);
+  const top = MARGIN + 40;
+  const left = drawParty(pdf, 'For', buyer, { x: MARGIN, y: top });
+  const right = seller
+    ? drawParty(pdf, 'From', seller, { x: MARGIN + CONTENT_WIDTH / 2 + 10, y: top })
+    : { y: top, isWhole: true };
+  let y = Math.max(left.y, right.y) + 14;
+  let isWhole = left.isWhole && right.isWhole;
+  for (const [label, value] of facts) {
+    pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
+    pdf.fillColor(palette.ink);
+    const place = { x: MARGIN + 90, y, size: 9 };
+    isWhole = drawFreeText(pdf, value, place, { width: 400, height: 12, ellipsis: true }) && isWhole;
+    y += 15;
+  }
+  if (!isWhole) {
+    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
+    pdf.text('A box stands for a character that this document has no font for.', MARGIN + 90, y);
+    y += 12;
+  }
+  pdf.y = y + 12;
+}
+
+function drawParty(
+  pdf: Pdf,
+  label: string,
+  party: Party,
+  { x, y: top }: { readonly x: number; readonly y: number },
+): { readonly y: number; readonly isWhole: boolean } {
+  pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft).text(label, x, top, { lineBreak: false });
+  pdf.fillColor(palette.ink);
+  const lines = [party.name, ...party.address, ...(party.tax_id === null ? [] : [`Tax id ${party.tax_id}`])];
+  const options = { width: COLUMN_WIDTH, height: 12, ellipsis: true };
+  let y = top + 11;
+  let isWhole = true;
+  for (const line of lines) {
+    isWhole = drawFreeText(pdf, line, { x, y, size: 9 }, options) && isWhole;
+    y += 13;
+  }
+  return { y, isWhole };
+}
+
+/** A label and an amount on a line of their own, ruled off. */
+export function drawAmount(pdf: Pdf, label: string, amount: string, isTotal: boolean): void {
+  const { y } = pdf;
+  pdf
+    .font(isTotal ? 'Helvetica-Bold' : 'Helvetica')
+    .fontSize(10)
+    .fillColor(palette.ink);
+  pdf.text(label, MARGIN, y, { lineBreak: false });
+  pdf.text(amount, MARGIN + 200, y, { width: CONTENT_WIDTH - 200, align: 'right' });
+  drawRule(pdf, y + 15);
+  pdf.y = y + 20;
+}
+
+export function drawRule(pdf: Pdf, y: number): void {
+  pdf
+    .moveTo(MARGIN, y)
+    .lineTo(PAGE_WIDTH - MARGIN, y)
+    .lineWidth(0.5)
+    .strokeColor(palette.line)
+    .stroke();
+}
+
+/** Opens another page when less than that is left of this one, in points. Returns whether it did. */
+export function makeRoom(pdf: Pdf, height: number): boolean {
+  if (pdf.y <= PAGE_HEIGHT - MARGIN - height) {
+    return false;
+  }
+  pdf.addPage();
+  return true;
+}
+
+/** `name` and the page's number at the foot of each page. */
+export function drawFooters(pdf: Pdf, name: string): void {
+  const { count } = pdf.bufferedPageRange();
+  for (let page = 0; page < count; page += 1) {
+    pdf.switchToPage(page);
+    // below the margin a text would open another page
+    pdf.page.margins.bottom = 0;
+    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
+    const text = `${name} · page ${page + 1} of ${count}`;
+    pdf.text(text, MARGIN, PAGE_HEIGHT - MARGIN + 14, { width: CONTENT_WIDTH, align: 'center' });
+  }
+}

@@ -1,51 +1,70 @@
-import PDFDocument from 'pdfkit';
 import { publicId } from '../lib/ids.ts';
-import { formatUsd, nanoUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { documentNumber, type Party } from './documents.types.ts';
+import type { StatementSum } from './invoices.read-model.ts';
 import type { InvoiceJson } from './invoices.schema.ts';
 import { drawFreeText } from './statement-font.ts';
-import { MARGIN, PAGE_HEIGHT, PAGE_WIDTH, type Palette, palette } from './statement-page.ts';
+import type { StatementLines } from './statement-lines.ts';
+import {
+  CONTENT_WIDTH,
+  drawAmount,
+  drawFooters,
+  drawHeading,
+  drawRule,
+  MARGIN,
+  makeRoom,
+  openPaper,
+  palette,
+} from './statement-page.ts';
 import { presentTransaction } from './transactions.presenter.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 
 export interface StatementDocument {
   readonly accountId: string;
-  readonly accountName: string;
+  readonly seller: Party | undefined;
+  readonly buyer: Party;
   /** Base of links to generations, without a trailing slash. */
   readonly publicUrl: string;
   readonly invoice: InvoiceJson;
+  /** Undefined on a draft. */
+  readonly number: number | undefined;
+  /** Of a draft: when it was asked for. */
+  readonly issuedAt: Date;
   /** The period has ended; a draft may still be one until the hourly close. */
   readonly isOver: boolean;
-  readonly lines: AsyncIterable<EntryRow>;
+  /** SHA-256 over the entries up to the last one, hex; null on a draft. */
+  readonly digest: string | null;
+  /** What is owed for reversed payments at the end of the period. */
+  readonly owed: NanoUsd;
+  readonly sums: readonly StatementSum[];
+  /** Read to the end. */
+  readonly lines: StatementLines;
 }
 
-/** Above this many charges a statement on paper helps nobody: their days are summed, and the CSV has each. */
-const CHARGES_LISTED_MAX = 500;
 /** An amount is exact to the nano-dollar. */
 const LINE_DECIMALS = 9;
 
 type Pdf = PDFKit.PDFDocument;
 
-/** A statement as PDF: the totals first, then every movement with its running balance. */
-export async function statementPdf(statement: StatementDocument): Promise<Buffer> {
-  const pdf = new PDFDocument({
-    size: 'A4',
-    margin: MARGIN,
-    bufferPages: true,
-    info: { Title: 'Statement' },
-  });
-  const chunks: Buffer[] = [];
-  const finished = new Promise<void>((resolve, reject) => {
-    pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
-    pdf.on('end', resolve);
-    pdf.on('error', reject);
-  });
-  drawHeading(pdf, statement);
-  drawTotals(pdf, statement.invoice);
-  await drawMovements(pdf, statement);
-  drawFooters(pdf, statement);
-  pdf.end();
-  await finished;
-  return Buffer.concat(chunks);
+/** A statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
+export function statementPdf(statement: StatementDocument): Promise<Buffer> {
+  const { invoice, number, issuedAt, lines } = statement;
+  const { pdf, finish } = openPaper('Statement', issuedAt);
+  drawHeading(pdf, { ...statement, title: 'Statement', facts: factsOf(statement) });
+  drawTotals(pdf, statement);
+  drawSums(pdf, statement.sums);
+  makeRoom(pdf, 60);
+  drawTableHead(pdf);
+  for (const row of lines.listed) {
+    drawMovement(pdf, row, statement);
+  }
+  if (lines.furtherCount > 0) {
+    pdf.moveDown(0.8).font('Helvetica-Bold').fontSize(9).fillColor(palette.ink);
+    const amount = formatUsd(nanoUsd(lines.furtherAmount));
+    pdf.text(`${lines.furtherCount} further movements, together ${amount}; each is in the CSV form.`, MARGIN);
+  }
+  drawFooters(pdf, number === undefined ? invoice.id : documentNumber('statement', number));
+  return finish();
 }
 
 /** What people read; `paid` would be taken for an invoice that was paid. */
@@ -57,34 +76,33 @@ const STATES: Readonly<Record<InvoiceJson['status'], string>> = {
   uncollectible: 'written off',
 };
 
-function drawHeading(pdf: Pdf, { invoice, isOver, accountId, accountName }: StatementDocument): void {
-  pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text('Statement', MARGIN, MARGIN);
-  const facts: [string, string][] = [
-    ['Account', accountName],
+function factsOf({
+  accountId,
+  invoice,
+  number,
+  issuedAt,
+  isOver,
+  digest,
+}: StatementDocument): [string, string][] {
+  const issued: [string, string][] =
+    number === undefined
+      ? []
+      : [
+          ['Number', documentNumber('statement', number)],
+          ['Issue date', issuedAt.toISOString().slice(0, 10)],
+        ];
+  return [
+    ...issued,
     ['Account id', publicId('account', accountId)],
     ['Statement', invoice.id],
     ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)}, both included`],
     ['Status', invoice.status === 'draft' && isOver ? 'period over, not yet closed' : STATES[invoice.status]],
     ['Currency', invoice.currency],
+    ...(digest === null ? [] : [['Digest', digest] satisfies [string, string]]),
   ];
-  let y = MARGIN + 40;
-  let isWhole = true;
-  for (const [label, value] of facts) {
-    pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
-    pdf.fillColor(palette.ink);
-    const place = { x: MARGIN + 90, y, size: 9 };
-    isWhole = drawFreeText(pdf, value, place, { width: 380, height: 12, ellipsis: true }) && isWhole;
-    y += 15;
-  }
-  if (!isWhole) {
-    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
-    pdf.text('A box stands for a character that this document has no font for.', MARGIN + 90, y);
-    y += 12;
-  }
-  pdf.y = y + 12;
 }
 
-function drawTotals(pdf: Pdf, invoice: InvoiceJson): void {
+function drawTotals(pdf: Pdf, { invoice, owed }: StatementDocument): void {
   const rows: [string, string, boolean][] = [
     ['Opening balance', invoice.opening_balance, true],
     ['Credits purchased', invoice.credit_purchase_total, false],
@@ -92,52 +110,70 @@ function drawTotals(pdf: Pdf, invoice: InvoiceJson): void {
     ['Refunds', invoice.refund_total, false],
     ['Adjustments', invoice.adjustment_total, false],
     ['Closing balance', invoice.closing_balance, true],
+    ...(owed > 0n
+      ? [['Owed for reversed payments', formatUsd(owed), true] satisfies [string, string, boolean]]
+      : []),
   ];
-  const decimals = Math.max(...rows.map(([, amount]) => amount.length - amount.indexOf('.') - 1));
+  const decimals = Math.max(...rows.map(([, amount]) => decimalsOf(amount)));
   for (const [label, amount, isTotal] of rows) {
-    const { y } = pdf;
-    pdf
-      .font(isTotal ? 'Helvetica-Bold' : 'Helvetica')
-      .fontSize(10)
-      .fillColor(palette.ink);
-    pdf.text(label, MARGIN, y, { lineBreak: false });
-    pdf.text(fixed(amount, decimals), MARGIN + 200, y, {
-      width: PAGE_WIDTH - 2 * MARGIN - 200,
-      align: 'right',
-    });
-    rule(pdf, y + 15, palette);
-    pdf.y = y + 20;
+    drawAmount(pdf, label, fixed(amount, decimals), isTotal);
   }
   pdf.y += 18;
 }
 
-async function drawMovements(pdf: Pdf, statement: StatementDocument): Promise<void> {
-  drawTableHead(pdf);
-  let charges = 0;
-  let summed = 0n;
-  for await (const row of statement.lines) {
-    if (row.type === 'usage_charge') {
-      charges += 1;
-      if (charges > CHARGES_LISTED_MAX) {
-        summed += BigInt(row.amount);
-        continue;
-      }
+const SUM_TITLES: Readonly<Record<StatementSum['kind'], string>> = {
+  model: 'Usage by model',
+  key: 'Usage by key',
+  day: 'Usage by day (UTC)',
+};
+
+function drawSums(pdf: Pdf, sums: readonly StatementSum[]): void {
+  for (const kind of ['model', 'key', 'day'] as const) {
+    const rows = sums.filter((sum) => sum.kind === kind);
+    if (rows.length > 0) {
+      drawSumTable(pdf, SUM_TITLES[kind], rows);
     }
-    drawMovement(pdf, row, statement);
-  }
-  if (charges > CHARGES_LISTED_MAX) {
-    const rest = charges - CHARGES_LISTED_MAX;
-    pdf.moveDown(0.8).font('Helvetica-Bold').fontSize(9).fillColor(palette.ink);
-    pdf.text(
-      `${rest} further charges, together ${formatUsd(nanoUsd(summed))}; each is in the CSV form.`,
-      MARGIN,
-    );
   }
 }
 
+function drawSumTable(pdf: Pdf, title: string, rows: readonly StatementSum[]): void {
+  makeRoom(pdf, 50);
+  const head = () => drawColumns(pdf, [title, 'Calls', 'USD'], 'Helvetica-Bold', palette.soft);
+  head();
+  drawRule(pdf, pdf.y - 1);
+  pdf.y += 4;
+  for (const { name, calls, amount } of rows) {
+    if (makeRoom(pdf, 30)) {
+      head();
+      pdf.y += 4;
+    }
+    const usd = fixed(formatUsd(nanoUsd(amount)), LINE_DECIMALS);
+    drawColumns(pdf, [name ?? 'all others', calls, usd], 'Helvetica', palette.ink);
+  }
+  pdf.y += 14;
+}
+
+function drawColumns(
+  pdf: Pdf,
+  [name, calls, amount]: readonly [string, string, string],
+  font: string,
+  color: string,
+): void {
+  const { y } = pdf;
+  const cell = { height: 10, ellipsis: true, lineBreak: false };
+  pdf.font(font).fontSize(7.5).fillColor(color);
+  pdf.text(calls, MARGIN + 300, y, { ...cell, width: 80, align: 'right' });
+  pdf.text(amount, MARGIN + 390, y, { ...cell, width: CONTENT_WIDTH - 390, align: 'right' });
+  if (font === 'Helvetica') {
+    drawFreeText(pdf, name, { x: MARGIN, y, size: 7.5 }, { ...cell, width: 290 });
+  } else {
+    pdf.text(name, MARGIN, y, { ...cell, width: 290 });
+  }
+  pdf.y = y + 12;
+}
+
 function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: StatementDocument): void {
-  if (pdf.y > PAGE_HEIGHT - MARGIN - 30) {
-    pdf.addPage();
+  if (makeRoom(pdf, 30)) {
     drawTableHead(pdf);
   }
   const entry = presentTransaction(row, accountId);
@@ -170,33 +206,16 @@ function drawTableHead(pdf: Pdf): void {
   pdf.text('Reference', MARGIN + 208, y, { lineBreak: false });
   pdf.text('Amount', MARGIN + 360, y, { width: 70, align: 'right', lineBreak: false });
   pdf.text('Balance', MARGIN + 432, y, { width: 66, align: 'right', lineBreak: false });
-  rule(pdf, y + 11, palette);
+  drawRule(pdf, y + 11);
   pdf.y = y + 16;
-}
-
-function drawFooters(pdf: Pdf, { invoice }: StatementDocument): void {
-  const { count } = pdf.bufferedPageRange();
-  for (let page = 0; page < count; page += 1) {
-    pdf.switchToPage(page);
-    // below the margin a text would open another page
-    pdf.page.margins.bottom = 0;
-    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
-    const text = `${invoice.id} · page ${page + 1} of ${count}`;
-    pdf.text(text, MARGIN, PAGE_HEIGHT - MARGIN + 14, { width: PAGE_WIDTH - 2 * MARGIN, align: 'center' });
-  }
-}
-
-function rule(pdf: Pdf, y: number, colors: Palette): void {
-  pdf
-    .moveTo(MARGIN, y)
-    .lineTo(PAGE_WIDTH - MARGIN, y)
-    .lineWidth(0.5)
-    .strokeColor(colors.line)
-    .stroke();
 }
 
 function lastDay(periodEnd: string): string {
   return new Date(new Date(periodEnd).getTime() - 1).toISOString().slice(0, 10);
+}
+
+function decimalsOf(amount: string): number {
+  return amount.length - amount.indexOf('.') - 1;
 }
 
 /** The same amount with that many decimals: in a column, points have to stand below each other. */

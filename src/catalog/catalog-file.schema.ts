@@ -95,6 +95,23 @@ const aliases = z
   })
   .prefault({});
 
+const line = z.string().trim().min(1).max(100);
+const seller = z.strictObject({
+  name: line,
+  address: z.array(line).max(8).default([]),
+  tax_id: line.nullable().default(null),
+  tax: z
+    .strictObject({
+      name: line,
+      percent: z
+        .string({ message: 'must be a quoted decimal, e.g. "19"' })
+        .regex(/^\d{1,2}(\.\d{1,3})?$/, 'must be a decimal of percent with up to 3 decimals'),
+    })
+    .nullable()
+    .default(null),
+  notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]),
+});
+
 /** tollgate.yaml, after interpolation. */
 export const catalogFile = z.strictObject({
   providers: z.array(providerSettingsSchema).default([]),
@@ -102,6 +119,7 @@ export const catalogFile = z.strictObject({
   engines: z.array(engine).default([]),
   limits,
   aliases,
+  seller: seller.optional(),
 });
 
 export type CatalogFile = z.output<typeof catalogFile>;

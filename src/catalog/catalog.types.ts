@@ -64,6 +64,17 @@ export interface EngineSettings {
   readonly [setting: string]: unknown;
 }
 
+/** Who sells, as statements and receipts say it. */
+export interface Seller {
+  readonly name: string;
+  readonly address: readonly string[];
+  readonly tax_id: string | null;
+  /** The tax that the price of credits includes; percent as decimal text. */
+  readonly tax: { readonly name: string; readonly percent: string } | null;
+  /** Lines at the end of a receipt, e.g. why there is no tax. */
+  readonly notes: readonly string[];
+}
+
 /** One consistent reading of tollgate.yaml. Never changed: a reload makes another one. */
 export interface Catalog {
   readonly models: ReadonlyMap<string, Model>;
@@ -71,4 +82,6 @@ export interface Catalog {
   readonly engines: readonly EngineSettings[];
   readonly limits: RateLimits;
   readonly aliases: Aliases;
+  /** Undefined: documents name no seller. */
+  readonly seller: Seller | undefined;
 }

@@ -65,6 +65,7 @@ function toCatalog(file: CatalogFile): Catalog {
       concurrency: file.limits.concurrency,
     },
     aliases: new Aliases(withOverrides(file.aliases)),
+    seller: file.seller,
   };
 }
 

@@ -1,6 +1,7 @@
 import { checkoutRoutes } from '../billing/checkout.routes.ts';
 import { CheckoutService } from '../billing/checkout.service.ts';
 import { CheckoutStore } from '../billing/checkout.store.ts';
+import { DocumentsStore } from '../billing/documents.store.ts';
 import { InvoicesReadModel } from '../billing/invoices.read-model.ts';
 import { invoiceRoutes } from '../billing/invoices.routes.ts';
 import { InvoicesService } from '../billing/invoices.service.ts';
@@ -10,11 +11,14 @@ import { paymentEventRoutes } from '../billing/payment-event.routes.ts';
 import { PaymentInboxService } from '../billing/payment-inbox.service.ts';
 import { PaymentInboxStore } from '../billing/payment-inbox.store.ts';
 import { checkoutResultRoutes, paymentPageRoutes } from '../billing/payment-page.routes.ts';
+import { ReceiptsService } from '../billing/receipts.service.ts';
 import { ReversalsService } from '../billing/reversals.service.ts';
+import { StatementDocuments } from '../billing/statement-documents.ts';
 import { TestCheckoutService } from '../billing/test-checkout.service.ts';
 import { TransactionsReadModel } from '../billing/transactions.read-model.ts';
 import { transactionRoutes } from '../billing/transactions.routes.ts';
 import { TransactionsService } from '../billing/transactions.service.ts';
+import type { Seller } from '../catalog/catalog.types.ts';
 import type { Config } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
@@ -42,6 +46,8 @@ export interface BillingParts {
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly payment: PaymentChoice;
+  /** Who documents are from, as it stands in tollgate.yaml now. */
+  readonly seller: () => Seller | undefined;
 }
 
 export interface BillingSurface {
@@ -61,16 +67,15 @@ export function paymentOf(config: Config): PaymentChoice {
 
 /** Puts reports and billing together. */
 export function createBillingSurface(parts: BillingParts): BillingSurface {
-  const { database, keysStore, clock, publicUrl } = parts;
+  const { database, keysStore, clock } = parts;
   const payment = createPayment(parts);
+  const statements = createStatements(parts);
+  const receipts = new ReceiptsService(payment.checkout, new DocumentsStore(database.money), parts.seller);
   const routes = [
     ...usageRoutes(new UsageService(new UsageReadModel(database.sequelize), keysStore, clock)),
     ...transactionRoutes(new TransactionsService(new TransactionsReadModel(database.sequelize), keysStore)),
-    ...invoiceRoutes({
-      invoices: new InvoicesService(new InvoicesReadModel(database.sequelize)),
-      publicUrl,
-    }),
-    ...checkoutRoutes(payment.checkout),
+    ...invoiceRoutes(statements),
+    ...checkoutRoutes(payment.checkout, receipts),
     ...checkoutResultRoutes(payment.checkout),
     ...payment.routes,
   ];
@@ -81,6 +86,15 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
       return events + (await payment.checkout.sweep(limit));
     },
   };
+}
+
+/** The statements of accounts, and what puts them on paper. */
+export function createStatements(parts: Pick<BillingParts, 'database' | 'publicUrl' | 'seller'>) {
+  const { database, publicUrl, seller } = parts;
+  const readModel = new InvoicesReadModel(database.sequelize);
+  const invoices = new InvoicesService(readModel);
+  const store = new DocumentsStore(database.money);
+  return { invoices, documents: new StatementDocuments({ store, readModel, invoices, seller, publicUrl }) };
 }
 
 interface Payment {
@@ -128,7 +142,7 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
 
 /** Reports and billing on a process's foundation. */
 export function composeBilling(foundation: Foundation, keysStore: KeysStore): BillingSurface {
-  const { config, database, movements, clock, log } = foundation;
+  const { config, database, movements, clock, log, catalogSource } = foundation;
   const payment = paymentOf(config);
   return createBillingSurface({
     database,
@@ -138,5 +152,6 @@ export function composeBilling(foundation: Foundation, keysStore: KeysStore): Bi
     log,
     publicUrl: config.publicUrl,
     payment,
+    seller: () => catalogSource.current.seller,
   });
 }

@@ -28,6 +28,7 @@ import { StatementsService } from '../operators/statements.service.ts';
 import { TaskRetryService } from '../operators/task-retry.service.ts';
 import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
+import { createStatements } from './billing.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { TASK_DEADLINE_MS } from './tasks.ts';
 
@@ -49,8 +50,13 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   const producer = new Producer(redis, { prefix: REDIS_PREFIX });
   const queueNames = () => queuesOf(catalogSource.current.engines.map(({ id }) => id));
   const audit = new AuditStore(database.sequelize);
+  const { documents } = createStatements({
+    database,
+    publicUrl: config.publicUrl,
+    seller: () => catalogSource.current.seller,
+  });
   const services = composeOperatorServices(
-    foundation,
+    { ...foundation, months: new MonthClose(database.money, foundation.verifier, documents, log) },
     needs,
     new QueueInspector(producer, queueNames),
     audit,
@@ -92,7 +98,12 @@ function queuesOf(pools: readonly string[]): string[] {
 
 /** What the routes of the operator API call. */
 export function composeOperatorServices(
-  { database, movements, verifier, log }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'log'>,
+  {
+    database,
+    movements,
+    verifier,
+    months,
+  }: Pick<Foundation, 'database' | 'movements' | 'verifier'> & { readonly months: MonthClose },
   { keys, keysStore, keyCache, ledger }: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
@@ -111,7 +122,7 @@ export function composeOperatorServices(
       audit,
     }),
     corrections: new CorrectionsService(movements, readModel),
-    statements: new StatementsService(new InvoicesReadModel(sequelize), new MonthClose(money, verifier, log)),
+    statements: new StatementsService(new InvoicesReadModel(sequelize), months),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sequelize),
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),

@@ -29,7 +29,7 @@ import { tracedEngines, tracedTaskRuns } from '../telemetry/traced-tasks.ts';
 import { UsageDays } from '../usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
-import { composeBilling } from './billing.ts';
+import { composeBilling, createStatements } from './billing.ts';
 import { composeEngines, composeFfmpeg } from './engines.ts';
 import type { Foundation } from './foundation.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
@@ -149,14 +149,19 @@ function composeRunners(
 }
 
 function composeChores(foundation: Foundation, tasks: TaskParts) {
-  const { database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
+  const { config, database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
   const keys = new KeysStore(database.sequelize, database.money);
+  const statements = createStatements({
+    database,
+    publicUrl: config.publicUrl,
+    seller: () => foundation.catalogSource.current.seller,
+  });
   return {
     sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
-    months: new MonthClose(database.money, verifier, log),
+    months: new MonthClose(database.money, verifier, statements.documents, log),
     usageDays: new UsageDays(database.money),
     writeOffs: new WriteOffTotals(database.money),
     verifier,

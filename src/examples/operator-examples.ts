@@ -50,6 +50,7 @@ export const OPERATOR_EXAMPLES = {
     suspended: false,
     allowed_models: null,
     max_keys: 200,
+    billing: { name: 'Acme Ltd', address: ['1 Example Street', 'London'], tax_id: 'GB123456789' },
     created_at: CREATED,
     total_credits: '125.00',
     total_usage: '18.402375',
@@ -94,6 +95,10 @@ export const OPERATOR_EXAMPLES = {
     reissue_reason: 'An entry was dated into the closed month',
     reissued_by: 'alice',
     created_at: CREATED,
+    number: 'ST-000042',
+    digest: 'e162429f91f1f16c9854d59bf1f74e5b9890955b85ddb701c523493f52eb3df0',
+    pdf_sha256: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+    csv_sha256: 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
   },
   OperatorTask: OPERATOR_TASK,
   OperatorTaskDetails: {

@@ -230,6 +230,19 @@ export const INVARIANTS: readonly Invariant[] = [
      WHERE $1::uuid IS NULL
        AND (s.id IS NULL OR s.position <> s.position_before + 1 OR s.digest <> audit_digest(s.digest_before, s.row))`,
   },
+  {
+    name: 'invariant_documents_as_issued',
+    claim: 'I17: documents are as they were issued, numbered without gaps',
+    text: `SELECT d.id::text AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
+     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND sha256(d.pdf) <> d.pdf_sha256
+    UNION ALL
+    SELECT d.id::text, d.kind || ' ' || d.number || ' part ' || p.part FROM documents d JOIN document_csv_parts p ON p.document_id = d.id
+     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND sha256(p.content) <> p.sha256
+    UNION ALL
+    SELECT d.kind, d.number || ' follows ' || d.before FROM
+      (SELECT kind, number, lag(number, 1, 0::bigint) OVER (PARTITION BY kind ORDER BY number) AS before FROM documents) d
+     WHERE d.number <> d.before + 1`,
+  },
 ];
 
 /** Rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. */

@@ -14,15 +14,22 @@ import type { LedgerVerifier } from './ledger-verifier.ts';
 const ACCOUNTS_PER_RUN = 500;
 const PARTITION_MONTHS_AHEAD = 3;
 
+/** Puts the closed statements of an account on paper before they become final; one that was issued stays as it is. */
+export interface StatementIssuer {
+  issueOpen(accountId: string): Promise<void>;
+}
+
 /** Turns months that are over into statements, and makes room for the months to come. */
 export class MonthClose {
   readonly #pool: pg.Pool;
   readonly #verifier: LedgerVerifier;
+  readonly #issuer: StatementIssuer;
   readonly #log: Logger;
 
-  constructor(pool: pg.Pool, verifier: LedgerVerifier, log: Logger) {
+  constructor(pool: pg.Pool, verifier: LedgerVerifier, issuer: StatementIssuer, log: Logger) {
     this.#pool = pool;
     this.#verifier = verifier;
+    this.#issuer = issuer;
     this.#log = log;
   }
 
@@ -58,6 +65,7 @@ export class MonthClose {
   async #finalize(accountId: string): Promise<void> {
     const { ok, violations } = await this.#verifier.verify(accountId);
     if (ok) {
+      await this.#issuer.issueOpen(accountId);
       await run(this.#pool, finalizeInvoices, [accountId]);
     } else {
       this.#log.error({ accountId, violations }, 'statement left open: the account does not reconcile');

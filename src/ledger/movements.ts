@@ -82,6 +82,8 @@ export interface AccountChanges {
   readonly suspended?: boolean;
   readonly allowedModels?: readonly string[] | null;
   readonly maxKeys?: number;
+  /** What documents call the customer, as JSON; null: the account's name alone. */
+  readonly billing?: object | null;
 }
 
 /**
@@ -217,8 +219,8 @@ export class Movements {
     changes: AccountChanges,
     act?: AuditedAct,
   ): Promise<Row | undefined> {
-    const { name, suspended, allowedModels, maxKeys } = changes;
-    const json = JSON.stringify({ name, suspended, allowed_models: allowedModels, max_keys: maxKeys });
+    const { allowedModels, maxKeys, ...others } = changes;
+    const json = JSON.stringify({ ...others, allowed_models: allowedModels, max_keys: maxKeys });
     return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 

@@ -1,4 +1,5 @@
 import type { Sequelize } from 'sequelize';
+import type { Party } from '../billing/documents.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { readRows } from '../store/report.ts';
 import {
@@ -17,6 +18,8 @@ export interface AccountRow {
   readonly suspended: boolean;
   readonly allowed_models: string[] | null;
   readonly max_keys: number;
+  /** What documents call the customer. */
+  readonly billing: Party | null;
   readonly created_at: Date;
   readonly posted: string;
   readonly used: string;

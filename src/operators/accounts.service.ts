@@ -68,8 +68,11 @@ export class AccountsService {
       ...(body.suspended !== undefined && { suspended: body.suspended }),
       ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
       ...(body.max_keys !== undefined && { maxKeys: body.max_keys }),
+      ...(body.billing !== undefined && { billing: body.billing }),
     };
-    if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, body)))) {
+    // who the customer is stays out of the audit log, which forgets nothing
+    const detail = { ...body, ...(body.billing !== undefined && { billing: 'changed' }) };
+    if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, detail)))) {
       throw accountNotFound();
     }
     return this.#require(uuid);

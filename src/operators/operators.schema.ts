@@ -25,6 +25,15 @@ export const createAccountBody = z
   })
   .meta({ id: 'CreateAccount' });
 
+const billing = z
+  .strictObject({
+    name,
+    address: z.array(storableText.trim().min(1).max(100)).max(8).default([]),
+    tax_id: storableText.trim().min(1).max(50).nullable().default(null),
+  })
+  .nullable()
+  .meta({ description: "What statements and receipts call the customer; null: the account's name alone" });
+
 export const updateAccountBody = z
   .object({
     name: name.optional(),
@@ -36,6 +45,7 @@ export const updateAccountBody = z
       .max(100_000)
       .optional()
       .meta({ description: 'Keys it may have at once; 200 for a new account' }),
+    billing: billing.optional(),
   })
   .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
 
@@ -82,6 +92,10 @@ export const accountJson = z
     suspended: z.boolean(),
     allowed_models: z.array(z.string()).nullable(),
     max_keys: z.int().meta({ description: 'Keys it may have at once' }),
+    billing: z
+      .object({ name: z.string(), address: z.array(z.string()), tax_id: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'What statements and receipts call the customer' }),
     created_at: z.iso.datetime(),
     total_credits: usdString,
     total_usage: usdString,

@@ -1,3 +1,4 @@
+import { documentNumber } from '../billing/documents.types.ts';
 import { presentInvoice } from '../billing/invoices.presenter.ts';
 import type { StatementRow } from '../billing/invoices.read-model.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -57,5 +58,9 @@ function presentStatement(row: StatementRow, accountId: string): StatementJson {
     reissue_reason: row.reissue_reason,
     reissued_by: row.reissued_by,
     created_at: row.created_at.toISOString(),
+    number: row.number === null ? null : documentNumber('statement', row.number),
+    digest: row.digest,
+    pdf_sha256: row.pdf_sha256,
+    csv_sha256: row.csv_sha256,
   };
 }

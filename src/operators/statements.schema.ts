@@ -21,6 +21,16 @@ export const statementJson = invoiceJson
     reissue_reason: z.string().nullable(),
     reissued_by: z.string().nullable(),
     created_at: z.iso.datetime(),
+    number: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'On its document, without gaps; null until it is issued',
+        examples: ['ST-000042'],
+      }),
+    digest: z.string().nullable().meta({ description: 'Over all entries up to its last one' }),
+    pdf_sha256: z.string().nullable(),
+    csv_sha256: z.string().nullable(),
   })
   .meta({ id: 'Statement' });
 

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { inflateSync } from 'node:zlib';
+import pg from 'pg';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
@@ -6,7 +8,8 @@ import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { usd } from '../factories/ledger.ts';
-import { startTestServer, type TestServer } from './support/test-server.ts';
+import { testMonthClose } from '../factories/month-close.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 interface Invoice {
   id: string;
@@ -238,6 +241,135 @@ describe('the statement as a document', () => {
       headers,
     });
     expect(answer.json.data.id).toBe(draft?.id);
+  });
+});
+
+describe('what was issued', () => {
+  const seller = {
+    name: 'Acme Gateways GmbH',
+    address: ['Hauptstr. 1', '10115 Berlin'],
+    tax_id: 'DE123456789',
+    tax: { name: 'VAT', percent: '19' },
+    notes: ['Thank you.'],
+  };
+  let issuer: TestServer;
+  let account: string;
+  let key: TestKey;
+  const read = async (path: string) => {
+    const response = await fetch(`${issuer.url}${path}`, {
+      headers: { authorization: `Bearer ${key.secret}` },
+    });
+    expect(response.status).toBe(200);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const sha256 = createHash('sha256').update(bytes).digest('base64');
+    return { bytes, isWhole: response.headers.get('repr-digest') === `sha-256=:${sha256}:` };
+  };
+  const patch = (body: object) =>
+    issuer.call('PATCH', `/admin/v1/accounts/${publicId('account', account)}`, { key: ADMIN_TOKEN, body });
+
+  beforeAll(async () => {
+    issuer = await startTestServer({ seller });
+    const { url } = issuer.test;
+    account = await atTime(
+      url,
+      issuer.database,
+      daysBack(2),
+      async (database) => (await createAccount(database, { name: 'Buyer', credits: '5.00' })).id,
+    );
+    key = await createKey(issuer.database, account);
+    await atTime(url, issuer.database, daysBack(1), (database) =>
+      createGeneration(database, {
+        accountId: account,
+        apiKeyId: key.id,
+        model: 'acme/small',
+        charge: '1.25',
+      }),
+    );
+    await patch({ billing: { name: 'Buyer & Söhne', address: ['Gasse 2'], tax_id: 'ATU99999999' } });
+    await testMonthClose(issuer.database, seller).closeDueMonths();
+  });
+  afterAll(() => issuer?.close());
+
+  test('a final statement keeps its bytes, whatever is renamed later', async () => {
+    const { json } = await issuer.call('GET', '/api/v1/billing/invoices?status=paid', { key: key.secret });
+    const path = `/api/v1/billing/invoices/${json.data[0].id}`;
+    const before = await read(`${path}.pdf`);
+    const csv = await read(`${path}.csv`);
+    await patch({ name: 'Somebody Else', billing: null });
+    const after = await read(`${path}.pdf`);
+    expect(after.bytes.equals(before.bytes)).toBe(true);
+    expect((await read(`${path}.csv`)).bytes.equals(csv.bytes)).toBe(true);
+    expect([before.isWhole, csv.isWhole]).toEqual([true, true]);
+    const text = pdfText(after.bytes);
+    for (const part of [
+      'Acme Gateways GmbH',
+      'Tax id DE123456789',
+      'Buyer & Söhne',
+      'Tax id ATU99999999',
+      'ST-00000',
+      'final',
+    ]) {
+      expect(text).toContain(part);
+    }
+    for (const part of [
+      'Usage by model',
+      'acme/small',
+      'Usage by key',
+      'Usage by day (UTC)',
+      '1.250000000',
+      'page 1 of 1',
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  test('documents are numbered without gaps, in the order they were issued', async () => {
+    const path = `/admin/v1/accounts/${publicId('account', account)}/statements`;
+    const { json } = await issuer.call('GET', path, { key: ADMIN_TOKEN });
+    expect(json.data.map(({ number }: { number: string }) => number)).toEqual(['ST-000002', 'ST-000001']);
+    expect(json.data[0]).toMatchObject({
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      pdf_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test('a document that was changed in the database is told', async () => {
+    const owner = new pg.Client({ connectionString: issuer.test.ownerUrl });
+    await owner.connect();
+    await owner.query('SET session_replication_role = replica');
+    const edit = (content: string) =>
+      owner.query(`UPDATE documents SET pdf = ${content} WHERE kind = 'statement' AND number = 1`);
+    await edit(`pdf || 'x'`);
+    const { json } = await issuer.call('GET', '/admin/v1/ledger/verify', { key: ADMIN_TOKEN });
+    expect(json.data.violations).toMatchObject([{ detail: 'statement 1 was changed' }]);
+    await edit('substr(pdf, 1, length(pdf) - 1)');
+    await owner.end();
+  });
+
+  test('a purchase has a receipt with its tax once it is paid', async () => {
+    const { json } = await issuer.call('POST', '/api/v1/billing/checkout/sessions', {
+      key: key.secret,
+      body: { amount: '25.00' },
+    });
+    const path = `/api/v1/billing/checkout/sessions/${json.data.id}/receipt`;
+    expect((await issuer.call('GET', path, { key: key.secret })).status).toBe(404);
+    await fetch(`${issuer.url}${new URL(json.data.url).pathname}`, { method: 'POST', redirect: 'manual' });
+    const first = await read(path);
+    expect((await read(path)).bytes.equals(first.bytes)).toBe(true);
+    const text = pdfText(first.bytes);
+    for (const part of [
+      'Receipt',
+      'RC-000001',
+      'Net',
+      '21.01',
+      'VAT 19 %',
+      '3.99',
+      'Total paid',
+      '25.00',
+      'Thank you.',
+    ]) {
+      expect(text).toContain(part);
+    }
   });
 });
 

@@ -39,6 +39,7 @@ const OWNER_ONLY = [
   'deleteKey',
   'createCheckoutSession',
   'getCheckoutSession',
+  'getCheckoutReceipt',
   'listBalanceTransactions',
   'getBalanceTransaction',
   'listInvoices',

@@ -11,7 +11,6 @@ import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
 import type { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
-import { MonthClose } from '../../src/ledger/month-close.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
 import { WriteOffTotals } from '../../src/ledger/write-off-totals.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -55,6 +54,7 @@ import { parseQueueSelection } from '../../workers/queue-selection.ts';
 import { type RunningWorker, startWorker } from '../../workers/start-worker.ts';
 import type { WorkerParts } from '../../workers/worker-parts.ts';
 import { testLedger, usd } from './ledger.ts';
+import { testMonthClose } from './month-close.ts';
 
 export interface TaskStackOptions {
   readonly database: Database;
@@ -175,7 +175,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     orphans: new OrphanSweepService(retentionStore, storage, { clock: systemClock, log }),
     retention: new RetentionService(retentionStore, storage, { taskDays: 30 }, log),
     reaper: new HoldReaper(new LedgerStore(pool), ledger, log),
-    months: new MonthClose(pool, new LedgerVerifier(pool), log),
+    months: testMonthClose(options.database),
     usageDays: new UsageDays(pool),
     writeOffs: new WriteOffTotals(pool),
     verifier: new LedgerVerifier(pool),

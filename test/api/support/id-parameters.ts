@@ -28,6 +28,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   getBalanceTransaction: { transaction_id: 'transaction' },
   getInvoice: { invoice_id: 'invoice' },
   getCheckoutSession: { session_id: 'session' },
+  getCheckoutReceipt: { session_id: 'session' },
   endSession: { id: 'browser' },
   getAccount: { id: 'account' },
   updateAccount: { id: 'account' },

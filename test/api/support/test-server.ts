@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { API_DESCRIPTION } from '../../../src/api-description.ts';
 import { type AppOptions, allRoutes } from '../../../src/app.ts';
-import type { Catalog } from '../../../src/catalog/catalog.types.ts';
+import type { Catalog, Seller } from '../../../src/catalog/catalog.types.ts';
 import { createBillingSurface, type PaymentChoice } from '../../../src/compose/billing.ts';
 import { AccountReadModel } from '../../../src/console/account.read-model.ts';
 import { accountOverviewRoutes } from '../../../src/console/account.routes.ts';
@@ -68,6 +68,8 @@ export interface ServerOptions {
   readonly requireFunds?: Kernel['requireFunds'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
+  /** Who documents are from. */
+  readonly seller?: Seller;
   /** Instead of the service's own routes. */
   readonly routes?: readonly Route[];
 }
@@ -98,6 +100,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     ...{ database, movements: new Movements(database.money), keysStore, clock, log },
     publicUrl: 'http://localhost:8080',
     payment: options.payment ?? { kind: 'test' },
+    seller: () => options.seller,
   });
   const registry = new Registry();
   const appOptions: AppOptions = {

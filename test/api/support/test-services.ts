@@ -17,7 +17,8 @@ import type { Storage } from '../../../src/media/storage.types.ts';
 import { AuditStore } from '../../../src/operators/audit.store.ts';
 import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
 import type { Database } from '../../../src/store/database.ts';
-import { silentLog, testLedger } from '../../factories/ledger.ts';
+import { testLedger } from '../../factories/ledger.ts';
+import { testMonthClose } from '../../factories/month-close.ts';
 
 const CATALOG = `
 providers: [{ id: builtin, protocol: builtin }]
@@ -87,7 +88,7 @@ export function createOperatorServices(
       database,
       movements: new Movements(database.money),
       verifier: new LedgerVerifier(database.money),
-      log: silentLog,
+      months: testMonthClose(database),
     },
     { ...identity, ledger: testLedger(database) },
     {

@@ -1,7 +1,5 @@
-import { LedgerVerifier } from '../../../src/ledger/ledger-verifier.ts';
-import { MonthClose } from '../../../src/ledger/month-close.ts';
 import { createDatabase } from '../../../src/store/database.ts';
-import { silentLog } from '../../factories/ledger.ts';
+import { testMonthClose } from '../../factories/month-close.ts';
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
@@ -46,7 +44,7 @@ export const monthEnd: ChaosScenario = {
       { url: atMonthEnd(url), moneyConnections: 2, connections: 1 },
       () => undefined,
     );
-    const months = new MonthClose(database.money, new LedgerVerifier(database.money), silentLog);
+    const months = testMonthClose(database);
     let statements = 0;
     const closed = () => Date.now() + offsetMs > nextMonth + 8_000;
     while (!closed()) {

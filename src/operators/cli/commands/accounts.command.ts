@@ -21,6 +21,13 @@ interface CreateOptions {
   readonly idempotencyKey?: string;
 }
 
+interface BillingOptions {
+  readonly name?: string;
+  readonly address?: readonly string[];
+  readonly taxId?: string;
+  readonly clear?: boolean;
+}
+
 /** `tollgate accounts …` */
 export function addAccountCommands(program: Command, surroundings: CliSurroundings): void {
   const accounts = program.command('accounts').description('accounts, their state and what they may use');
@@ -84,6 +91,25 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       }
       await change(await CliContext.of(command, surroundings), id, { max_keys: Number(count) });
     });
+  addBillingCommand(accounts, surroundings);
+}
+
+function addBillingCommand(accounts: Command, surroundings: CliSurroundings): void {
+  accounts
+    .command('billing <account>')
+    .description('what statements and receipts call the customer')
+    .option('-n, --name <name>', 'the name on them')
+    .option('-l, --address <lines...>', 'its lines')
+    .option('-t, --tax-id <id>', 'of the customer')
+    .option('--clear', "back to the account's name alone")
+    .action(async (id: string, options: BillingOptions, command: Command) => {
+      if ((options.name === undefined) !== (options.clear ?? false)) {
+        throw new CliError('give the --name, or say --clear', EXIT.usage);
+      }
+      const { name, address, taxId } = options;
+      const context = await CliContext.of(command, surroundings);
+      await change(context, id, { billing: options.clear ? null : { name, address, tax_id: taxId } });
+    });
 }
 
 /** Path of an account in the operator API. */
@@ -112,10 +138,17 @@ function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[
     ['Used', `${account.total_usage} USD`],
     ['Held', `${account.held} USD`],
     ['Debt', `${account.debt} USD`],
+    ['Billed as', billedAs(account)],
     ['Created', textTime(account.created_at)],
   ];
 }
 
 function stateOf(account: AccountJson): string {
   return account.suspended ? 'suspended' : 'active';
+}
+
+function billedAs({ name, billing }: AccountJson): string {
+  return billing === null
+    ? name
+    : [billing.name, ...billing.address, ...(billing.tax_id === null ? [] : [billing.tax_id])].join(', ');
 }

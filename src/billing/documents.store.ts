@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import { invariant } from '../lib/invariant.ts';
+import { run } from '../store/statement.ts';
+import {
+  csvPart,
+  documentBuyer,
+  documentById,
+  insertCsvPart,
+  insertDocument,
+  lockDocuments,
+  nextDocumentNumber,
+} from './documents.sql.ts';
+import type { DocumentKind, IssuedDocument, Party } from './documents.types.ts';
+
+export interface NewDocument {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly accountId: string;
+  /** Lines of its CSV, read before {@link Printed} is asked for; undefined: it has none. */
+  readonly csv: AsyncIterable<string> | undefined;
+  /** Puts it on paper under its number. */
+  readonly print: (number: number, issuedAt: Date) => Promise<Printed>;
+}
+
+export interface Printed {
+  readonly pdf: Buffer;
+  /** What the paper says, for whoever has to read it without one. */
+  readonly facts: object;
+}
+
+interface DocumentRow {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly number: number;
+  readonly issued_at: Date;
+  readonly pdf: Buffer;
+  readonly pdf_sha256: Buffer;
+  readonly csv_sha256: Buffer | null;
+}
+
+/** A part is held in memory whole. */
+const PART_BYTES = 1 << 20;
+
+/** Documents that were issued: written once, numbered without gaps, read byte by byte as they were. */
+export class DocumentsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async find(id: string): Promise<IssuedDocument | undefined> {
+    const [row] = await run<DocumentRow>(this.#pool, documentById, [id]);
+    return row && issued(row);
+  }
+
+  /** Who the account's documents are made out to. */
+  async buyer(accountId: string): Promise<Party> {
+    const [row] = await run<{ name: string; billing: Party | null }>(this.#pool, documentBuyer, [accountId]);
+    invariant(row, `account ${accountId} is there`);
+    return row.billing ?? { name: row.name, address: [], tax_id: null };
+  }
+
+  /** The stored CSV of a document, in parts of at most 1 MiB. */
+  async *csv(id: string): AsyncGenerator<Buffer> {
+    for (let part = 0; ; part += 1) {
+      const [row] = await run<{ content: Buffer }>(this.#pool, csvPart, [id, part]);
+      if (!row) {
+        return;
+      }
+      yield row.content;
+    }
+  }
+
+  /** Issues a document, or returns it as it was issued before. All of it is stored or nothing, and then its number is not used. */
+  async issue(document: NewDocument): Promise<IssuedDocument> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      await run(client, lockDocuments, [document.id]);
+      const [before] = await run<DocumentRow>(client, documentById, [document.id]);
+      const row = before ?? (await write(client, document));
+      await client.query('COMMIT');
+      return issued(row);
+    } catch (error) {
+      broken = error as Error;
+      throw error;
+    } finally {
+      // a connection in an unknown state is not given back: closing it rolls back
+      client.release(broken);
+    }
+  }
+}
+
+async function write(client: pg.PoolClient, document: NewDocument): Promise<DocumentRow> {
+  const { id, kind, accountId, csv, print } = document;
+  const csvSha256 = csv === undefined ? null : await writeCsv(client, id, csv);
+  await run(client, lockDocuments, [kind]);
+  const [next] = await run<{ number: number; issued_at: Date }>(client, nextDocumentNumber, [kind]);
+  invariant(next, 'there is always a next number');
+  const { pdf, facts } = await print(next.number, next.issued_at);
+  const sha256 = createHash('sha256').update(pdf).digest();
+  const values = [id, kind, accountId, next.number, next.issued_at, JSON.stringify(facts), pdf, sha256];
+  const [row] = await run<DocumentRow>(client, insertDocument, [...values, csvSha256]);
+  invariant(row, 'an inserted document is returned');
+  return row;
+}
+
+async function writeCsv(client: pg.PoolClient, id: string, lines: AsyncIterable<string>): Promise<Buffer> {
+  const hash = createHash('sha256');
+  let waiting: string[] = [];
+  let length = 0;
+  let part = 0;
+  const flush = async () => {
+    const content = Buffer.from(waiting.join(''));
+    hash.update(content);
+    await run(client, insertCsvPart, [id, part, content]);
+    part += 1;
+    waiting = [];
+    length = 0;
+  };
+  for await (const line of lines) {
+    if (length > 0 && length + Buffer.byteLength(line) > PART_BYTES) {
+      await flush();
+    }
+    waiting.push(line);
+    length += Buffer.byteLength(line);
+  }
+  await flush();
+  return hash.digest();
+}
+
+function issued(row: DocumentRow): IssuedDocument {
+  const { id, kind, number, pdf } = row;
+  return {
+    id,
+    kind,
+    number,
+    issuedAt: row.issued_at,
+    pdf,
+    pdfSha256: row.pdf_sha256,
+    csvSha256: row.csv_sha256,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Seller } from '../catalog/catalog.types.ts';
+import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { documentNumber, type Party } from './documents.types.ts';
+import { drawFreeText } from './statement-font.ts';
+import {
+  CONTENT_WIDTH,
+  drawAmount,
+  drawFooters,
+  drawHeading,
+  MARGIN,
+  openPaper,
+  palette,
+} from './statement-page.ts';
+
+export interface Receipt {
+  readonly number: number;
+  readonly issuedAt: Date;
+  readonly paidAt: Date;
+  readonly seller: Seller | undefined;
+  readonly buyer: Party;
+  /** Public id of the checkout session. */
+  readonly session: string;
+  /** The payment provider and its id of the payment. */
+  readonly payment: string;
+  readonly amount: NanoUsd;
+}
+
+/** Thousandths of a percent in the whole. */
+const WHOLE = 100_000n;
+const CENT = 10_000_000n;
+
+/** The tax that an amount includes, in whole cents, half up. `percent` is decimal text with up to 3 decimals. */
+export function includedTax(amount: NanoUsd, percent: string): NanoUsd {
+  const [whole = '0', fraction = ''] = percent.split('.');
+  const rate = BigInt(whole + fraction.padEnd(3, '0'));
+  const divisor = (WHOLE + rate) * CENT;
+  return nanoUsd(((2n * amount * rate + divisor) / (2n * divisor)) * CENT);
+}
+
+/** A receipt for credits that were paid, as PDF. */
+export function receiptPdf(receipt: Receipt): Promise<Buffer> {
+  const { number, issuedAt, paidAt, seller, amount } = receipt;
+  const { pdf, finish } = openPaper('Receipt', issuedAt);
+  const name = documentNumber('receipt', number);
+  drawHeading(pdf, {
+    ...receipt,
+    title: 'Receipt',
+    facts: [
+      ['Number', name],
+      ['Issue date', issuedAt.toISOString().slice(0, 10)],
+      ['Paid on (UTC)', paidAt.toISOString().slice(0, 10)],
+      ['Payment', receipt.payment],
+      ['Checkout session', receipt.session],
+      ['Currency', 'USD'],
+    ],
+  });
+  drawAmount(pdf, 'Prepaid credits', formatUsd(amount), false);
+  if (seller?.tax) {
+    const tax = includedTax(amount, seller.tax.percent);
+    drawAmount(pdf, 'Net', formatUsd(nanoUsd(amount - tax)), false);
+    drawAmount(pdf, `${seller.tax.name} ${seller.tax.percent} %`, formatUsd(tax), false);
+  }
+  drawAmount(pdf, 'Total paid', formatUsd(amount), true);
+  pdf.y += 12;
+  for (const note of seller?.notes ?? []) {
+    const { y } = pdf;
+    pdf.fillColor(palette.soft);
+    drawFreeText(pdf, note, { x: MARGIN, y, size: 9 }, { width: CONTENT_WIDTH });
+    pdf.y += 4;
+  }
+  drawFooters(pdf, name);
+  return finish();
+}

@@ -1,0 +1,104 @@
+import type { Seller } from '../catalog/catalog.types.ts';
+import type { StatementIssuer } from '../ledger/month-close.ts';
+import { invariant } from '../lib/invariant.ts';
+import { formatUsd } from '../lib/money.ts';
+import type { DocumentsStore, Printed } from './documents.store.ts';
+import type { IssuedDocument } from './documents.types.ts';
+import { presentInvoice } from './invoices.presenter.ts';
+import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
+import type { InvoicesService } from './invoices.service.ts';
+import { statementCsv } from './statement-csv.ts';
+import { StatementLines } from './statement-lines.ts';
+import { statementPdf } from './statement-pdf.ts';
+
+export interface StatementDocumentParts {
+  readonly store: DocumentsStore;
+  readonly readModel: InvoicesReadModel;
+  readonly invoices: InvoicesService;
+  /** As it stands in tollgate.yaml now. */
+  readonly seller: () => Seller | undefined;
+  /** Base of the links in a PDF, without a trailing slash. */
+  readonly publicUrl: string;
+}
+
+/** Statements on paper: a final one as it was issued, another one as it stands. */
+export class StatementDocuments implements StatementIssuer {
+  readonly #parts: StatementDocumentParts;
+
+  constructor(parts: StatementDocumentParts) {
+    this.#parts = parts;
+  }
+
+  /** Issues the closed statements of an account that are about to become final. */
+  async issueOpen(accountId: string): Promise<void> {
+    for (const row of await this.#parts.readModel.open(accountId)) {
+      await this.#issue(accountId, row);
+    }
+  }
+
+  /**
+   * The document of a final statement; undefined for one that may still change. One of an earlier release is issued when it is first
+   * asked for.
+   */
+  async issued(accountId: string, row: InvoiceRow): Promise<IssuedDocument | undefined> {
+    if (row.id === null || row.status === 'open') {
+      return undefined;
+    }
+    return (await this.#parts.store.find(row.id)) ?? (await this.#issue(accountId, row));
+  }
+
+  /** The PDF of a statement as it stands. */
+  async draftPdf(accountId: string, row: InvoiceRow): Promise<Buffer> {
+    const lines = new StatementLines();
+    for await (const _ of lines.through(this.#parts.invoices.lines(accountId, row))) {
+      // what passes is noted
+    }
+    const { pdf } = await this.#print(accountId, row, lines, { number: undefined, issuedAt: new Date() });
+    return pdf;
+  }
+
+  /** The stored CSV of an issued statement. */
+  storedCsv(document: IssuedDocument): AsyncGenerator<Buffer> {
+    return this.#parts.store.csv(document.id);
+  }
+
+  #issue(accountId: string, row: InvoiceRow): Promise<IssuedDocument> {
+    invariant(row.id !== null, 'only a closed statement is issued');
+    const lines = new StatementLines();
+    const final: InvoiceRow = row.status === 'open' ? { ...row, status: 'paid' } : row;
+    return this.#parts.store.issue({
+      id: row.id,
+      kind: 'statement',
+      accountId,
+      csv: statementCsv(lines.through(this.#parts.invoices.lines(accountId, row)), accountId),
+      print: (number, issuedAt) => this.#print(accountId, final, lines, { number, issuedAt }),
+    });
+  }
+
+  async #print(
+    accountId: string,
+    row: InvoiceRow,
+    lines: StatementLines,
+    issue: { readonly number: number | undefined; readonly issuedAt: Date },
+  ): Promise<Printed> {
+    const { store, readModel, publicUrl } = this.#parts;
+    const facts = {
+      invoice: presentInvoice(row, accountId),
+      seller: this.#parts.seller(),
+      buyer: await store.buyer(accountId),
+      digest: row.digest,
+      sums: await readModel.sums(accountId, row),
+    };
+    const owed = await readModel.owed(accountId, row);
+    const pdf = await statementPdf({
+      ...facts,
+      ...issue,
+      accountId,
+      publicUrl,
+      isOver: row.is_over,
+      owed,
+      lines,
+    });
+    return { pdf, facts: { ...facts, owed: formatUsd(owed) } };
+  }
+}

@@ -1,0 +1,17 @@
+import type { Seller } from '../../src/catalog/catalog.types.ts';
+import { createStatements } from '../../src/compose/billing.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { MonthClose } from '../../src/ledger/month-close.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import type { Database } from '../../src/store/database.ts';
+
+/** Closes months as a worker does; without a seller its documents name none. */
+export function testMonthClose(database: Database, seller?: Seller): MonthClose {
+  const { documents } = createStatements({
+    database,
+    publicUrl: 'http://localhost:8080',
+    seller: () => seller,
+  });
+  const log = createLogger({ name: 'test', level: 'silent' });
+  return new MonthClose(database.money, new LedgerVerifier(database.money), documents, log);
+}
