@@ -1,14 +1,33 @@
+import { mediaOptions } from './build-media-options.ts';
 import type { EngineRoute, Model, ModelEndpoint, ProviderRoute } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
 import type { ModelEntry } from './catalog-file.schema.ts';
-import { priceVersionId } from './pricing.ts';
+import { type MediaOptions, morePrices } from './media-options.ts';
+import { PRICE_NAMES, type PriceName, priceVersionId } from './pricing.ts';
 
 export interface KnownIds {
   readonly providers: ReadonlySet<string>;
   readonly engines: ReadonlySet<string>;
 }
 
-const SUPPORTED_PARAMETERS: Readonly<Record<ModelEndpoint, readonly string[]>> = {
+/** What the interface fixes: its own path for images, its own path for videos. */
+const INTERFACE_MODELS: ReadonlyMap<string, ModelEndpoint> = new Map([
+  ['image-turbo', 'image'],
+  ['video-fast', 'video'],
+]);
+
+/** Prices that a charge has a line for; others would be published and never charged. */
+const TEXT_PRICES: readonly PriceName[] = [
+  'prompt',
+  'completion',
+  'request',
+  'internal_reasoning',
+  'input_cache_read',
+  'input_cache_write',
+];
+const MEDIA_PRICES: readonly PriceName[] = ['request', 'image'];
+
+const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages', readonly string[]>> = {
   chat: [
     'max_tokens',
     'temperature',
@@ -30,13 +49,14 @@ const SUPPORTED_PARAMETERS: Readonly<Record<ModelEndpoint, readonly string[]>> =
     'tool_choice',
     'stream',
   ],
-  video: ['width', 'height', 'seed', 'steps'],
-  image: ['size', 'seed', 'enable_base64_output'],
 };
 
 /** A model out of its entry in the file. Throws CatalogError (without the file name) for what does not fit together. */
 export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Model {
   const isText = entry.endpoints.some((endpoint) => endpoint === 'chat' || endpoint === 'messages');
+  requireChargeable(entry, isText ? TEXT_PRICES : MEDIA_PRICES, path);
+  const { second: _second, ...pricing } = entry.pricing;
+  const part = isText ? textPart(entry, path, known) : mediaPart(entry, path, known);
   return {
     id: entry.id,
     aliases: entry.aliases,
@@ -53,18 +73,23 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
     imagePixelsPerToken: entry.image_pixels_per_token,
     inputModalities: entry.input_modalities,
     tokenizer: entry.tokenizer,
-    supportedParameters: entry.supported_parameters ?? defaultParameters(entry.endpoints),
-    pricing: entry.pricing,
-    priceVersion: priceVersionId(entry.id, entry.pricing),
-    ...(isText ? textPart(entry, path, known) : mediaPart(entry, path, known)),
+    supportedParameters: entry.supported_parameters ?? defaultParameters(entry.endpoints, part.media),
+    pricing,
+    priceVersion: priceVersionId(entry.id, pricing, part.media && morePrices(part.media)),
+    ...part,
   };
 }
 
-type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine'>;
+type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine' | 'media'>;
 
 function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.some((endpoint) => endpoint === 'video' || endpoint === 'image')) {
     throw new CatalogError(`${path}.endpoints: a model serves chat and messages, or video, or image`);
+  }
+  if (entry.media || entry.pricing.second > 0n) {
+    throw new CatalogError(
+      `${path}.${entry.media ? 'media' : 'pricing.second'}: is for image and video models`,
+    );
   }
   const { context_length: contextLength, max_output_tokens: maxOutputTokens } = entry;
   if (contextLength === undefined || maxOutputTokens === undefined) {
@@ -81,7 +106,7 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     const { provider, model, pricing, drop, thinking } = route;
     return { provider, model, pricing, drop, thinking };
   });
-  return { contextLength, maxOutputTokens, routes, engine: undefined };
+  return { contextLength, maxOutputTokens, routes, engine: undefined, media: undefined };
 }
 
 function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
@@ -93,10 +118,43 @@ function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (!route || !('engine' in route) || !known.engines.has(route.engine)) {
     throw new CatalogError(`${path}.routes[0].engine: must name one of engines`);
   }
+  const kind = entry.endpoints[0] === 'video' ? 'video' : 'image';
+  requireOwnPath(entry, kind, path);
   const engine: EngineRoute = route;
-  return { contextLength: entry.context_length ?? 0, maxOutputTokens: 0, routes: [], engine };
+  const media = mediaOptions(kind, entry, path);
+  return { contextLength: entry.context_length ?? 0, maxOutputTokens: 0, routes: [], engine, media };
 }
 
-function defaultParameters(endpoints: readonly ModelEndpoint[]): string[] {
-  return [...new Set(endpoints.flatMap((endpoint) => SUPPORTED_PARAMETERS[endpoint]))];
+/** The interface says what is ordered at /v3/async/video-fast and /v3/async/image-turbo, and within which limits. */
+function requireOwnPath(entry: ModelEntry, kind: 'image' | 'video', path: string): void {
+  for (const name of [entry.id, ...entry.aliases]) {
+    const fixed = INTERFACE_MODELS.get(name);
+    if (fixed !== undefined && fixed !== kind) {
+      throw new CatalogError(`${path}: ${name} is the name of a model with endpoints: [${fixed}]`);
+    }
+    if (fixed !== undefined && entry.media) {
+      throw new CatalogError(`${path}.media: the options of ${name} are fixed; give the model another name`);
+    }
+  }
+}
+
+function requireChargeable({ pricing }: ModelEntry, prices: readonly PriceName[], path: string): void {
+  const free = PRICE_NAMES.find((name) => pricing[name] > 0n && !prices.includes(name));
+  if (free !== undefined) {
+    throw new CatalogError(`${path}.pricing.${free}: is never charged for this model; leave it out`);
+  }
+}
+
+function defaultParameters(endpoints: readonly ModelEndpoint[], media: MediaOptions | undefined): string[] {
+  const names = endpoints.flatMap((endpoint) => {
+    switch (endpoint) {
+      case 'video':
+        return ['width', 'height', 'seed'];
+      case 'image':
+        return ['size', 'seed', 'enable_base64_output'];
+      default:
+        return TEXT_PARAMETERS[endpoint];
+    }
+  });
+  return [...new Set([...names, ...(media?.steps ? ['steps'] : []), ...(media?.seconds ? ['seconds'] : [])])];
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { VIDEO_DURATION_MS_MAX } from '../media/media-limits.ts';
 import { providerSettingsSchema } from '../providers/provider-settings.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
 import { PRICE_NAMES, type PriceName, parsePrice } from './pricing.ts';
@@ -14,13 +15,76 @@ const price = z
     return parsed;
   });
 
-/** All eight members, zero where the file says nothing. */
+/** All eight members, zero where the file says nothing: for the prices of caches and reasoning that means "as the others". */
 const pricing = z.strictObject(
   Object.fromEntries(PRICE_NAMES.map((name) => [name, price.default(0n)])) as Record<
     PriceName,
     z.ZodDefault<typeof price>
   >,
 );
+/** What a model sells, besides by the second. */
+const modelPricing = pricing.extend({ second: price.default(0n) });
+
+const SIZE = /^(\d{2,4})[*x](\d{2,4})$/;
+const SIDE_MIN = 64;
+const SIDE_MAX = 4_096;
+const side = z.int().min(SIDE_MIN).max(SIDE_MAX);
+const size = z.string().transform((text, context) => {
+  const [, width, height] = SIZE.exec(text)?.map(Number) ?? [];
+  const fits = (pixels = 0) => pixels >= SIDE_MIN && pixels <= SIDE_MAX;
+  if (!fits(width) || !fits(height)) {
+    context.addIssue({
+      code: 'custom',
+      message: `must be like 1024*1024, sides ${SIDE_MIN} to ${SIDE_MAX} pixels`,
+    });
+    return z.NEVER;
+  }
+  return { width: width ?? 0, height: height ?? 0 };
+});
+
+/** What orders of an image or video model may ask for. */
+const media = z.strictObject({
+  /** The first is the default. */
+  sizes: z.array(size).min(1).max(100).optional(),
+  /** Instead of sizes: any width and height within. */
+  sides: z.strictObject({ min: side, max: side }).optional(),
+  default_size: size.optional(),
+  steps: z
+    .strictObject({
+      min: z.int().min(1).max(1_000),
+      max: z.int().min(1).max(1_000),
+      default: z.int().min(1).max(1_000),
+    })
+    .optional(),
+  /** Lengths on offer; the first is the default. */
+  seconds: z
+    .array(
+      z
+        .int()
+        .min(1)
+        .max(VIDEO_DURATION_MS_MAX / 1_000),
+    )
+    .min(1)
+    .max(VIDEO_DURATION_MS_MAX / 1_000)
+    .optional(),
+  /** By size: what is priced otherwise there. */
+  prices: z
+    .record(z.string(), z.strictObject({ request: price, image: price, second: price }).partial())
+    .transform((bySize, context) =>
+      Object.entries(bySize).map(([text, prices]) => {
+        const parsed = size.safeParse(text);
+        if (!parsed.success) {
+          context.addIssue({
+            code: 'custom',
+            path: [text],
+            message: parsed.error.issues[0]?.message ?? 'no size',
+          });
+        }
+        return [parsed.data ?? { width: 0, height: 0 }, prices] as const;
+      }),
+    )
+    .optional(),
+});
 
 const route = z.union(
   [
@@ -66,7 +130,8 @@ const model = z.strictObject({
     .default(['text']),
   tokenizer: z.string().max(50).default('Other'),
   supported_parameters: z.array(z.string()).max(50).optional(),
-  pricing: pricing.prefault({}),
+  media: media.optional(),
+  pricing: modelPricing.prefault({}),
   routes: z.array(route).min(1),
 });
 
@@ -123,4 +188,5 @@ export const catalogFile = z.strictObject({
 });
 
 export type CatalogFile = z.output<typeof catalogFile>;
+export type MediaEntry = z.output<typeof media>;
 export type ModelEntry = CatalogFile['models'][number];

@@ -1,6 +1,7 @@
 import type { AnthropicModelJson, ModelJson } from './catalog.schema.ts';
 import type { Model, ModelEndpoint } from './catalog.types.ts';
-import { formatPrice } from './pricing.ts';
+import { areListed, type MediaOptions, type MediaPrices, sizeText } from './media-options.ts';
+import { effectivePrices, formatPrice } from './pricing.ts';
 
 const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
   chat: 'text',
@@ -28,7 +29,7 @@ export function presentAnthropicModel({ id, name }: Model): AnthropicModelJson {
 
 export function presentModel(model: Model): ModelJson {
   const outputs = [...new Set(model.endpoints.map((endpoint) => OUTPUT[endpoint]))];
-  const { pricing } = model;
+  const pricing = effectivePrices(model.pricing);
   return {
     ...presentOpenAiModel(model),
     aliases: [...model.aliases],
@@ -57,6 +58,7 @@ export function presentModel(model: Model): ModelJson {
       input_cache_read: formatPrice(pricing.input_cache_read),
       input_cache_write: formatPrice(pricing.input_cache_write),
     },
+    media: model.media ? presentMedia(model.media) : null,
     supported_parameters: [...model.supportedParameters],
     // what OpenRouter's own client insists on
     canonical_slug: model.id,
@@ -67,4 +69,24 @@ export function presentModel(model: Model): ModelJson {
     endpoints: [...model.endpoints],
     categories: [...model.categories],
   };
+}
+
+function presentMedia(media: MediaOptions): ModelJson['media'] {
+  const { sizes, defaultSize, steps, seconds, prices, pricesBySize } = media;
+  return {
+    sizes: areListed(sizes) ? sizes.map(sizeText) : null,
+    sides: areListed(sizes) ? null : { min: sizes.min, max: sizes.max },
+    default_size: defaultSize ? sizeText(defaultSize) : null,
+    steps: steps ? { min: steps.min, max: steps.max, default: steps.default ?? null } : null,
+    seconds: seconds ? [...seconds] : null,
+    price: presentMediaPrices(prices),
+    price_by_size: Object.fromEntries(
+      [...pricesBySize].map(([size, sized]) => [size, presentMediaPrices(sized)]),
+    ),
+  };
+}
+
+/** An order's price: what it costs whole, and what each second adds. */
+function presentMediaPrices({ request, image, second }: MediaPrices) {
+  return { request: formatPrice(request + image), second: formatPrice(second) };
 }

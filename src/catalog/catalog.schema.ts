@@ -6,16 +6,47 @@ const price = z
   .string()
   .meta({ description: 'USD per token, request, image or search', examples: ['0.00000015'] });
 
+/** What is charged: a price that the catalog leaves out stands here as the one that takes its place. */
 const pricing = z.object({
-  prompt: price,
-  completion: price,
-  request: price,
-  image: price,
-  web_search: price,
-  internal_reasoning: price,
-  input_cache_read: price,
-  input_cache_write: price,
+  prompt: price.meta({ description: 'USD per input token that no cache had' }),
+  completion: price.meta({ description: 'USD per output token' }),
+  request: price.meta({ description: 'USD per call or order' }),
+  image: price.meta({ description: 'USD per image made' }),
+  web_search: price.meta({ description: 'Always "0": searches are not offered' }),
+  internal_reasoning: price.meta({ description: 'USD per reasoning token' }),
+  input_cache_read: price.meta({ description: 'USD per input token read from a cache' }),
+  input_cache_write: price.meta({ description: 'USD per input token written to a cache' }),
 });
+
+const mediaPrice = z.object({
+  request: price.meta({ description: 'USD per order' }),
+  second: price.meta({ description: 'USD per second of video, beside the price per order' }),
+});
+
+/** What an order of an image or video model may ask for. */
+const media = z
+  .object({
+    sizes: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'width*height in pixels; null: any within sides', examples: [['1280*720']] }),
+    sides: z
+      .object({ min: z.int(), max: z.int() })
+      .nullable()
+      .meta({ description: 'Pixels of either side; null: the sizes are listed' }),
+    default_size: z.string().nullable().meta({ description: 'null: an order must name its size' }),
+    steps: z
+      .object({ min: z.int(), max: z.int(), default: z.int().nullable() })
+      .nullable()
+      .meta({ description: 'null: the model takes none' }),
+    seconds: z
+      .array(z.int())
+      .nullable()
+      .meta({ description: 'Lengths of a video, the default first; null: there is one' }),
+    price: mediaPrice,
+    price_by_size: z.record(z.string(), mediaPrice).meta({ description: 'Sizes that cost something else' }),
+  })
+  .meta({ id: 'MediaOptions' });
 
 const openAiModel = {
   id: z.string().meta({ examples: ['acme/small'] }),
@@ -44,6 +75,7 @@ export const modelJson = z
       is_moderated: z.boolean(),
     }),
     pricing,
+    media: media.nullable().meta({ description: 'Of image and video models; null for text models' }),
     supported_parameters: z.array(z.string()),
     canonical_slug: z.string(),
     per_request_limits: z

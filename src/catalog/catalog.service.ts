@@ -4,6 +4,7 @@ import type { Charge } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import type { Catalog, Model, ModelEndpoint } from './catalog.types.ts';
+import { type MediaOptions, type MediaSize, pricesOf } from './media-options.ts';
 import { chargeFor } from './pricing.ts';
 
 export interface ModelFilter {
@@ -21,9 +22,18 @@ export interface MediaModel {
   readonly pool: string;
   readonly upstreamModel: string;
   readonly priceVersion: string;
-  /** What one task costs. */
-  readonly charge: Charge;
+  readonly options: MediaOptions;
+  /** What one order of that size and length (seconds) costs. */
+  charge(size: MediaSize, seconds: number | undefined): Charge;
 }
+
+/** How each kind of model is called. */
+const CALLS: Readonly<Record<ModelEndpoint, (id: string) => string>> = {
+  chat: () => 'POST /api/v1/chat/completions',
+  messages: () => 'POST /vendorx/v1/messages',
+  image: (id) => `POST /v3/async/${id}`,
+  video: (id) => `POST /v3/async/video-fast with "model_name": "${id}"`,
+};
 
 /** The models for sale, as of the catalog in force. */
 export class CatalogService {
@@ -63,20 +73,36 @@ export class CatalogService {
     return model;
   }
 
-  /** The image or video model of that id, priced per task. */
-  findTaskModel(id: string, kind: 'image' | 'video'): MediaModel | undefined {
-    const model = this.find(id);
-    if (!model?.engine || !model.endpoints.includes(kind)) {
-      return undefined;
+  /**
+   * The image or video model that a caller orders from. Throws AppError model_not_found (with the model that was probably meant),
+   * model_not_allowed, and model_not_supported_on_endpoint for a model of another kind.
+   */
+  orderable(id: string, kind: 'image' | 'video', caller: Pick<Principal, 'allowedModels'>): MediaModel {
+    const model = this.invocable(id, caller);
+    const { engine, media, pricing } = model;
+    if (!engine || !media || !model.endpoints.includes(kind)) {
+      const [endpoint = 'chat'] = model.endpoints;
+      throw new AppError(
+        'model_not_supported_on_endpoint',
+        `model: "${model.id}" makes no ${kind}s. It is called by ${CALLS[endpoint](model.id)}.`,
+      );
     }
-    const images = kind === 'image' ? 1 : 0;
     return {
       id: model.id,
       kind,
-      pool: model.engine.engine,
-      upstreamModel: model.engine.model,
+      pool: engine.engine,
+      upstreamModel: engine.model,
       priceVersion: model.priceVersion,
-      charge: chargeFor(NO_USAGE, { requests: 1, images, requestLine: kind }, model.pricing),
+      options: media,
+      charge: (size, seconds = 0) => {
+        const { request, image, second } = pricesOf(media, size);
+        const units = { requests: 1, images: kind === 'image' ? 1 : 0, requestLine: kind };
+        return chargeFor(NO_USAGE, units, {
+          ...pricing,
+          request: request + second * BigInt(seconds),
+          image,
+        });
+      },
     };
   }
 

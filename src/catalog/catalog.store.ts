@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import { savePriceVersions } from './catalog.sql.ts';
 import type { Model } from './catalog.types.ts';
+import { morePrices } from './media-options.ts';
 import { formatPrice, PRICE_NAMES } from './pricing.ts';
 
 /** Keeps every price that was ever in force, so that a charge of long ago can be explained. */
@@ -17,7 +18,10 @@ export class CatalogStore {
     const rows = [...models].map((model) => ({
       id: model.priceVersion,
       model: model.id,
-      pricing: Object.fromEntries(PRICE_NAMES.map((name) => [name, formatPrice(model.pricing[name])])),
+      pricing: {
+        ...Object.fromEntries(PRICE_NAMES.map((name) => [name, formatPrice(model.pricing[name])])),
+        ...(model.media && morePrices(model.media)),
+      },
     }));
     await run(this.#pool, savePriceVersions, [JSON.stringify(rows)]);
   }

@@ -1,6 +1,7 @@
 import type { Aliases } from '../http/aliases.ts';
 import type { RateLimits } from '../http/rate-policy.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
+import type { MediaOptions } from './media-options.ts';
 import type { Pricing } from './pricing.ts';
 
 /** What a model can be called through. */
@@ -55,6 +56,8 @@ export interface Model {
   readonly routes: readonly ProviderRoute[];
   /** Undefined for text models. */
   readonly engine: EngineRoute | undefined;
+  /** What an order may ask for and costs; undefined for text models. */
+  readonly media: MediaOptions | undefined;
 }
 
 /** An entry of `engines:`; what else it holds depends on the kind and is checked by the engine's own adapter. */

@@ -47,11 +47,24 @@ export function formatPrice(pico: bigint): string {
 }
 
 /**
- * What a generation costs: the exact sum of its lines, rounded half-up to a nano-USD once; the lines get the rounding
- * by largest remainder, so that they sum to the amount. The algebra is the one the conventions page publishes.
+ * The prices that are published and charged: caches cost what the prompt does and reasoning what the completion does, unless priced
+ * above zero themselves.
+ */
+export function effectivePrices(pricing: Pricing): Pricing {
+  return {
+    ...pricing,
+    internal_reasoning: orElse(pricing.internal_reasoning, pricing.completion),
+    input_cache_read: orElse(pricing.input_cache_read, pricing.prompt),
+    input_cache_write: orElse(pricing.input_cache_write, pricing.prompt),
+  };
+}
+
+/**
+ * What a generation costs at the effective prices: the exact sum of its lines, rounded half-up to a nano-USD once; the lines get the
+ * rounding by largest remainder, so that they sum to the amount.
  */
 export function chargeFor(usage: TokenUsage, units: BilledUnits, pricing: Pricing): Charge {
-  const pico = picoLines(usage, units, pricing);
+  const pico = picoLines(usage, units, effectivePrices(pricing));
   const total = LINE_ITEMS.reduce((sum, item) => sum + (pico[item] ?? 0n), 0n);
   const amount = (total + PICO_PER_NANO / 2n) / PICO_PER_NANO;
   return { amount: nanoUsd(amount), lines: apportion(pico, amount) };
@@ -111,9 +124,17 @@ export function capCharge(charge: Charge, limit: NanoUsd): { charge: Charge; sho
   };
 }
 
-/** Identifies a model's prices by their content: replicas that load the same catalog agree without talking. */
-export function priceVersionId(model: string, pricing: Pricing): string {
-  const canonical = JSON.stringify([model, ...PRICE_NAMES.map((name) => pricing[name].toString())]);
+/**
+ * Identifies a model's prices by their content: replicas that load the same catalog agree without talking. `more`: prices by the second
+ * or by size, by name.
+ */
+export function priceVersionId(
+  model: string,
+  pricing: Pricing,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const names = PRICE_NAMES.map((name) => pricing[name].toString());
+  const canonical = JSON.stringify([model, ...names, ...Object.entries(more).flat()]);
   return createHash('sha256').update(canonical).digest('hex').slice(0, 32);
 }
 
@@ -127,10 +148,10 @@ function picoLines(
   const reasoning = BigInt(usage.reasoningTokens);
   const lines: Partial<Record<LineItem, bigint>> = {
     input: atLeastZero(BigInt(usage.inputTokens) - read - write) * pricing.prompt,
-    cache_read: read * orElse(pricing.input_cache_read, pricing.prompt),
-    cache_write: write * orElse(pricing.input_cache_write, pricing.prompt),
+    cache_read: read * pricing.input_cache_read,
+    cache_write: write * pricing.input_cache_write,
     output: atLeastZero(BigInt(usage.outputTokens) - reasoning) * pricing.completion,
-    reasoning: reasoning * orElse(pricing.internal_reasoning, pricing.completion),
+    reasoning: reasoning * pricing.internal_reasoning,
     image: BigInt(units.images) * pricing.image,
   };
   const line = units.requestLine;

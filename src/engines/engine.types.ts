@@ -17,6 +17,8 @@ export interface EngineRequest {
   readonly height: number;
   /** Denoising steps; undefined where the endpoint has no such field. */
   readonly steps: number | undefined;
+  /** Length of a video in seconds; undefined: the engine's own. */
+  readonly seconds: number | undefined;
 }
 
 /** One produced file, before post-processing. Its type is checked by magic bytes, never believed. */
@@ -43,7 +45,7 @@ export interface EngineStatus {
   /** 0–1, best effort; the task keeps it monotonic. */
   readonly progress?: number;
   readonly queuePosition?: number;
-  /** Present when succeeded: what {@link Engine.collect} can fetch. */
+  /** Present when failed. */
   readonly failure?: EngineFailure;
   /** What the upstream will bill for this run, in nano-USD, when it says so. */
   readonly costNanoUsd?: bigint;

@@ -50,13 +50,13 @@ const REFUSAL = overloaded();
  */
 export function admitFairly(options: FairAdmissionOptions): RequestListener {
   const { listener, pacer, callers, resolve } = options;
-  const paid = paidPaths(options.routes);
+  const takesPay = paidPaths(options.routes);
   const refused = observeRefusals(options);
   let introductions = 0;
   return (request, response) => {
     const [asked = ''] = (request.url ?? '').split('?', 1);
-    const path = request.method === 'POST' && !paid.has(asked) ? resolve(asked) : asked;
-    const isPaid = request.method === 'POST' && paid.has(path);
+    const path = request.method === 'POST' && !takesPay(asked) ? resolve(asked) : asked;
+    const isPaid = request.method === 'POST' && takesPay(path);
     const begin = () => listener(request, response);
     if (!isPaid && !KEYED.test(path)) {
       begin();
@@ -150,7 +150,12 @@ function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => 
   };
 }
 
-function paidPaths(routes: readonly Route[]): ReadonlySet<string> {
-  const paid = routes.filter((route) => route.idempotency !== undefined && route.access === 'inference');
-  return new Set(paid.map(({ path }) => path));
+/** Whether a POST to a path is a paid call; a route that takes the rest of the path stands for all below it. */
+function paidPaths(routes: readonly Route[]): (path: string) => boolean {
+  const paid = routes
+    .filter((route) => route.idempotency !== undefined && route.access === 'inference')
+    .map(({ path }) => path);
+  const exact = new Set(paid);
+  const prefixes = paid.flatMap((path) => /^(.*\/)\{\w+\+\}$/.exec(path)?.[1] ?? []);
+  return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
 }

@@ -40,7 +40,7 @@ export interface RunParts {
 
 /** What a claimed task asks its engine for. */
 export function requestOf(task: ClaimedTask): EngineRequest {
-  const { prompt, width, height, steps, upstreamModel } = readParameters(task.parameters);
+  const { prompt, width, height, steps, seconds, upstreamModel } = readParameters(task.parameters);
   return {
     taskId: task.id,
     attempt: task.attempt,
@@ -51,6 +51,7 @@ export function requestOf(task: ClaimedTask): EngineRequest {
     width,
     height,
     steps,
+    seconds,
   };
 }
 

@@ -1,29 +1,30 @@
 import { randomInt } from 'node:crypto';
+import type { MediaModel } from '../catalog/catalog.service.ts';
 import type { Principal } from '../http/route.ts';
 import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { storeParameters } from './task-parameters.ts';
-import type { TaskCatalog, TaskKind, TaskModel } from './tasks.types.ts';
+import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 
 export interface SubmitSettings {
   /** Ms from submit after which a task fails unrun or unfinished. */
   readonly deadlineMs: Readonly<Record<TaskKind, number>>;
 }
 
-/** A submit after its endpoint's schema has let it through. */
+/** An order after the schema of its model has let it through. */
 export interface TaskSubmit {
   readonly endpoint: string;
-  readonly kind: TaskKind;
-  readonly model: string;
+  readonly model: MediaModel;
   readonly prompt: string;
   readonly width: number;
   readonly height: number;
   readonly steps: number | undefined;
-  /** −1 = choose one, up to `seedMax`. */
+  /** Length of a video in seconds; undefined: the engine's own. */
+  readonly seconds: number | undefined;
+  /** −1 = choose one, up to the model's largest. */
   readonly seed: number;
-  readonly seedMax: number;
   readonly base64Output: boolean;
   readonly webhookUrl: string | null;
 }
@@ -48,19 +49,19 @@ export class SubmitTaskService {
     this.#settings = settings;
   }
 
-  /** Returns the task's id (UUID). Throws AppError: model_not_found, model_not_allowed, and what Ledger.reserve throws. */
+  /**
+   * The model that an order names. Throws AppError: model_not_found, model_not_allowed, and model_not_supported_on_endpoint for one that
+   * makes something else.
+   */
+  model(id: string, kind: TaskKind, principal: Principal): MediaModel {
+    return this.#catalog.orderable(id, kind, principal);
+  }
+
+  /** Returns the task's id (UUID). Throws what Ledger.reserve throws. */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
-    const { principal } = context;
-    const model = this.#catalog.findTaskModel(order.model, order.kind);
-    if (!model) {
-      throw new AppError('model_not_found', `The model ${order.model} is not offered here.`);
-    }
-    if (principal.allowedModels && !principal.allowedModels.includes(model.id)) {
-      throw new AppError('model_not_allowed', `This key may not use ${model.id}.`);
-    }
     const id = context.generationId ?? newUuid();
     try {
-      await this.#ledger.reserve(this.#holdRequest(id, order, model, context), context.signal);
+      await this.#ledger.reserve(this.#holdRequest(id, order, context), context.signal);
     } catch (error) {
       // an earlier request under the same Idempotency-Key has taken the order, and its task has ended since
       if (!(error instanceof AppError && error.code === 'idempotency_completed')) {
@@ -70,12 +71,9 @@ export class SubmitTaskService {
     return id;
   }
 
-  #holdRequest(
-    id: string,
-    order: TaskSubmit,
-    model: TaskModel,
-    { principal, requestId }: SubmitContext,
-  ): HoldRequest {
+  #holdRequest(id: string, order: TaskSubmit, { principal, requestId }: SubmitContext): HoldRequest {
+    const { model, width, height, seconds } = order;
+    const charge = model.charge({ width, height }, seconds);
     return {
       id,
       accountId: principal.accountId,
@@ -84,24 +82,25 @@ export class SubmitTaskService {
       endpoint: order.endpoint,
       model: model.id,
       priceVersion: model.priceVersion,
-      amount: model.charge.amount,
-      minimum: model.charge.amount,
+      amount: charge.amount,
+      minimum: charge.amount,
       task: {
-        kind: order.kind,
+        kind: model.kind,
         pool: model.pool,
         parameters: storeParameters({
           prompt: order.prompt,
-          width: order.width,
-          height: order.height,
+          width,
+          height,
           steps: order.steps,
+          seconds,
           upstreamModel: model.upstreamModel,
           base64Output: order.base64Output,
-          chargeLines: model.charge.lines,
+          chargeLines: charge.lines,
         }),
         // Resolved now, not by the engine: a second attempt must make the same picture.
-        seed: BigInt(order.seed === -1 ? randomInt(0, order.seedMax + 1) : order.seed),
+        seed: BigInt(order.seed === -1 ? randomInt(0, model.options.seedMax + 1) : order.seed),
         webhookUrl: order.webhookUrl,
-        deadlineAtMs: Date.now() + this.#settings.deadlineMs[order.kind],
+        deadlineAtMs: Date.now() + this.#settings.deadlineMs[model.kind],
       },
     };
   }

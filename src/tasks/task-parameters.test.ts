@@ -7,6 +7,7 @@ const PARAMETERS: TaskParameters = {
   width: 257,
   height: 1_535,
   steps: 20,
+  seconds: undefined,
   upstreamModel: 'z-image-turbo',
   base64Output: true,
   chargeLines: { request: nanoUsd(1n), image: nanoUsd(9_007_199_254_740_993n) },

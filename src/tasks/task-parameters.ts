@@ -7,6 +7,7 @@ const STORED = z.object({
   width: z.int(),
   height: z.int(),
   steps: z.int().optional(),
+  seconds: z.int().optional(),
   upstream_model: z.string(),
   base64_output: z.boolean(),
   /** Nano-USD as decimal text: what success costs, line by line, at the prices of the submit. */
@@ -19,6 +20,8 @@ export interface TaskParameters {
   readonly width: number;
   readonly height: number;
   readonly steps: number | undefined;
+  /** Length of a video; undefined: the engine's own. */
+  readonly seconds: number | undefined;
   readonly upstreamModel: string;
   readonly base64Output: boolean;
   readonly chargeLines: ChargeLines;
@@ -26,12 +29,13 @@ export interface TaskParameters {
 
 /** The JSON of the row. */
 export function storeParameters(parameters: TaskParameters): Record<string, unknown> {
-  const { prompt, width, height, steps, upstreamModel, base64Output, chargeLines } = parameters;
+  const { prompt, width, height, steps, seconds, upstreamModel, base64Output, chargeLines } = parameters;
   return {
     prompt,
     width,
     height,
     ...(steps === undefined ? {} : { steps }),
+    ...(seconds === undefined ? {} : { seconds }),
     upstream_model: upstreamModel,
     base64_output: base64Output,
     charge_lines: Object.fromEntries(
@@ -54,6 +58,7 @@ export function readParameters(json: unknown): TaskParameters {
     width: stored.width,
     height: stored.height,
     steps: stored.steps,
+    seconds: stored.seconds,
     upstreamModel: stored.upstream_model,
     base64Output: stored.base64_output,
     chargeLines: Object.fromEntries(lines),

@@ -1,23 +1,21 @@
-import { defineRoute, type Route } from '../http/route.ts';
+import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
+import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';
 import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
 import { scopeOf, taskIdOf } from './task-scope.ts';
 import {
-  IMAGE_SEED_MAX,
+  IMAGE_MODEL,
   IMAGE_SUBMIT,
   SUBMIT_RESPONSE,
   TASK_RESULT_QUERY,
-  VIDEO_SEED_MAX,
   VIDEO_SUBMIT,
 } from './tasks.schema.ts';
 
-const VIDEO_PATH = '/v3/async/video-fast';
-const IMAGE_PATH = '/v3/async/image-turbo';
-/** The path fixes the model: its last part is the model's id. */
-const IMAGE_MODEL = 'image-turbo';
+/** The image model of the interface, and its path. */
+const INTERFACE_IMAGE_MODEL = 'image-turbo';
 
 /** The interface caps no image prompt: only the body does. */
 const IMAGE_BODY_BYTES_MAX = 1024 * 1024;
@@ -27,6 +25,7 @@ const SUBMIT_ERRORS = [
   'key_limit_exceeded',
   'model_not_found',
   'model_not_allowed',
+  'model_not_supported_on_endpoint',
   'account_suspended',
   'idempotency_in_progress',
   'idempotency_key_reused',
@@ -35,7 +34,7 @@ const SUBMIT_ERRORS = [
 
 /** `/v3/async/…`: submits and the task-result query. */
 export function taskRoutes(submits: SubmitTaskService, results: TaskResultsService): Route[] {
-  return [videoRoute(submits), imageRoute(submits), resultRoute(results)];
+  return [videoRoute(submits), interfaceImageRoute(submits), imageRoute(submits), resultRoute(results)];
 }
 
 function videoRoute(submits: SubmitTaskService): Route {
@@ -43,7 +42,7 @@ function videoRoute(submits: SubmitTaskService): Route {
     method: 'post',
     path: VIDEO_PATH,
     operationId: 'submitVideo',
-    summary: 'Generate a video from text; the answer is the id of a task',
+    summary: 'Generate a video from text with any video model; the answer is the id of a task',
     tag: 'Async',
     access: 'inference',
     envelope: 'task',
@@ -51,64 +50,47 @@ function videoRoute(submits: SubmitTaskService): Route {
     response: { status: 200, schema: SUBMIT_RESPONSE },
     errors: SUBMIT_ERRORS,
     idempotency: 'replay',
-    async handle({ principal, body, requestId, generationId, signal }) {
-      const { model_name: model, prompt, width, height, steps, seed, extra } = body;
-      const id = await submits.submit(
-        {
-          endpoint: VIDEO_PATH,
-          kind: 'video',
-          model,
-          prompt,
-          width,
-          height,
-          steps,
-          seed,
-          seedMax: VIDEO_SEED_MAX,
-          base64Output: false,
-          webhookUrl: extra?.webhook?.url ?? null,
-        },
-        { principal, requestId, generationId, signal },
-      );
-      return { body: { task_id: publicId('generation', id) } };
-    },
+    handle: async ({ body, ...context }) => handleOf(await orderVideo(submits, body, context)),
+  });
+}
+
+const IMAGE_ROUTE = {
+  method: 'post',
+  tag: 'Async',
+  access: 'inference',
+  envelope: 'task',
+  body: IMAGE_SUBMIT,
+  bodyBytesMax: IMAGE_BODY_BYTES_MAX,
+  response: { status: 200, schema: SUBMIT_RESPONSE },
+  errors: SUBMIT_ERRORS,
+  idempotency: 'replay',
+} as const;
+
+function interfaceImageRoute(submits: SubmitTaskService): Route {
+  return defineRoute({
+    ...IMAGE_ROUTE,
+    path: `${IMAGE_PATH}${INTERFACE_IMAGE_MODEL}`,
+    operationId: 'submitImage',
+    summary: 'Generate an image from text; the answer is the id of a task',
+    handle: async ({ body, ...context }) =>
+      handleOf(await orderImage(submits, INTERFACE_IMAGE_MODEL, body, context)),
   });
 }
 
 function imageRoute(submits: SubmitTaskService): Route {
   return defineRoute({
-    method: 'post',
-    path: IMAGE_PATH,
-    operationId: 'submitImage',
-    summary: 'Generate an image from text; the answer is the id of a task',
-    tag: 'Async',
-    access: 'inference',
-    envelope: 'task',
-    body: IMAGE_SUBMIT,
-    bodyBytesMax: IMAGE_BODY_BYTES_MAX,
-    response: { status: 200, schema: SUBMIT_RESPONSE },
-    errors: SUBMIT_ERRORS,
-    idempotency: 'replay',
-    async handle({ principal, body, requestId, generationId, signal }) {
-      const { prompt, size, seed, enable_base64_output: base64Output, extra } = body;
-      const id = await submits.submit(
-        {
-          endpoint: IMAGE_PATH,
-          kind: 'image',
-          model: IMAGE_MODEL,
-          prompt,
-          width: size.width,
-          height: size.height,
-          steps: undefined,
-          seed,
-          seedMax: IMAGE_SEED_MAX,
-          base64Output,
-          webhookUrl: extra?.webhook?.url ?? null,
-        },
-        { principal, requestId, generationId, signal },
-      );
-      return { body: { task_id: publicId('generation', id) } };
-    },
+    ...IMAGE_ROUTE,
+    path: `${IMAGE_PATH}{model+}`,
+    operationId: 'submitImageOfModel',
+    summary: 'Generate an image with the image model of the path; the answer is the id of a task',
+    params: IMAGE_MODEL,
+    handle: async ({ params, body, ...context }) =>
+      handleOf(await orderImage(submits, params.model, body, context)),
   });
+}
+
+function handleOf(taskId: string): Reply {
+  return { body: { task_id: publicId('generation', taskId) } };
 }
 
 function resultRoute(results: TaskResultsService): Route {

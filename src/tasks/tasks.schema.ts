@@ -1,12 +1,9 @@
 import { z } from 'zod';
+import { areListed, type MediaOptions, offersSize, sizeText } from '../catalog/media-options.ts';
 
 const VIDEO_PROMPT_CODE_POINTS_MAX = 2_000;
 const SIZE_PATTERN = /^(\d{1,5})\*(\d{1,5})$/;
-const SIDE_MIN = 256;
-const SIDE_MAX = 1_536;
 const URL_LENGTH_MAX = 2_048;
-export const VIDEO_SEED_MAX = 9_999_999_999;
-export const IMAGE_SEED_MAX = 2_147_483_647;
 
 const PROMPT = z
   .string()
@@ -35,55 +32,118 @@ const EXTRA = z
   })
   .optional();
 
-const VIDEO_SIDES = [720, 1_280];
-const videoSide = z.int().refine((side) => VIDEO_SIDES.includes(side), 'must be 720 or 1280');
+const EXTRA_DESCRIPTION = {
+  type: 'object',
+  description: 'webhook.url: where the end of the task is told',
+  properties: { webhook: { type: 'object', properties: { url: { type: 'string', format: 'uri' } } } },
+} as const;
 
-/** Body of POST /v3/async/video-fast. */
-const VIDEO_ORDER = z
-  .object({
-    model_name: z.literal('video-fast', { message: 'must be video-fast' }),
-    width: videoSide.meta({
-      description: '720 when height is 1280, 1280 when height is 720',
-      enum: VIDEO_SIDES,
-    }),
-    height: videoSide.meta({
-      description: '720 when width is 1280, 1280 when width is 720',
-      enum: VIDEO_SIDES,
-    }),
-    seed: z.int().min(-1).max(VIDEO_SEED_MAX),
-    steps: z.int().min(2).max(30),
-    prompt: VIDEO_PROMPT,
-    extra: EXTRA,
-  })
-  .refine((body) => body.width !== body.height, {
-    path: ['height'],
-    message: 'must be 720 when width is 1280, and 1280 when width is 720',
-  });
+/**
+ * What the body of a video order may hold, by the options of its model: sides in pixels, seed, steps, seconds. What a model's
+ * declaration leaves out is refused: it would be paid for and ignored.
+ */
+export const videoOrder = onceForEach((options) => {
+  const { sizes, defaultSize } = options;
+  return z
+    .object({
+      model_name: z.string(),
+      width: withDefault(side(sizes, 'width'), defaultSize?.width),
+      height: withDefault(side(sizes, 'height'), defaultSize?.height),
+      ...commonMembers(options),
+      prompt: VIDEO_PROMPT,
+      extra: EXTRA,
+    })
+    .refine((order) => offersSize(options, order), { path: ['height'], message: heightByWidth(sizes) });
+});
 
-/** Body of POST /v3/async/image-turbo. */
-const IMAGE_ORDER = z
-  .object({
-    seed: z.int().min(-1).max(IMAGE_SEED_MAX).default(-1),
-    size: z
-      .string()
-      .default('1024*1024')
-      .refine(
-        (text) => parseSize(text) !== undefined,
-        `must be width*height, each ${SIDE_MIN} to ${SIDE_MAX} pixels`,
-      )
-      .transform((text) => parseSize(text) ?? { width: 0, height: 0 })
-      .meta({
-        description: `width*height, each ${SIDE_MIN} to ${SIDE_MAX} pixels`,
-        pattern: '^\\d{3,4}\\*\\d{3,4}$',
-      }),
-    prompt: PROMPT,
-    enable_base64_output: z.boolean().default(false),
-    extra: EXTRA,
-  })
-  .refine((body) => !(body.enable_base64_output && body.extra?.webhook), {
-    path: ['enable_base64_output'],
-    message: 'cannot be combined with extra.webhook: the event carries URLs',
+/** What the body of an image order may hold, by the options of its model. */
+export const imageOrder = onceForEach((options) => {
+  const { defaultSize } = options;
+  return z
+    .object({
+      size: withDefault(sizeMember(options), defaultSize && sizeText(defaultSize)),
+      ...commonMembers(options),
+      prompt: PROMPT,
+      enable_base64_output: z.boolean().default(false),
+      extra: EXTRA,
+    })
+    .refine((body) => !(body.enable_base64_output && body.extra?.webhook), {
+      path: ['enable_base64_output'],
+      message: 'cannot be combined with extra.webhook: the event carries URLs',
+    });
+});
+
+/** Schemas are dear to build, and a reading of the catalog has one for each of its models. */
+function onceForEach<Schema extends z.ZodType>(
+  build: (options: MediaOptions) => Schema,
+): (options: MediaOptions) => Schema {
+  const built = new WeakMap<MediaOptions, Schema>();
+  return (options) => {
+    const schema = built.get(options) ?? build(options);
+    built.set(options, schema);
+    return schema;
+  };
+}
+
+function commonMembers({ seedMax, defaultSeed, steps, seconds, declared }: MediaOptions) {
+  const lengths = seconds ?? [];
+  // The interface's own models pass over members that they do not know.
+  const NOT_TAKEN = declared
+    ? z.never({ message: 'is not taken by this model; leave it out' }).optional()
+    : z
+        .unknown()
+        .transform(() => undefined)
+        .optional();
+  return {
+    seed: withDefault(z.int().min(-1).max(seedMax), defaultSeed),
+    steps: steps ? withDefault(z.int().min(steps.min).max(steps.max), steps.default) : NOT_TAKEN,
+    seconds: seconds
+      ? withDefault(
+          z.int().refine((length) => lengths.includes(length), `must be ${choice(lengths)}`),
+          lengths[0],
+        )
+      : NOT_TAKEN,
+  };
+}
+
+function side(sizes: MediaOptions['sizes'], name: 'width' | 'height') {
+  if (!areListed(sizes)) {
+    return z.int().min(sizes.min).max(sizes.max);
+  }
+  const sides = [...new Set(sizes.map((size) => size[name]))].sort((a, b) => a - b);
+  return z.int().refine((pixels) => sides.includes(pixels), `must be ${choice(sides)}`);
+}
+
+function heightByWidth(sizes: MediaOptions['sizes']): string {
+  const pairs = areListed(sizes) ? sizes : [];
+  return `must be ${pairs.map(({ width, height }) => `${height} when width is ${width}`).join(', and ')}`;
+}
+
+function sizeMember(options: MediaOptions) {
+  const { sizes } = options;
+  const rule = areListed(sizes)
+    ? `must be ${choice(sizes.map(sizeText))}`
+    : `must be width*height, each ${sizes.min} to ${sizes.max} pixels`;
+  return z.string().transform((text, context) => {
+    const [, width = 0, height = 0] = SIZE_PATTERN.exec(text)?.map(Number) ?? [];
+    if (!offersSize(options, { width, height })) {
+      context.addIssue({ code: 'custom', message: rule });
+      return z.NEVER;
+    }
+    return { width, height };
   });
+}
+
+/** The member with a default where there is one; else it must be sent. */
+function withDefault<Member extends z.ZodType>(member: Member, value: z.input<Member> | undefined) {
+  return value === undefined ? member : member.prefault(value as never);
+}
+
+/** "5, 10 or 15" */
+function choice(values: readonly (string | number)[]): string {
+  const last = values.at(-1);
+  return values.length < 2 ? String(last) : `${values.slice(0, -1).join(', ')} or ${last}`;
+}
 
 /** An order as it is, or wrapped as Novita's SDKs send theirs: `{ request: { … }, extra: { … } }`. */
 function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
@@ -98,15 +158,63 @@ function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
   }, order);
 }
 
-export const VIDEO_SUBMIT = wrappedOrPlain(VIDEO_ORDER);
-export const IMAGE_SUBMIT = wrappedOrPlain(IMAGE_ORDER);
+const BY_MODEL = 'What a model offers stands in GET /api/v1/models, under media.';
+
+/** A member that the schema of the order's model judges; described for the document alone. */
+function described(type: 'string' | 'integer' | 'boolean', description: string, examples: unknown[] = []) {
+  return z
+    .unknown()
+    .optional()
+    .meta({ type, description, ...(examples.length > 0 && { examples }) });
+}
+
+/** Body of POST /v3/async/video-fast until its model is known; then {@link videoOrder} judges it. */
+export const VIDEO_SUBMIT = wrappedOrPlain(
+  z
+    .looseObject({
+      model_name: z
+        .string({ message: 'must be the id of a video model, e.g. video-fast' })
+        .meta({ description: 'Id of a video model', examples: ['video-fast'] }),
+      width: described('integer', 'video-fast: 1280 or 720, required', [1_280]),
+      height: described(
+        'integer',
+        'video-fast: 720 when width is 1280, 1280 when width is 720; required',
+        [720],
+      ),
+      seed: described('integer', 'video-fast: -1 to 9999999999, required; -1 draws one', [7]),
+      steps: described('integer', 'video-fast: 2 to 30, required', [20]),
+      seconds: described('integer', 'Length of the video, of those that the model offers'),
+      prompt: described('string', `1 to ${VIDEO_PROMPT_CODE_POINTS_MAX} characters (Unicode code points)`),
+      extra: z.unknown().optional().meta(EXTRA_DESCRIPTION),
+    })
+    .meta({ description: BY_MODEL, required: ['model_name', 'prompt'] }),
+);
+
+/** Body of POST /v3/async/{model} until its model is known; then {@link imageOrder} judges it. */
+export const IMAGE_SUBMIT = wrappedOrPlain(
+  z
+    .looseObject({
+      seed: described('integer', '-1 to 2147483647; -1, the default, draws one', [7]),
+      size: described('string', 'width*height in pixels. image-turbo: each 256 to 1536, default 1024*1024', [
+        '1024*1024',
+      ]),
+      steps: described('integer', 'Of models that take steps'),
+      prompt: described('string', 'What to draw'),
+      enable_base64_output: described('boolean', 'BASE64 text instead of a URL'),
+      model_name: described('string', 'Nothing but the model of the path'),
+      extra: z.unknown().optional().meta(EXTRA_DESCRIPTION),
+    })
+    .meta({ description: BY_MODEL, required: ['prompt'] }),
+);
+
+export const IMAGE_MODEL = z.object({ model: z.string().min(1).max(200) });
+
+export const SUBMIT_RESPONSE = z.object({ task_id: z.string() }).meta({ id: 'TaskHandle' });
 
 /** Query of GET /v3/async/task-result. Any other text than an id of ours is simply not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
   task_id: z.string({ message: 'is required' }).trim().min(1, 'must not be blank').max(200),
 });
-
-export const SUBMIT_RESPONSE = z.object({ task_id: z.string() }).meta({ id: 'TaskHandle' });
 
 function codePoints(text: string): number {
   let count = 0;
@@ -114,14 +222,6 @@ function codePoints(text: string): number {
     count += 1;
   }
   return count;
-}
-
-function parseSize(text: string): { width: number; height: number } | undefined {
-  const match = SIZE_PATTERN.exec(text);
-  const width = Number(match?.[1]);
-  const height = Number(match?.[2]);
-  const fits = (side: number): boolean => side >= SIDE_MIN && side <= SIDE_MAX;
-  return fits(width) && fits(height) ? { width, height } : undefined;
 }
 
 function isHttpUrl(text: string): boolean {

@@ -1,29 +1,12 @@
-import type { ChargeLines } from '../ledger/ledger.types.ts';
+import type { CatalogService } from '../catalog/catalog.service.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { DigitalSource } from '../media/provenance.ts';
 import type { TaskState } from './task-state.ts';
 
 export type TaskKind = 'image' | 'video';
 
-/** What submit needs to know of a model. */
-export interface TaskModel {
-  /** Public model id, e.g. `image-turbo`. */
-  readonly id: string;
-  readonly kind: TaskKind;
-  /** The engine that runs it: the engine pool of the same name. */
-  readonly pool: string;
-  /** The engine's own name for the model. */
-  readonly upstreamModel: string;
-  readonly priceVersion: string;
-  /** What one task costs, fixed at submit: request price, and image price per output image. */
-  readonly charge: { readonly amount: NanoUsd; readonly lines: ChargeLines };
-}
-
 /** The narrow view of the catalog that tasks have. */
-export interface TaskCatalog {
-  /** The model of that public id that serves that kind of endpoint. */
-  findTaskModel(id: string, kind: TaskKind): TaskModel | undefined;
-}
+export type TaskCatalog = Pick<CatalogService, 'orderable'>;
 
 /** A task as its owner may read it. */
 export interface TaskView {

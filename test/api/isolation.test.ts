@@ -20,6 +20,8 @@ const LINKS = ['getCheckoutResult.session_id', 'getPaymentPage.session_id', 'pay
 /** Parameters that name nothing of an account. */
 const PLAIN = [
   'canceled',
+  // of the catalog, for the models that the caller may use
+  'model',
   'limit',
   'cursor',
   // places in the caller's own list of models

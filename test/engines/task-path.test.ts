@@ -172,5 +172,6 @@ function orderOf(taskId: string): EngineRequest {
     width: 512,
     height: 512,
     steps: undefined,
+    seconds: undefined,
   };
 }

@@ -189,7 +189,7 @@ describe('comfyui', () => {
   test('one task leaves no trace in the workflow of the next', async () => {
     const one = create();
     await attempt(one, engineRequest({ prompt: 'with eight steps', steps: 8 }));
-    await attempt(one, engineRequest({ steps: undefined }));
+    await attempt(one, engineRequest({ steps: undefined, seconds: 5 }));
     expect(comfyui.submitted.prompt['3'].inputs.steps).toBe(20);
   });
 
@@ -297,6 +297,8 @@ describe('comfyui', () => {
 describe('sdcpp', () => {
   test('an image and a video in the server’s own words', async () => {
     const server = engine(sdCppKind, { base_url: sdcpp.url, sample_params: { sample_method: 'euler' } });
+    await attempt(server, engineRequest({ kind: 'video', seconds: 5 }));
+    expect(sdcpp.submitted).toMatchObject({ video_frames: 80, fps: 16 });
     await attempt(server, engineRequest({ seed: BIG_SEED, steps: 8 }));
     expect(sdcpp.submitted).toEqual({
       prompt: 'a lighthouse at dusk',
@@ -355,6 +357,14 @@ describe('novita', () => {
       steps: 30,
     });
     expect(status.costNanoUsd).toBeUndefined();
+    const long = { ...video, steps: undefined, seconds: 10 } as const;
+    await attempt(hosted, engineRequest(long));
+    expect(novita.submitted).toMatchObject({ duration: 10 });
+    const upstream = engine(novitaKind, { base_url: novita.url, dialect: 'tollgate' });
+    await attempt(upstream, engineRequest({ ...long, model: 'acme/film' }));
+    const path = '/v3/async/video-fast';
+    const sent = novita.requests.findLast((request) => request.method === 'POST');
+    expect(sent).toMatchObject({ path, json: { model_name: 'acme/film', seconds: 10 } });
   });
 
   test('another Tollgate says what it charged, and is cancelled there', async () => {
@@ -399,6 +409,8 @@ describe('fal', () => {
       'GET /files/output',
     ]);
     expect(fal.requests.every((seen) => seen.headers.authorization === 'Key fal-key')).toBe(true);
+    await attempt(hosted, engineRequest({ model: 'fal-ai/wan', kind: 'video', seconds: 5 }));
+    expect(fal.submitted).toMatchObject({ duration: 5 });
   });
 
   test('each outcome of a cancel is told apart', async () => {

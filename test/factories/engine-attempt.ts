@@ -29,6 +29,7 @@ export function engineRequest(changes: Partial<EngineRequest> = {}): EngineReque
     width: 500,
     height: 300,
     steps: undefined,
+    seconds: undefined,
     ...changes,
   };
 }

@@ -4,7 +4,7 @@ import { parseUsd } from '../../src/lib/money.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { TaskSubmit } from '../../src/tasks/submit-task.service.ts';
 import { fundedAccount, type TestAccount } from './ledger.ts';
-import type { TaskStack } from './task-stack.ts';
+import { TASK_CATALOG, type TaskStack } from './task-stack.ts';
 
 export interface TestCustomer extends TestAccount {
   readonly principal: Principal;
@@ -32,14 +32,13 @@ export async function customer(database: Database, credits = '10.00'): Promise<T
 export function imageOrder(prompt: string, changes: Partial<TaskSubmit> = {}): TaskSubmit {
   return {
     endpoint: '/v3/async/image-turbo',
-    kind: 'image',
-    model: 'image-turbo',
+    model: TASK_CATALOG.orderable('image-turbo', 'image', { allowedModels: null }),
     prompt,
     width: 512,
     height: 512,
     steps: undefined,
     seed: 42,
-    seedMax: 2_147_483_647,
+    seconds: undefined,
     base64Output: false,
     webhookUrl: null,
     ...changes,

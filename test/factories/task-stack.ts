@@ -4,6 +4,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RelaySettings } from '../../queues/relay.ts';
+import { CatalogService } from '../../src/catalog/catalog.service.ts';
+import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import { EngineRegistry } from '../../src/engines/registry.ts';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
@@ -43,7 +45,6 @@ import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
 import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
 import { TasksService } from '../../src/tasks/tasks.service.ts';
-import type { TaskCatalog, TaskModel } from '../../src/tasks/tasks.types.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
 import { WebhookDeliveriesStore } from '../../src/webhooks/webhook-deliveries.store.ts';
@@ -53,7 +54,7 @@ import { WebhookSender } from '../../src/webhooks/webhook-sender.ts';
 import { parseQueueSelection } from '../../workers/queue-selection.ts';
 import { type RunningWorker, startWorker } from '../../workers/start-worker.ts';
 import type { WorkerParts } from '../../workers/worker-parts.ts';
-import { testLedger, usd } from './ledger.ts';
+import { testLedger } from './ledger.ts';
 import { testMonthClose } from './month-close.ts';
 
 export interface TaskStackOptions {
@@ -63,6 +64,8 @@ export interface TaskStackOptions {
   readonly engine: Engine;
   /** Other pools beside the engine's. */
   readonly moreEngines?: readonly Engine[];
+  /** What is for sale; the tests' own catalog unless given. */
+  readonly catalog?: CatalogService;
   /** Shared by all processes of a test; a new one unless given. */
   readonly folder?: string;
   readonly prefix?: string;
@@ -85,24 +88,17 @@ export const FAST_LEASES: LeaseSettings = { leaseMs: 900, heartbeatMs: 250 };
 /** A relay whose nets hang low enough for a test to fall into. */
 export const FAST_RELAY: RelaySettings = { sweepMs: 200, lostAfterMs: 1_500, lostFromEmptyQueueAfterMs: 400 };
 
-export const IMAGE_MODEL: TaskModel = {
-  id: 'image-turbo',
-  kind: 'image',
-  pool: 'gpu',
-  upstreamModel: 'z-image-turbo',
-  priceVersion: 'test',
-  charge: { amount: usd('0.005'), lines: { image: usd('0.005') } },
-};
-export const VIDEO_MODEL: TaskModel = {
-  ...IMAGE_MODEL,
-  id: 'video-fast',
-  kind: 'video',
-  charge: { amount: usd('0.30'), lines: { video: usd('0.30') } },
-};
-const CATALOG: TaskCatalog = {
-  findTaskModel: (id, kind) =>
-    [IMAGE_MODEL, VIDEO_MODEL].find((model) => model.id === id && model.kind === kind),
-};
+const CATALOG = parseCatalog(
+  `
+models:
+  - { id: image-turbo, endpoints: [image], pricing: { image: "0.005" }, routes: [{ engine: gpu, model: z-image-turbo }] }
+  - { id: video-fast, endpoints: [video], pricing: { request: "0.30" }, routes: [{ engine: gpu, model: z-image-turbo }] }
+engines: [{ id: gpu, kind: builtin }]`,
+  'tollgate.yaml',
+  {},
+);
+/** The models of the tests' own catalog. */
+export const TASK_CATALOG = new CatalogService(() => CATALOG);
 
 /** All of the asynchronous path over one database and one Redis, put together as an entry point would. */
 export type TaskStack = Awaited<ReturnType<typeof createTaskStack>>;
@@ -211,7 +207,9 @@ export async function createTaskStack(options: TaskStackOptions) {
     retentionStore,
     estimates,
     published,
-    submits: new SubmitTaskService(ledger, CATALOG, { deadlineMs: { image: deadlineMs, video: deadlineMs } }),
+    submits: new SubmitTaskService(ledger, options.catalog ?? TASK_CATALOG, {
+      deadlineMs: { image: deadlineMs, video: deadlineMs },
+    }),
     tasks: new TasksService(reads, retentionStore, estimates, storage, waiter),
     cancels: new CancelTaskService({
       reads,

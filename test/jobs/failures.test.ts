@@ -182,6 +182,7 @@ async function taskOfNoPool(prompt: string): Promise<string> {
     width: 512,
     height: 512,
     steps: undefined,
+    seconds: undefined,
     upstreamModel: 'z-image-turbo',
     base64Output: false,
     chargeLines: { image: usd('0.005') },

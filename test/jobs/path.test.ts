@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { eventually } from '../factories/eventually.ts';
 import { seedsOf, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
+import { TASK_CATALOG } from '../factories/task-stack.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
 let it: TaskTest;
@@ -100,8 +101,7 @@ test('raw files and work folders are gone when the task has ended', async () => 
 test('a video task goes the same way', async () => {
   const id = await submitImage(it.stack, it.who, 'run=5', {
     endpoint: '/v3/async/video-fast',
-    kind: 'video',
-    model: 'video-fast',
+    model: TASK_CATALOG.orderable('video-fast', 'video', { allowedModels: null }),
     width: 1280,
     height: 720,
     steps: 20,

@@ -18,6 +18,7 @@ const IMAGE: EngineRequest = {
   width: 257,
   height: 331,
   steps: undefined,
+  seconds: undefined,
 };
 const VIDEO: EngineRequest = { ...IMAGE, kind: 'video', width: 160, height: 96, steps: 8 };
 

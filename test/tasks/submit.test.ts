@@ -24,7 +24,6 @@ const BEYOND_BMP = '𝕏'.repeat(2_000);
 const VIDEO_CASES: readonly [string, Record<string, unknown>, string | null][] = [
   ['as in the interface', {}, null],
   ['portrait', { width: 720, height: 1280 }, null],
-  ['another model', { model_name: 'video-slow' }, 'model_name'],
   ['no model', { model_name: undefined }, 'model_name'],
   ['model of another type', { model_name: 7 }, 'model_name'],
   ['no width', { width: undefined }, 'width'],
@@ -185,6 +184,31 @@ test('a model that is not offered, or not to this key, is refused by name', asyn
   });
   const refused = await server.call('POST', '/v3/async/image-turbo', { body: IMAGE, key: secret });
   expect(refused).toMatchObject({ status: 403, json: { error: { code: 'model_not_allowed' } } });
+});
+
+test.each([
+  [
+    'video-fast',
+    { ...VIDEO, model_name: 'video-fsat' },
+    404,
+    'model_not_found',
+    'Did you mean "video-fast"?',
+  ],
+  ['image-trubo', IMAGE, 404, 'model_not_found', 'Did you mean "image-turbo"?'],
+  [
+    'video-fast',
+    { ...VIDEO, model_name: 'image-turbo' },
+    400,
+    'model_not_supported_on_endpoint',
+    'POST /v3/async/image-turbo',
+  ],
+  ['image-turbo', { ...IMAGE, model_name: 'other' }, 400, 'invalid_parameter', 'a path of its own'],
+])('%s with another model: %j', async (path, body, status, code, hint) => {
+  const refused = await server.call('POST', `/v3/async/${path}`, { body });
+  expect(refused).toMatchObject({
+    status,
+    json: { error: { code, message: expect.stringContaining(hint) } },
+  });
 });
 
 test('without a key: 401, in both shapes of error', async () => {

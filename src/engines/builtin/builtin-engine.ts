@@ -191,14 +191,15 @@ async function draw(
   signal: AbortSignal,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
-  const { width, height, prompt, seed, steps } = request;
-  const frames = request.kind === 'image' ? 1 : (options.videoFrames ?? VIDEO_FRAMES);
+  const { width, height, prompt, seed, steps, seconds } = request;
+  const framesPerSecond = options.framesPerSecond ?? FRAMES_PER_SECOND;
+  const length = seconds === undefined ? (options.videoFrames ?? VIDEO_FRAMES) : seconds * framesPerSecond;
+  const frames = request.kind === 'image' ? 1 : length;
   // The last part belongs to the encoder, which ends after the renderer.
   const rendered = renderOnThread({ width, height, frames, prompt, seed, steps }, signal, (fraction) =>
     onProgress(fraction * 0.97),
   );
   if (request.kind === 'video') {
-    const framesPerSecond = options.framesPerSecond ?? FRAMES_PER_SECOND;
     await options.encoders.encodeFrames(rendered, path, { width, height, framesPerSecond, signal });
     return;
   }

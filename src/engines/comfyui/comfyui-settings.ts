@@ -17,16 +17,25 @@ const parameters = z.strictObject({
   width: places.optional(),
   height: places.optional(),
   steps: places.optional(),
+  seconds: places.optional(),
+  /** The length in frames: the order's seconds times the workflow's `fps`. */
+  frames: places.optional(),
 });
 
-const workflow = z.strictObject({
-  kind: z.enum(['image', 'video']),
-  /** The workflow as "Export (API)" saves it; relative to the folder of tollgate.yaml. */
-  file: z.string().min(1),
-  parameters,
-  /** The node whose files are the result; every node's unless said. */
-  output_node: z.string().min(1).max(64).optional(),
-});
+const workflow = z
+  .strictObject({
+    kind: z.enum(['image', 'video']),
+    /** The workflow as "Export (API)" saves it; relative to the folder of tollgate.yaml. */
+    file: z.string().min(1),
+    parameters,
+    fps: z.int().min(1).max(120).optional(),
+    /** The node whose files are the result; every node's unless said. */
+    output_node: z.string().min(1).max(64).optional(),
+  })
+  .refine(({ parameters: { frames }, fps }) => frames === undefined || fps !== undefined, {
+    path: ['fps'],
+    message: 'is needed for parameters.frames',
+  });
 
 /** An entry of `engines:` of kind `comfyui`. */
 export const comfyUiSettings = z.strictObject({

@@ -48,6 +48,11 @@ export function fillWorkflow(
     width,
     height,
     steps: request.steps,
+    seconds: request.seconds,
+    frames:
+      request.seconds === undefined || settings.fps === undefined
+        ? undefined
+        : request.seconds * settings.fps,
   };
   for (const [name, value] of Object.entries(values)) {
     const places = settings.parameters[name as keyof WorkflowParameters] ?? [];

@@ -138,8 +138,8 @@ function outcomeOf({ failure, status, json }: UpstreamAnswer): EngineStatus {
 }
 
 function bodyOf(request: EngineRequest, settings: FalSettings): object {
-  const { prompt, steps } = request;
-  const { size_field, seed_field, steps_field, seed_max, size_multiple, extra } = settings;
+  const { prompt, steps, seconds } = request;
+  const { size_field, seed_field, steps_field, seconds_field, seed_max, size_multiple, extra } = settings;
   const size = fitSize(request, size_multiple);
   const sizes = { image_size: { image_size: size }, width_height: size, none: {} };
   return {
@@ -148,5 +148,6 @@ function bodyOf(request: EngineRequest, settings: FalSettings): object {
     ...sizes[size_field],
     ...(seed_field === 'none' ? {} : { [seed_field]: fitSeed(request.seed, seed_max) }),
     ...(steps_field === 'none' || steps === undefined ? {} : { [steps_field]: steps }),
+    ...(seconds_field === 'none' || seconds === undefined ? {} : { [seconds_field]: seconds }),
   };
 }

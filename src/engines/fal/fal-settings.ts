@@ -23,6 +23,7 @@ export const falSettings = z.strictObject({
   /** `image_size: {width, height}`, or `width` and `height`, or nothing (say it in `extra` then, e.g. `aspect_ratio`). */
   size_field: z.enum(['image_size', 'width_height', 'none']).default('image_size'),
   steps_field: field.default('num_inference_steps'),
+  seconds_field: field.default('duration'),
   seed_field: field.default('seed'),
   extra: extraField,
 });

@@ -22,6 +22,8 @@ import { outputUrl, readTaskResult, refineByReason, toStatus } from './task-resu
 
 const accepted = z.looseObject({ task_id: z.string().min(1).max(200) });
 
+/** Where another Tollgate takes orders for all of its video models. */
+const TOLLGATE_VIDEOS = 'video-fast';
 const POLL_INTERVAL_MS = 2_000;
 const CANCEL_MS = 5_000;
 const NOT_FOUND = 404;
@@ -63,7 +65,7 @@ export class NovitaEngine implements Engine {
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const path = `/v3/async/${modelPath(request.model)}`;
+    const path = `/v3/async/${this.#idempotent && request.kind === 'video' ? TOLLGATE_VIDEOS : modelPath(request.model)}`;
     const json = bodyOf(request, this.#settings);
     const headers: Record<string, string> = this.#idempotent ? { 'idempotency-key': request.taskId } : {};
     // Asking again with the same key finds what was accepted, so here a lost answer may be asked for again.
@@ -125,7 +127,8 @@ export class NovitaEngine implements Engine {
 }
 
 function bodyOf(request: EngineRequest, settings: NovitaSettings): object {
-  const { kind, model, prompt, steps } = request;
+  const { kind, model, prompt, steps, seconds } = request;
+  const secondsField = settings.dialect === 'tollgate' ? 'seconds' : settings.seconds_field;
   const { width, height } = fitSize(request, settings.size_multiple);
   return {
     ...settings.extra,
@@ -133,5 +136,6 @@ function bodyOf(request: EngineRequest, settings: NovitaSettings): object {
     seed: fitSeed(request.seed, settings.seed_max),
     ...(kind === 'image' ? { size: `${width}*${height}` } : { model_name: model, width, height }),
     ...(steps === undefined ? {} : { steps }),
+    ...(seconds === undefined ? {} : { [secondsField]: seconds }),
   };
 }

@@ -21,6 +21,8 @@ export const novitaSettings = z.strictObject({
   dialect: z.enum(['novita', 'tollgate']).default('novita'),
   size_multiple: sizeMultipleField.default(1),
   seed_max: seedMaxField.default(SEED_MAX),
+  /** Member for the length of a video; `seconds` in the dialect tollgate. */
+  seconds_field: z.string().min(1).max(64).default('duration'),
   extra: extraField,
 });
 

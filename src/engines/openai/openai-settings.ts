@@ -37,6 +37,7 @@ export const openAiSettings = z.strictObject({
   /** `size: "1024x1024"`, or `width` and `height`. */
   size_field: z.enum(['size', 'width_height', 'none']).default('size'),
   steps_field: field.default('num_inference_steps'),
+  seconds_field: field.default('seconds'),
   seed_field: field.default('seed'),
   /** `auto` asks for nothing and takes what comes. */
   image_response: z.enum(['auto', 'b64', 'url']).default('auto'),

@@ -12,13 +12,14 @@ type BodyShape = Pick<
   | 'seed_field'
   | 'seed_max'
   | 'steps_field'
+  | 'seconds_field'
   | 'extra'
   | 'image_response'
 >;
 
 /** The body of a generation request, as JSON members. Throws EngineError `unsupported_size`. */
 export function requestBody(request: EngineRequest, shape: BodyShape): Record<string, unknown> {
-  const { model, prompt, seed, steps } = request;
+  const { model, prompt, seed, steps, seconds } = request;
   return {
     ...shape.extra,
     ...(model === 'default' ? {} : { model }),
@@ -27,6 +28,10 @@ export function requestBody(request: EngineRequest, shape: BodyShape): Record<st
     ...sizeMembers(request, shape),
     ...(shape.seed_field === 'none' ? {} : { [shape.seed_field]: fitSeed(seed, shape.seed_max) }),
     ...(shape.steps_field === 'none' || steps === undefined ? {} : { [shape.steps_field]: steps }),
+    // Text in OpenAI's Videos API.
+    ...(shape.seconds_field === 'none' || seconds === undefined
+      ? {}
+      : { [shape.seconds_field]: String(seconds) }),
   };
 }
 

@@ -149,7 +149,8 @@ function jobPath(reference: string): string {
 }
 
 function bodyOf(request: EngineRequest, settings: SdCppSettings): object {
-  const { kind, prompt, steps } = request;
+  const { kind, prompt, steps, seconds } = request;
+  const frames = seconds === undefined ? settings.video_frames : seconds * settings.fps;
   const sampling = { ...settings.sample_params, ...(steps === undefined ? {} : { sample_steps: steps }) };
   return {
     ...settings.extra,
@@ -161,7 +162,7 @@ function bodyOf(request: EngineRequest, settings: SdCppSettings): object {
     ...(kind === 'image'
       ? // Otherwise the prompt travels in the file's text chunks.
         { batch_count: 1, output_format: 'png', embed_image_metadata: false }
-      : { video_frames: settings.video_frames, fps: settings.fps, output_format: settings.video_format }),
+      : { video_frames: frames, fps: settings.fps, output_format: settings.video_format }),
   };
 }
 

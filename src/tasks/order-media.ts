@@ -1,0 +1,72 @@
+import { FieldError } from '../http/field-error.ts';
+import { validate } from '../http/validate.ts';
+import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
+import { imageOrder, videoOrder } from './tasks.schema.ts';
+
+/** The members that say which model is meant; the schema of that model judges the rest. */
+interface OrderBody {
+  readonly model_name?: unknown;
+}
+
+/** Where an image model is ordered. */
+export const IMAGE_PATH = '/v3/async/';
+/** Every video model is ordered here: `model_name` says which. */
+export const VIDEO_PATH = '/v3/async/video-fast';
+
+/**
+ * Orders an image from the model `name`. Returns the task's id (UUID). Throws FieldError for what the model does not offer, and what
+ * SubmitTaskService throws.
+ */
+export async function orderImage(
+  submits: SubmitTaskService,
+  name: string,
+  body: OrderBody,
+  context: SubmitContext,
+): Promise<string> {
+  const model = submits.model(name, 'image', context.principal);
+  const { model_name: named = name } = body;
+  if (named !== name && named !== model.id) {
+    throw new FieldError('model_name', `the path orders from "${name}"; another model has a path of its own`);
+  }
+  const order = validate(imageOrder(model.options), body, 'body');
+  const { prompt, size, steps, seed, enable_base64_output: base64Output, extra } = order;
+  const webhookUrl = extra?.webhook?.url ?? null;
+  const endpoint = `${IMAGE_PATH}${model.id}`;
+  return await submits.submit(
+    { endpoint, model, prompt, ...size, steps, seconds: undefined, seed, base64Output, webhookUrl },
+    context,
+  );
+}
+
+/**
+ * Orders a video from the model that `model_name` names. Returns the task's id (UUID). Throws FieldError for what the model does not offer,
+ * and what SubmitTaskService throws.
+ */
+export async function orderVideo(
+  submits: SubmitTaskService,
+  body: OrderBody & { readonly model_name: string },
+  context: SubmitContext,
+): Promise<string> {
+  const model = submits.model(body.model_name, 'video', context.principal);
+  const { prompt, width, height, steps, seconds, seed, extra } = validate(
+    videoOrder(model.options),
+    body,
+    'body',
+  );
+  const webhookUrl = extra?.webhook?.url ?? null;
+  return await submits.submit(
+    {
+      endpoint: VIDEO_PATH,
+      model,
+      prompt,
+      width,
+      height,
+      steps,
+      seconds,
+      seed,
+      base64Output: false,
+      webhookUrl,
+    },
+    context,
+  );
+}
