@@ -25,7 +25,7 @@ export const CALL_ENDINGS = {
   left: 'usage',
   /** Ended by us to stop the process. */
   shut_down: 'usage',
-  /** The provider broke its answer off after the first byte, or our own code did. */
+  /** The provider broke its answer off after the first byte, or reports usage for one that cannot be read; or our own code failed. */
   broken_off: 'usage beyond the allowance',
 } as const satisfies Readonly<Record<string, Payment>>;
 

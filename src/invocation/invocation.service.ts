@@ -216,6 +216,9 @@ export class InvocationService {
           return { value: await call(provider, route, upstream), provider, route, upstream };
         } catch (error) {
           upstream.release();
+          if (error instanceof ProviderFailure && error.usage) {
+            admitted.call.noteUnreadable(route, error.usage);
+          }
           throw error;
         }
       },

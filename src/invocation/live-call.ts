@@ -65,6 +65,7 @@ export class LiveCall {
   #finished = false;
   #firstTokenAt: number | undefined;
   #abandoned = false;
+  #unreadable: { readonly route: ModelRoute; readonly usage: TokenUsage } | undefined;
   #settlement: Promise<NanoUsd> | undefined;
 
   constructor(parts: LiveCallParts) {
@@ -79,6 +80,11 @@ export class LiveCall {
   /** The provider that answers; before it nothing was used. */
   answeredBy(route: ModelRoute): void {
     this.#route = route;
+  }
+
+  /** An answer of a provider that cannot be passed on, though it reports usage: it counts if no other provider answers. */
+  noteUnreadable(route: ModelRoute, usage: TokenUsage): void {
+    this.#unreadable = { route, usage };
   }
 
   /** True once the end of the answer was delivered: whatever happens later, the client has all of it. */
@@ -134,23 +140,14 @@ export class LiveCall {
   }
 
   /** The answer is complete: charges it, by the provider's figure where that can be believed. */
-  async complete(finishReason: FinishReason): Promise<CallEnd> {
+  complete(finishReason: FinishReason): Promise<CallEnd> {
     this.#tellUnknownFinish();
-    const verdict = this.#judge();
-    const charge = await this.#settle({ ending: 'answered', status: 'completed', verdict, finishReason });
-    return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
+    return this.#end('answered', this.#judge(), finishReason);
   }
 
   /** We ended the answer ourselves: charges what was delivered, at most the cap. */
-  async cut(): Promise<CallEnd> {
-    const verdict = countUsage(this.#evidence());
-    const charge = await this.#settle({
-      ending: 'cut',
-      status: 'completed',
-      verdict,
-      finishReason: 'length',
-    });
-    return { usage: verdict.usage, usageSource: verdict.source, finishReason: 'length', charge };
+  cut(): Promise<CallEnd> {
+    return this.#end('cut', countUsage(this.#evidence()), 'length');
   }
 
   /**
@@ -178,6 +175,10 @@ export class LiveCall {
    * it, beyond an allowance where the provider (or our own code) did.
    */
   async fail(error: AppError, clock = false): Promise<void> {
+    if (!this.#route && this.#unreadable) {
+      this.#route = this.#unreadable.route;
+      this.meter.note({ text: '', reasoning: '', usage: this.#unreadable.usage });
+    }
     if (!this.#route) {
       await this.#settle({ ending: 'failed_before_first_byte', status: 'failed', error, verdict: UNUSED });
       return;
@@ -185,6 +186,11 @@ export class LiveCall {
     const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
     const ending = clock ? 'timed_out' : 'broken_off';
     await this.#settle({ ending, status: 'failed', error, verdict });
+  }
+
+  async #end(ending: 'answered' | 'cut', verdict: Verdict, finishReason: FinishReason): Promise<CallEnd> {
+    const charge = await this.#settle({ ending, status: 'completed', verdict, finishReason });
+    return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
   }
 
   async #cancel(ending: 'left' | 'shut_down', error: AppError | null, verdict: Verdict): Promise<void> {

@@ -3,7 +3,7 @@ import { ChatToolCalls } from './chat-tool-calls.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { laterUsage, readChatUsage } from './usage-reading.ts';
 
@@ -12,9 +12,25 @@ const TOP_MEMBERS = ['citations', 'search_results', 'prompt_filter_results'] as 
 /** OpenAI's own form; others write their names there (`fp_ollama`). */
 const FINGERPRINT = /^fp_[0-9a-f]{8,}$/;
 
-/** Reads a whole chat completion into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none. */
+/**
+ * Reads a whole chat completion into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none, with the usage
+ * that it reports.
+ */
 export function readChatAnswer(wire: JsonObject): ProviderAnswer {
   const choice = choiceOf(wire.choices);
+  const usage = usageOf(wire, choice);
+  try {
+    return readAnswer(wire, choice, usage);
+  } catch (error) {
+    throw withUsage(error, usage);
+  }
+}
+
+function readAnswer(
+  wire: JsonObject,
+  choice: JsonObject | undefined,
+  usage: ProviderAnswer['usage'],
+): ProviderAnswer {
   const message = choice?.message ?? choice?.delta;
   if (!choice || !isObject(message)) {
     throw new ProviderFailure('malformed');
@@ -34,7 +50,7 @@ export function readChatAnswer(wire: JsonObject): ProviderAnswer {
     reasoning: content.reasoning,
     finishReason,
     unknownFinish: finish?.unknown,
-    usage: usageOf(wire, choice),
+    usage,
   };
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import type { Facts, FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
 
@@ -25,8 +25,20 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'refusal',
 };
 
-/** Reads a whole message into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none. */
+/**
+ * Reads a whole message into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none, with the usage that it
+ * reports.
+ */
 export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
+  const usage = readMessagesUsage(wire.usage);
+  try {
+    return readAnswer(wire, usage);
+  } catch (error) {
+    throw withUsage(error, usage);
+  }
+}
+
+function readAnswer(wire: JsonObject, usage: ProviderAnswer['usage']): ProviderAnswer {
   if (!Array.isArray(wire.content)) {
     throw new ProviderFailure('malformed');
   }
@@ -47,7 +59,7 @@ export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
     reasoning,
     finishReason,
     unknownFinish,
-    usage: readMessagesUsage(wire.usage),
+    usage,
   };
 }
 

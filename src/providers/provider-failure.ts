@@ -1,3 +1,5 @@
+import type { TokenUsage } from '../lib/usage.ts';
+
 /** What can go wrong with an upstream call, as far as we must act differently on it. */
 export type FailureReason =
   | 'unreachable'
@@ -52,6 +54,8 @@ export interface FailureDetails {
   readonly retryAfterMs?: number;
   /** The request never left: nothing in it can have been the cause. */
   readonly unsent?: boolean;
+  /** What the provider reports for an answer that cannot be passed on. */
+  readonly usage?: TokenUsage | undefined;
   readonly cause?: unknown;
 }
 
@@ -63,6 +67,7 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly unsent: boolean;
+  readonly usage: TokenUsage | undefined;
 
   constructor(reason: FailureReason, details: FailureDetails = {}) {
     super(`provider call ${reason}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -71,5 +76,13 @@ export class ProviderFailure extends Error {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.unsent = details.unsent ?? false;
+    this.usage = details.usage;
   }
+}
+
+/** The failure of a call for which the provider reports usage all the same; other errors as they are. */
+export function withUsage(error: unknown, usage: TokenUsage | undefined): unknown {
+  return error instanceof ProviderFailure && usage
+    ? new ProviderFailure(error.reason, { cause: error, usage })
+    : error;
 }

@@ -1,7 +1,7 @@
 import { failureOfError, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, objectOf, parseJson } from './json.ts';
 import type { StreamBatch, StreamPart } from './provider.types.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
 
 /** Reads one protocol's events; one instance per stream, since some facts are spread over several events. */
@@ -24,7 +24,8 @@ const OPENING_BATCHES_MAX = 16;
 /**
  * Turns event texts into parts and waits for the first with content: providers like to greet first and refuse then,
  * and until something of the answer was passed on the call can still go elsewhere. The result fails with
- * `interrupted` when the provider stops without saying that it is done: half an answer must not look like a whole one.
+ * `interrupted` when the provider stops without saying that it is done: half an answer must not look like a whole one. A failure
+ * before the first content carries the usage that was reported until then.
  */
 export async function openParts(
   events: AsyncGenerator<EventBatch, void>,
@@ -32,15 +33,19 @@ export async function openParts(
 ): Promise<AsyncIterable<StreamBatch>> {
   const parts = readParts(events, reader);
   const opening: StreamPart[] = [];
-  for (let batches = 0; batches < OPENING_BATCHES_MAX; batches += 1) {
-    const next = await parts.next();
-    if (next.done) {
-      break;
+  try {
+    for (let batches = 0; batches < OPENING_BATCHES_MAX; batches += 1) {
+      const next = await parts.next();
+      if (next.done) {
+        break;
+      }
+      opening.push(...next.value);
+      if (next.value.some(hasContent)) {
+        break;
+      }
     }
-    opening.push(...next.value);
-    if (next.value.some(hasContent)) {
-      break;
-    }
+  } catch (error) {
+    throw withUsage(error, opening.findLast(({ usage }) => usage !== undefined)?.usage);
   }
   return prepend(opening, parts);
 }

@@ -18,6 +18,9 @@ export function startAnthropicUpstream(): Promise<UpstreamServer> {
 const anthropicProtocol: UpstreamProtocol = {
   refusal: anthropicRefusal,
   answer(request, script) {
+    if (script.fault === 'no_message') {
+      return { id: 'msg_upstream', type: 'message', usage: usageOf(request, script) };
+    }
     const { blocks, stopReason, sequence } = plan(request, script);
     return {
       id: 'msg_upstream',

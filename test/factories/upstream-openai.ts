@@ -16,6 +16,9 @@ export function startOpenAiUpstream(): Promise<UpstreamServer> {
 
 const openAiProtocol: UpstreamProtocol = {
   answer(request, script) {
+    if (script.fault === 'no_message') {
+      return { id: 'chatcmpl-upstream', choices: [], usage: usageOf(request, script) };
+    }
     const { calls, words, finish, seen } = plan(request, script);
     const text = seen + words.join('');
     const message = calls
@@ -44,6 +47,9 @@ const openAiProtocol: UpstreamProtocol = {
     };
   },
   frames(request, script) {
+    if (script.fault === 'no_message') {
+      return [data({ id: 'x', choices: [], usage: usageOf(request, script) }), 'data: [DONE]\n\n'];
+    }
     const { calls, words, finish, seen } = plan(request, script);
     const frame = (delta: object, finishReason: string | null = null) =>
       data({

@@ -26,6 +26,7 @@ export type Fault =
   | 'slow_bytes'
   | 'cut_stream'
   | 'empty'
+  | 'no_message'
   | 'ignores_cap';
 
 /** What the upstream says, whoever asks. Set it before a call. */

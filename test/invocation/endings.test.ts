@@ -31,9 +31,14 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-async function call(script: Partial<Script>, body: object = {}, signal?: AbortSignal): Promise<string> {
+async function call(
+  script: Partial<Script>,
+  body: object = {},
+  signal?: AbortSignal,
+  through = gateway,
+): Promise<string> {
   upstream.reset({ words: WORDS, ...script });
-  const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+  const response = await fetch(`${through.url}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'm', stream: true, messages: [{ content: 'hello' }], ...body }),
@@ -105,5 +110,49 @@ test('leaving is not cheaper than staying: who hangs up pays the provider’s ow
     status: 'cancelled',
     usageSource: 'provider',
     usage: { inputTokens: 20, outputTokens: 40 },
+  });
+});
+
+describe.each([true, false])('an answer that cannot be read but reports usage (stream: %s)', (stream) => {
+  test('pays as one that was broken off: within the allowance nothing, then the provider’s own figure', async () => {
+    await call({ fault: 'no_message' }, { stream });
+    await until(() => gateway.ledger.settlements.length === 1);
+    const { charge, due, waived, usage, status } = gateway.ledger.last;
+    expect({ status, usage }).toMatchObject({
+      status: 'failed',
+      usage: { inputTokens: 20, outputTokens: 40 },
+    });
+    expect({ due, charged: charge.amount, waived }).toEqual({ due: 100_000n, charged: 0n, waived: 100_000n });
+    gateway.ledger.waived = 100_000_000n;
+    await call({ fault: 'no_message' }, { stream });
+    await until(() => gateway.ledger.settlements.length === 2);
+    expect(gateway.ledger.last.charge.amount).toBe(100_000n);
+  });
+
+  test('costs nothing when another route answers', async () => {
+    const second = await startOpenAiUpstream();
+    const both = await Gateway.start({
+      providers: [
+        { id: 'openai', protocol: 'openai', base_url: upstream.url },
+        { id: 'second', protocol: 'openai', base_url: second.url },
+      ],
+      models: [
+        model('m', [
+          { provider: 'openai', model: 'gpt' },
+          { provider: 'second', model: 'gpt' },
+        ]),
+      ],
+    });
+    try {
+      second.reset({ words: [' one', ' two'] });
+      await call({ fault: 'no_message' }, { stream }, undefined, both);
+      expect(both.ledger.last).toMatchObject({
+        status: 'completed',
+        usage: { inputTokens: 20, outputTokens: 2 },
+      });
+    } finally {
+      await both.close();
+      await second.close();
+    }
   });
 });

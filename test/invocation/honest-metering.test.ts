@@ -11,7 +11,7 @@ test(`${CASES} calls of every shape in both dialects: refused, or paid by the pr
   const seed = Number(process.env.METERING_SEED ?? Math.floor(Math.random() * 2 ** 31));
   const sums = await tryMetering({ cases: CASES, seed });
   process.stdout.write(`metering, seed ${seed}: ${JSON.stringify(sums)}\n`);
-  expect(sums.servedChat).toBeGreaterThan(CASES / 15);
-  expect(sums.servedMessages).toBeGreaterThan(CASES / 15);
+  expect(sums.servedChat).toBeGreaterThan(CASES / 40);
+  expect(sums.servedMessages).toBeGreaterThan(CASES / 40);
   expect(sums.refused).toBeGreaterThan(CASES / 10);
 }, 3_600_000);
