@@ -27,6 +27,8 @@ export function processEnvironment(
     ADMIN_TOKEN: resolved.adminToken,
     FFMPEG_PATH: resolved.ffmpeg.ffmpeg,
     FFPROBE_PATH: resolved.ffmpeg.ffprobe,
+    // glibc keeps freed memory in each of its arenas, eight for each processor unless told
+    MALLOC_ARENA_MAX: given.MALLOC_ARENA_MAX ?? '2',
   };
   // Serving requests and running jobs needs no right to change the schema.
   delete environment.DATABASE_OWNER_URL;

@@ -8,6 +8,7 @@ export interface ComposeService {
   readonly stop_grace_period?: string;
   readonly profiles?: readonly string[];
   readonly ports?: readonly string[];
+  readonly mem_limit?: string;
 }
 
 export interface ComposeFile {

@@ -19,7 +19,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-heap-'));
   const port = await choosePort();
-  service = await startService([`--inspect=127.0.0.1:${port}`]);
+  service = await startService({ apiOptions: [`--inspect=127.0.0.1:${port}`] });
   inspector = await Inspector.connect(port);
 }, 60_000);
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,20 +28,35 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/**
- * The service as it runs in production: an API process and a worker process on a database of their own. `apiOptions` are for the Node
- * of the API.
- */
-export async function startService(apiOptions: readonly string[] = []): Promise<RunningService> {
+/** One whose processes run on this machine. */
+export interface LocalService extends RunningService {
+  readonly apiPid: number;
+}
+
+export interface ServiceOptions {
+  /** For the Node of the API. */
+  readonly apiOptions?: readonly string[];
+  /** For the Node of the worker. */
+  readonly workerOptions?: readonly string[];
+  /** Text of its tollgate.yaml; the repository's own unless given. */
+  readonly catalog?: string;
+}
+
+/** The service as it runs in production: an API process and a worker process on a database of their own. */
+export async function startService(options: ServiceOptions = {}): Promise<LocalService> {
   const db = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
   const port = await choosePort();
   const environment = environmentOf(db, folder, port);
+  if (options.catalog !== undefined) {
+    environment.TOLLGATE_CONFIG = join(folder, 'tollgate.yaml');
+    await writeFile(environment.TOLLGATE_CONFIG, options.catalog);
+  }
   await runToEnd('src/operators/first-start.ts', environment);
   const scripts = { api: 'src/server.ts', worker: 'workers/main.ts' };
   const children = {
-    api: await startProcess(scripts.api, environment, apiOptions),
-    worker: await startProcess(scripts.worker, environment),
+    api: await startProcess(scripts.api, environment, options.apiOptions),
+    worker: await startProcess(scripts.worker, environment, options.workerOptions),
   };
   const url = `http://127.0.0.1:${port}`;
   const key = (await readFile(join(folder, 'owner.key'), 'utf8')).trim();
@@ -50,11 +65,12 @@ export async function startService(apiOptions: readonly string[] = []): Promise<
     key,
     ownerUrl: db.ownerUrl,
     redisUrl: environment.REDIS_URL!,
+    apiPid: children.api.pid ?? 0,
     call: (path, init) => callService(url, key, path, init),
     logs: () => readFile(join(folder, 'processes.log'), 'utf8'),
     killWorkerOf: async () => {
       await end(children.worker, 'SIGKILL');
-      children.worker = await startProcess(scripts.worker, environment);
+      children.worker = await startProcess(scripts.worker, environment, options.workerOptions);
     },
     stop: async () => {
       await Promise.all([end(children.api, 'SIGTERM'), end(children.worker, 'SIGTERM')]);
@@ -75,6 +91,7 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     REDIS_URL: redis.href,
     DATA_DIR: folder,
     TOLLGATE_CONFIG: join(ROOT, 'tollgate.yaml'),
+    MALLOC_ARENA_MAX: '2',
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),

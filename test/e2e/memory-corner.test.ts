@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type ClientRequest, createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parse } from 'yaml';
+import { COMPOSE_VARIABLES, ROOT, readComposeFile } from '../deployment/compose-file.ts';
+import { eventually } from '../factories/eventually.ts';
+import { type LocalService, startService } from './running-service.ts';
+
+/** The shipped limits, and an API that is driven to what they were stated for. */
+
+const LIMIT_BYTES = 2 ** 30;
+const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
+const PATH = '/api/v1/chat/completions';
+/** Just below the largest body there is, and more of them at once than a process takes. */
+const IMAGE_BYTES = 31 * 2 ** 20;
+const BODIES = 5;
+const STREAMS = 100;
+
+const composed = readComposeFile(COMPOSE_VARIABLES).services;
+const heapFlag = composed.api?.command?.find((word) => word.startsWith('--max-old-space-size=')) ?? '';
+
+let service: LocalService;
+let provider: SlowProvider;
+
+/** An OpenAI-compatible provider that leaves what it is sent in the network until it is told to read. */
+class SlowProvider {
+  /** Calls that wait. */
+  waiting = 0;
+  readonly #server: Server;
+  readonly #waiters: (() => void)[] = [];
+
+  constructor() {
+    this.#server = createServer(async (call, response) => {
+      this.waiting += 1;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+      call.resume();
+      await once(call, 'end');
+      response.setHeader('content-type', 'application/json');
+      response.end(ANSWER);
+    });
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  read(): void {
+    for (const resolve of this.#waiters) {
+      resolve();
+    }
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+const ANSWER = JSON.stringify({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'simulated' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'seen' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1_000, completion_tokens: 1, total_tokens: 1_001 },
+});
+
+beforeAll(async () => {
+  provider = new SlowProvider();
+  const shared = {
+    endpoints: ['chat'],
+    context_length: 128_000,
+    max_output_tokens: 1_000,
+    pricing: { prompt: '0.0000001', completion: '0.0000002' },
+  };
+  service = await startService({
+    apiOptions: [heapFlag],
+    catalog: JSON.stringify({
+      providers: [
+        { id: 'builtin', protocol: 'builtin', token_delay_ms: 100 },
+        { id: 'slow', protocol: 'openai', base_url: await provider.listen(), api_key: 'none' },
+      ],
+      models: [
+        { ...shared, id: 'story', routes: [{ provider: 'builtin', model: 'builtin-small' }] },
+        {
+          ...{ ...shared, id: 'sight', input_modalities: ['text', 'image'], image_tokens: 1_000 },
+          routes: [{ provider: 'slow', model: 'simulated' }],
+        },
+      ],
+    }),
+  });
+}, 60_000);
+afterAll(async () => {
+  provider?.close();
+  await service?.stop();
+});
+
+const askOf = (model: string, content: unknown, more: object = {}) =>
+  JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content }], ...more });
+
+async function newKey(): Promise<string> {
+  const answer = await fetch(`${service.url}/admin/v1/accounts`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'corner', credits: '100' }),
+  });
+  return ((await answer.json()) as { key: string }).key;
+}
+
+interface Upload {
+  readonly request: ClientRequest;
+  /** Status of its answer. */
+  readonly status: Promise<number>;
+}
+
+/** Sends a body but for its end. Resolves once all of it is on its way, or refused. */
+async function beginUpload(key: string, body: Buffer): Promise<Upload> {
+  const upload = request(service.url + PATH, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    },
+  });
+  const status = once(upload, 'response').then(async ([response]) => {
+    response.resume();
+    await once(response, 'end');
+    return response.statusCode as number;
+  });
+  const sent = new Promise<void>((resolve) => upload.write(body.subarray(0, -1), () => resolve()));
+  upload.on('error', () => undefined);
+  await Promise.race([sent, status.catch(() => undefined)]);
+  return { request: upload, status };
+}
+
+async function stream(key: string): Promise<number> {
+  const answer = await fetch(service.url + PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: askOf('story', 'tell a story', { stream: true }),
+  });
+  await answer.text();
+  return answer.status;
+}
+
+function peakBytes(): number {
+  const [, kilobytes] =
+    /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${service.apiPid}/status`, 'latin1')) ?? [];
+  return Number(kilobytes) * 1_024;
+}
+
+test('bodies and streams at their limits at once fit into the shipped memory limit', async () => {
+  const keys = await Promise.all(Array.from({ length: BODIES }, newKey));
+  const image = `data:image/png;base64,${'iVBORw0K'.repeat(IMAGE_BYTES / 8 - 64)}`;
+  const body = Buffer.from(askOf('sight', [{ type: 'image_url', image_url: { url: image } }]));
+  const streams = Array.from({ length: STREAMS }, (_, index) => stream(keys[index % BODIES]!));
+  const uploads = await Promise.all(keys.map((key) => beginUpload(key, body)));
+  for (const upload of uploads) {
+    upload.request.end(body.subarray(-1));
+  }
+  let refused = 0;
+  const answers = uploads.map(async ({ status }) => {
+    // a server that refuses a body may close while it is sent
+    const answer = await status.catch(() => 503);
+    refused += answer === 200 ? 0 : 1;
+    return answer;
+  });
+  await eventually(
+    async () => provider.waiting + refused === BODIES,
+    30_000,
+    'every body at the provider, or refused',
+  );
+  provider.read();
+  const statuses = await Promise.all(answers);
+  const told = await Promise.all(streams);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+  expect([...statuses, ...told].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
+}, 60_000);
+
+test('what is shipped states the same limits, and the heap below them', () => {
+  const read = (file: string) => readFileSync(`${ROOT}/ops/${file}`, 'utf8');
+  const [deployment] = read('kubernetes/api.yaml').split('\n---\n');
+  const [container] = parse(deployment!).spec.template.spec.containers;
+  expect(composed.api?.mem_limit).toBe('1g');
+  expect(composed.worker?.mem_limit).toBe('3g');
+  expect(container.resources.limits.memory).toBe('1Gi');
+  expect(container.command).toContain(heapFlag);
+  expect(read('systemd/tollgate-api@.service')).toMatch(
+    new RegExp(`^ExecStart=.* ${heapFlag} .*\n(?:.*\n)*MemoryMax=1G$`, 'm'),
+  );
+  expect(read('docker/Dockerfile')).toContain(heapFlag);
+  expect(read('docker/Dockerfile')).toContain('MALLOC_ARENA_MAX=2');
+  for (const unit of ['api@', 'worker', 'gpu-worker']) {
+    expect(read(`systemd/tollgate-${unit}.service`)).toMatch(/^Environment=MALLOC_ARENA_MAX=2$/m);
+  }
+});
