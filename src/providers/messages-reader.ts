@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
-import type { Facts, FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
+import { blockFacts, blockOfDelta, deltaFacts, exactBlock, saysNothing } from './messages-block.ts';
+import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
@@ -39,10 +39,7 @@ export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
 }
 
 function readAnswer(wire: JsonObject, usage: ProviderAnswer['usage']): ProviderAnswer {
-  if (!Array.isArray(wire.content)) {
-    throw new ProviderFailure('malformed');
-  }
-  const content = objectsOf(wire.content).map(exactBlock);
+  const content = blocksOf(wire).map(exactBlock);
   let text = '';
   let reasoning = '';
   for (const block of content) {
@@ -63,10 +60,21 @@ function readAnswer(wire: JsonObject, usage: ProviderAnswer['usage']): ProviderA
   };
 }
 
+/** The blocks of a whole message, which some proxies send as one text. Throws {@link ProviderFailure} `malformed` when it has none. */
+function blocksOf({ content }: JsonObject): readonly JsonObject[] {
+  if (typeof content === 'string') {
+    return [{ type: 'text', text: content }];
+  }
+  if (!Array.isArray(content)) {
+    throw new ProviderFailure('malformed');
+  }
+  return objectsOf(content);
+}
+
 /** A whole message as the events of a stream, for servers that answer so although a stream was asked for. */
 export function messagesAnswerAsEvents(wire: JsonObject): string[] {
-  const blocks = objectsOf(wire.content).flatMap((block, index) => {
-    const { start, deltas } = pieces(block);
+  const blocks = blocksOf(wire).flatMap((block, index) => {
+    const { start, deltas } = pieces(exactBlock(block));
     return [
       { type: 'content_block_start', index, content_block: start },
       ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -93,7 +101,7 @@ function pieces(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } 
       };
     }
     case 'tool_use': {
-      const input = { type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) };
+      const input = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
       return { start: { ...block, input: {} }, deltas: [input] };
     }
     default:
@@ -191,6 +199,9 @@ class MessagesReader implements EventReader {
 
   #readDelta(event: JsonObject, parts: StreamPart[]): void {
     const delta = objectOf(event.delta);
+    if (saysNothing(delta)) {
+      return;
+    }
     if (!this.#open) {
       this.#startBlock(blockOfDelta(delta), parts);
     }
@@ -248,52 +259,5 @@ function readEnd(stopReason: unknown, called: boolean) {
     finishReason,
     unknownFinish: finish?.unknown,
     word: plain ? textOf(stopReason) : WORDS[finishReason],
-  };
-}
-
-/** A block that every client takes: a call has an id and a name. Throws {@link ProviderFailure} `malformed` without the name. */
-function exactBlock(block: JsonObject): JsonObject {
-  if (block.type !== 'tool_use') {
-    return block;
-  }
-  if (textOf(block.name) === '') {
-    throw new ProviderFailure('malformed');
-  }
-  const id = textOf(block.id) || `toolu_${randomBytes(12).toString('hex')}`;
-  return { ...block, id, input: objectOf(block.input) };
-}
-
-/** The block that a delta without one belongs to. */
-function blockOfDelta(delta: JsonObject): JsonObject {
-  switch (delta.type) {
-    case 'text_delta':
-      return { type: 'text', text: '' };
-    case 'thinking_delta':
-    case 'signature_delta':
-      return { type: 'thinking', thinking: '', signature: '' };
-    default:
-      throw new ProviderFailure('malformed');
-  }
-}
-
-function blockFacts(block: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
-  switch (block.type) {
-    case 'text':
-      return { text: textOf(block.text), reasoning: '' };
-    case 'thinking':
-      return { text: '', reasoning: textOf(block.thinking) };
-    case 'tool_use': {
-      const input = Object.keys(objectOf(block.input)).length > 0 ? JSON.stringify(block.input) : '';
-      return { text: textOf(block.name) + input, reasoning: '' };
-    }
-    default:
-      return NOTHING;
-  }
-}
-
-function deltaFacts(delta: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
-  return {
-    text: textOf(delta.text) + textOf(delta.partial_json),
-    reasoning: textOf(delta.thinking),
   };
 }

@@ -87,8 +87,8 @@ async function* readParts(
 }
 
 const LOST: ReadonlySet<string> = new Set(['interrupted', 'timeout']);
-/** Signs of life that are no JSON. */
-const KEEP_ALIVE = /^"?(?:ping|keep[-_]?alive|heartbeat)"?$/i;
+/** Signs of life that are no JSON; some say nothing at all. */
+const KEEP_ALIVE = /^(?:\s*|"?(?:ping|keep[-_]?alive|heartbeat)"?)$/i;
 
 function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, parts: StreamPart[]): void {
   if (data.length < 16 && data.trim() === '[DONE]') {

@@ -5,7 +5,8 @@ import { isObject, type JsonObject, objectOf } from './json.ts';
  * OpenAI's usage in our algebra: `prompt_tokens` already includes cached ones, `completion_tokens` reasoning ones.
  * Undefined when it is missing, says nothing (all zero) or is not credible (negative, fractional, no number); a detail
  * that is not credible is left out alone. Read beside OpenAI's names: Anthropic's, numbers written as text, the flat
- * cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes.
+ * cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the texts that
+ * Perplexity's searches read, which it bills as input beside the prompt.
  */
 export function readChatUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) {
@@ -15,14 +16,14 @@ export function readChatUsage(value: unknown): TokenUsage | undefined {
   const outputDetails = objectOf(value.completion_tokens_details ?? value.output_tokens_details);
   const total = countOf(value.total_tokens);
   const reported = countOf(value.completion_tokens ?? value.output_tokens);
-  const input = countOf(value.prompt_tokens ?? value.input_tokens) ?? difference(total, reported);
-  const output = reported ?? difference(total, input);
-  if (input === undefined || output === undefined) {
+  const prompt = countOf(value.prompt_tokens ?? value.input_tokens) ?? difference(total, reported);
+  const output = reported ?? difference(total, prompt);
+  if (prompt === undefined || output === undefined) {
     return undefined;
   }
   return withRest(
     {
-      inputTokens: input,
+      inputTokens: prompt + firstCount(value.citation_tokens),
       outputTokens: output,
       cacheReadTokens: firstCount(
         promptDetails.cached_tokens,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** What a provider sent, byte for byte. */
 export interface Recording {
@@ -10,7 +10,7 @@ export interface Recording {
   readonly type?: string;
   /** The body, in the pieces it arrives in. */
   readonly packets: readonly (string | Uint8Array)[];
-  /** Between two packets, in ms. */
+  /** Between two packets, in ms; 0: one turn of the event loop. */
   readonly pauseMs?: number;
 }
 
@@ -32,7 +32,7 @@ export class ReplayUpstream {
       response.writeHead(status, { 'content-type': type });
       for (const [index, packet] of packets.entries()) {
         if (index > 0) {
-          await sleep(pauseMs);
+          await (pauseMs === 0 ? nextTurn() : sleep(pauseMs));
         }
         response.write(packet);
       }

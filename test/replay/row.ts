@@ -8,12 +8,15 @@ export interface Expected {
   /** The role chunk and the ends, which are always the same, are left out. Made-up ids end in `*`. */
   readonly deltas?: readonly unknown[];
   readonly events?: readonly unknown[];
-  /** Members of chunks and choices beside the deltas. */
+  /** Members beside the deltas or events. */
   readonly beside?: unknown;
   readonly finish?: string;
   /** The error code, where the provider's failure is one for the client. */
   readonly error?: string;
 }
+
+/** Bytes as text, as `{base64}`, or a text over and over. */
+type Packet = string | { readonly base64: string } | { readonly repeat: string; readonly times: number };
 
 /** One peculiarity of a provider: the bytes it sends, and what clients must get and pay. See docs/adding-a-provider.md. */
 export interface Row {
@@ -27,8 +30,12 @@ export interface Row {
   readonly json?: string;
   /** Data of events that arrive each in a packet of its own … */
   readonly events?: readonly string[];
-  /** … or the bytes as they came, as text or `{base64}`. */
-  readonly packets?: readonly (string | { readonly base64: string })[];
+  /** … or the bytes as they came. */
+  readonly packets?: readonly Packet[];
+  /** Cuts all bytes into packets of so many. */
+  readonly packet_bytes?: number;
+  /** Output tokens that the call may have; 10,000 unless said. */
+  readonly max_tokens?: number;
   readonly chat?: Expected;
   readonly messages?: Expected;
   /** Tokens: input, output, cache reads, cache writes, reasoning. */
@@ -48,17 +55,35 @@ export function readRows(): Row[] {
 }
 
 /** The packets of a row; events without names are OpenAI's, with names Anthropic's. */
-export function packetsOf(row: Row): (string | Uint8Array)[] {
+export function packetsOf(row: Row): Buffer[] {
+  const packets = wholePackets(row);
+  if (row.packet_bytes === undefined) {
+    return packets;
+  }
+  const all = Buffer.concat(packets);
+  return Array.from({ length: Math.ceil(all.length / row.packet_bytes) }, (_, index) =>
+    all.subarray(index * row.packet_bytes!, (index + 1) * row.packet_bytes!),
+  );
+}
+
+function wholePackets(row: Row): Buffer[] {
   if (row.json !== undefined) {
-    return [row.json];
+    return [Buffer.from(row.json)];
   }
   if (row.packets) {
-    return row.packets.map((packet) =>
-      typeof packet === 'string' ? packet : Buffer.from(packet.base64, 'base64'),
-    );
+    return row.packets.map(bytesOf);
   }
   return row.events!.map((data) => {
     const type = row.protocol === 'anthropic' ? /"type":"(\w+)"/.exec(data)?.[1] : undefined;
-    return `${type === undefined ? '' : `event: ${type}\n`}data: ${data}\n\n`;
+    return Buffer.from(`${type === undefined ? '' : `event: ${type}\n`}data: ${data}\n\n`);
   });
+}
+
+function bytesOf(packet: Packet): Buffer {
+  if (typeof packet === 'string') {
+    return Buffer.from(packet);
+  }
+  return 'base64' in packet
+    ? Buffer.from(packet.base64, 'base64')
+    : Buffer.from(packet.repeat.repeat(packet.times));
 }

@@ -1,4 +1,5 @@
-import { type JsonObject, objectOf, textOf } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { annotationOf, lengthOf } from './annotations.ts';
 import type { StreamTranslator } from './chat-stream-to-messages.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
@@ -8,31 +9,44 @@ interface Call {
   hasArguments: boolean;
 }
 
+/** What earlier events say of later ones. */
+interface State {
+  readonly calls: Map<unknown, Call>;
+  /** Citations of the open block, told once its text is whole. */
+  citations: JsonObject[];
+  /** Where the open block begins and ends in the whole content, in code points. */
+  start: number;
+  end: number;
+}
+
 /**
  * Exact message events as exact chat chunks, the finish left to the presenter. Tool calls are numbered in their order; a
- * signature travels in `reasoning_details`. Calls that the provider runs by itself are not the client's.
+ * signature travels in `reasoning_details`, a citation of a page in `annotations`. Calls that the provider runs by itself are not the client's.
  */
 export function createMessagesToChat(): StreamTranslator {
-  const calls = new Map<unknown, Call>();
+  const state: State = { calls: new Map(), citations: [], start: 0, end: 0 };
   return (event) => {
     switch (event.type) {
       case 'content_block_start':
-        return blockStart(event, calls);
+        return blockStart(event, state);
       case 'content_block_delta':
-        return blockDelta(event, calls.get(event.index));
+        return blockDelta(event, state);
       case 'content_block_stop':
-        return blockStop(calls.get(event.index));
+        return blockStop(event, state);
       default:
         return [];
     }
   };
 }
 
-function blockStart(event: JsonObject, calls: Map<unknown, Call>): JsonObject[] {
+function blockStart(event: JsonObject, state: State): JsonObject[] {
+  const { calls } = state;
   const block = objectOf(event.content_block);
+  state.start = state.end;
+  state.citations = [...objectsOf(block.citations)];
   switch (block.type) {
     case 'text':
-      return textOf(block.text) === '' ? [] : [chunk({ content: block.text })];
+      return textOf(block.text) === '' ? [] : [contentOf(textOf(block.text), state)];
     case 'redacted_thinking':
       return [chunk({ reasoning_details: [detailOfThinking(block, Number(event.index))] })];
     case 'tool_use': {
@@ -49,11 +63,15 @@ function blockStart(event: JsonObject, calls: Map<unknown, Call>): JsonObject[] 
   }
 }
 
-function blockDelta(event: JsonObject, call: Call | undefined): JsonObject[] {
+function blockDelta(event: JsonObject, state: State): JsonObject[] {
+  const call = state.calls.get(event.index);
   const delta = objectOf(event.delta);
   switch (delta.type) {
     case 'text_delta':
-      return [chunk({ content: delta.text })];
+      return [contentOf(textOf(delta.text), state)];
+    case 'citations_delta':
+      state.citations.push(objectOf(delta.citation));
+      return [];
     case 'input_json_delta':
       return call && textOf(delta.partial_json) !== '' ? [argumentsOf(call, textOf(delta.partial_json))] : [];
     case 'thinking_delta': {
@@ -71,8 +89,20 @@ function blockDelta(event: JsonObject, call: Call | undefined): JsonObject[] {
 }
 
 /** A call without arguments streams none; strict parsers need the empty object. */
-function blockStop(call: Call | undefined): JsonObject[] {
-  return call && !call.hasArguments ? [argumentsOf(call, '{}')] : [];
+function blockStop(event: JsonObject, state: State): JsonObject[] {
+  const { citations, start, end } = state;
+  const call = state.calls.get(event.index);
+  const annotations = citations.flatMap((citation) => annotationOf(citation, start, end) ?? []);
+  state.citations = [];
+  return [
+    ...(annotations.length === 0 ? [] : [chunk({ annotations })]),
+    ...(call && !call.hasArguments ? [argumentsOf(call, '{}')] : []),
+  ];
+}
+
+function contentOf(text: string, state: State): JsonObject {
+  state.end += lengthOf(text);
+  return chunk({ content: text });
 }
 
 function argumentsOf(call: Call, piece: string): JsonObject {

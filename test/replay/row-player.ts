@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { formatUsd } from '../../src/lib/money.ts';
+import { ReplayUpstream } from '../factories/upstream-replay.ts';
+import { Gateway, model } from '../invocation/gateway.ts';
+import { receivedText } from '../invocation/received-text.ts';
+import { type Expected, packetsOf, type Row } from './row.ts';
+
+const PATHS = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
+
+/** Output tokens that a call may have, unless its row says. */
+const CAP = 10_000;
+/** No row is cut by what its model can do. */
+const MODEL = { contextLength: 4_000_000, maxOutputTokens: 2_000_000 };
+
+/** What a row's answer became for clients of both dialects, and what it cost. */
+export type Outcome = Pick<Row, 'chat' | 'messages' | 'usage' | 'counted' | 'charge'>;
+
+/** Plays rows to a gateway that has a provider for each, and reads them as clients of both dialects do. */
+export class RowPlayer {
+  readonly #upstream: ReplayUpstream;
+  readonly #gateway: Gateway;
+  readonly #ids: ReadonlyMap<Row, string>;
+
+  private constructor(upstream: ReplayUpstream, gateway: Gateway, ids: ReadonlyMap<Row, string>) {
+    this.#upstream = upstream;
+    this.#gateway = gateway;
+    this.#ids = ids;
+  }
+
+  static async start(rows: readonly Row[]): Promise<RowPlayer> {
+    const upstream = await new ReplayUpstream().start();
+    const ids = new Map(rows.map((row, index) => [row, `row-${index}`]));
+    const gateway = await Gateway.start({
+      providers: rows.map((row) => ({ id: ids.get(row), protocol: row.protocol, base_url: upstream.url })),
+      models: rows.map((row) => {
+        const id = ids.get(row)!;
+        return model(id, [{ provider: id, model: id }], MODEL);
+      }),
+    });
+    return new RowPlayer(upstream, gateway, ids);
+  }
+
+  async close(): Promise<void> {
+    await this.#gateway.close();
+    await this.#upstream.close();
+  }
+
+  /** Plays a row, its packets one by one or as one. Throws AssertionError for an answer of a shape that no row may have. */
+  async play(row: Row, atOnce: boolean): Promise<Outcome> {
+    const { status, type = row.json === undefined ? 'text/event-stream' : 'application/json' } = row;
+    const packets = packetsOf(row);
+    // what a failure lets through depends on what had arrived before it
+    const pauseMs = row.packet_bytes ? 0 : row.chat?.error ? 40 : 1;
+    this.#upstream.play(this.#ids.get(row)!, {
+      type,
+      packets: atOnce ? [Buffer.concat(packets)] : packets,
+      pauseMs,
+      ...(status ? { status } : {}),
+    });
+    const chat = await this.#ask(row, 'chat');
+    const paid = this.#paidFor(chat.shown);
+    const messages = await this.#ask(row, 'messages');
+    const paidAgain = this.#paidFor(messages.shown);
+    if (messages.told.error === chat.told.error) {
+      assert.deepEqual(paidAgain, paid);
+    }
+    return inBrief({ chat: chat.told, messages: messages.told, ...paid });
+  }
+
+  async #ask(row: Row, dialect: keyof typeof PATHS): Promise<Observed> {
+    const thinking = dialect === 'messages' ? { thinking: { type: 'enabled', budget_tokens: 1_024 } } : {};
+    const response = await fetch(this.#gateway.url + PATHS[dialect], {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: this.#ids.get(row),
+        max_tokens: row.max_tokens ?? CAP,
+        stream: row.json === undefined || row.name.startsWith('stream: '),
+        ...thinking,
+        messages: [{ role: 'user', content: 'hello '.repeat(12) }],
+      }),
+    });
+    const text = await receivedText(response);
+    if (text.startsWith('{')) {
+      return dialect === 'chat' ? observeCompletion(JSON.parse(text)) : observeMessage(JSON.parse(text));
+    }
+    const data = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => JSON.parse(one!));
+    return dialect === 'chat' ? observeChunks(data) : observeEvents(data);
+  }
+
+  /** What the last call cost; usage shown is usage charged. */
+  #paidFor(shown: number[] | undefined) {
+    const { usage, usageSource, charge } = this.#gateway.ledger.last;
+    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+    const charged = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens];
+    assert.deepEqual(shown ?? charged, charged);
+    const counted = usageSource === 'counted' ? { counted: true } : {};
+    return { usage: charged, ...counted, charge: formatUsd(charge.amount) };
+  }
+}
+
+/** What a row says that its answer must become; undefined while nobody has said. */
+export function expectedOf({ chat, messages, usage, counted, charge }: Row): Outcome | undefined {
+  return chat && compacted({ chat, messages, usage, counted, charge });
+}
+
+function compacted(outcome: Outcome): Outcome {
+  return JSON.parse(JSON.stringify(outcome));
+}
+
+/** Longer texts are told by their ends and their length, in UTF-16 units. */
+const TEXT_LENGTH_MAX = 2_000;
+
+/** Ids that were made up differ from run to run. */
+function inBrief(outcome: Outcome): Outcome {
+  const text = JSON.stringify(outcome, (_, value) =>
+    typeof value === 'string' && value.length > TEXT_LENGTH_MAX
+      ? `${value.slice(0, 16)} … ${value.slice(-16)} (${value.length})`
+      : value,
+  );
+  return JSON.parse(text.replace(/"(call|toolu)_[0-9a-f]{24}/g, '"$1_*'));
+}
+
+interface Observed {
+  readonly told: Expected;
+  readonly shown: number[] | undefined;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+type Json = any;
+
+function observeCompletion(body: Json): Observed {
+  if (body.error) {
+    return { told: { error: body.error.code }, shown: undefined };
+  }
+  const [{ message, finish_reason }] = body.choices;
+  const { role: _, refusal, ...delta } = message;
+  const said = refusal === null ? delta : { ...delta, refusal };
+  return { told: { deltas: [said], ...besideOf([body]), finish: finish_reason }, shown: usageOf(body.usage) };
+}
+
+function observeMessage(body: Json): Observed {
+  return body.error
+    ? { told: { error: body.error.code }, shown: undefined }
+    : {
+        told: { events: body.content, ...besideOf([body]), finish: body.stop_reason },
+        shown: usageOf(body.usage),
+      };
+}
+
+function observeChunks(chunks: Json[]): Observed {
+  const failure = chunks.find((chunk) => chunk.error);
+  const choices = chunks.flatMap((chunk) => chunk.choices);
+  // the shape that every chunk of ours has
+  for (const choice of choices) {
+    assert.equal(choice.index, 0);
+    assert.equal(typeof choice.delta, 'object');
+  }
+  assert.ok(choices.slice(1).every((choice) => !('role' in choice.delta)));
+  assert.ok(choices.slice(0, -1).every((choice) => choice.finish_reason === null));
+  const deltas = choices.map((choice) => choice.delta).filter((delta) => hasMembers(delta));
+  const [opening, ...rest] = deltas;
+  assert.deepEqual(opening, deltas.length > 0 ? { role: 'assistant', content: '' } : undefined);
+  return failure
+    ? { told: { deltas: rest, error: failure.error.code }, shown: undefined }
+    : {
+        told: { deltas: rest, ...besideOf(chunks), finish: choices.at(-1).finish_reason },
+        shown: usageOf(chunks.findLast((chunk) => chunk.usage)?.usage),
+      };
+}
+
+const OURS = [
+  'id',
+  'object',
+  'created',
+  'model',
+  'choices',
+  'usage',
+  'index',
+  'delta',
+  'message',
+  'finish_reason',
+  'type',
+  'role',
+  'content',
+  'stop_reason',
+];
+
+/** What stands beside deltas and events, in any of these. */
+function besideOf(pieces: Json[]): { beside?: Json } {
+  const all = Object.assign({}, ...pieces, ...pieces.flatMap(({ choices, delta }) => choices ?? delta ?? []));
+  const others = Object.entries(all).filter(([name, value]) => !OURS.includes(name) && value !== null);
+  return others.length === 0 ? {} : { beside: Object.fromEntries(others) };
+}
+
+const MARKS = new Set(['message_start', 'message_stop', 'ping', 'error']);
+
+function observeEvents(events: Json[]): Observed {
+  assert.equal(events[0].type, 'message_start');
+  const opening = events[0].message;
+  const failure = events.find((event) => event.type === 'error');
+  const closing = events.find((event) => event.type === 'message_delta');
+  const blocks = events.filter((event) => !MARKS.has(event.type) && event !== closing);
+  const brief = blocks.map(({ type, index, content_block, delta }) =>
+    content_block
+      ? { open: index, ...content_block }
+      : delta
+        ? { in: index, ...delta }
+        : { close: index, ...(type === 'content_block_stop' ? {} : { type }) },
+  );
+  return failure
+    ? { told: { events: brief, error: failure.error.code }, shown: undefined }
+    : {
+        told: { events: brief, ...besideOf([opening, closing]), finish: closing.delta.stop_reason },
+        shown: usageOf(closing.usage),
+      };
+}
+
+function hasMembers(value: object): boolean {
+  return Object.keys(value).length > 0;
+}
+
+/** The interface's counts; `input_tokens` of a message lacks what caches gave, `total_tokens` does not. */
+function usageOf(usage: Json): number[] {
+  const { total_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } = usage;
+  return [
+    total_tokens - output_tokens,
+    output_tokens,
+    cache_read_tokens,
+    cache_write_tokens,
+    reasoning_tokens,
+  ];
+}
