@@ -15,19 +15,24 @@ import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
 import { untranslatable } from './untranslatable.ts';
 
+/** What would change the meaning of the answer if it were left out. */
+const MEANT = ['logprobs', 'functions'] as const;
+
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 
 /**
  * A chat request as a messages request. `maxOutputTokens` bounds thinking. What the other protocol has no word for and
- * only tunes the answer (seed, penalties) is left out; what would change its meaning (logprobs) is refused.
+ * only tunes the answer (seed, penalties) is left out; what would change its meaning is refused.
  */
 export function chatRequestToMessages(
   body: JsonObject,
   maxOutputTokens: number,
   rules: ModelRules,
 ): JsonObject {
-  if (body.logprobs === true) {
-    throw untranslatable('logprobs');
+  for (const name of MEANT) {
+    if (isMeant(body[name])) {
+      throw untranslatable(name);
+    }
   }
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
@@ -53,6 +58,10 @@ export function chatRequestToMessages(
     output_config: outputConfig(body.response_format, adaptive ? adaptiveEffort(body) : undefined),
     metadata: typeof body.user === 'string' ? { user_id: body.user } : undefined,
   });
+}
+
+function isMeant(value: unknown): boolean {
+  return value === true || (Array.isArray(value) && value.length > 0);
 }
 
 /** The members of a chat request that its thinking, or the lack of it, leaves out. */
