@@ -103,8 +103,8 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     if (!('provider' in route) || !known.providers.has(route.provider)) {
       throw new CatalogError(`${path}.routes[${index}].provider: must name one of providers`);
     }
-    const { provider, model, pricing, drop, thinking } = route;
-    return { provider, model, pricing, drop, thinking };
+    const { provider, model, pricing, drop, thinking, tool_ids: toolIds } = route;
+    return { provider, model, pricing, drop, thinking, toolIds };
   });
   return { contextLength, maxOutputTokens, routes, engine: undefined, media: undefined };
 }

@@ -96,6 +96,8 @@ const route = z.union(
       drop: z.array(z.enum(['temperature', 'top_p', 'top_k'])).optional(),
       /** How this model is asked to think: by a budget of tokens or adaptively; absent: by the model's name. */
       thinking: z.enum(['budget', 'adaptive']).optional(),
+      /** Whose form the ids of tool calls must have; absent: by the model's name. */
+      tool_ids: z.enum(['any', 'openai', 'mistral']).optional(),
     }),
     z.strictObject({ engine: z.string(), model: z.string().min(1).default('default') }),
   ],

@@ -19,6 +19,8 @@ export interface ProviderRoute {
   readonly drop?: readonly string[] | undefined;
   /** How this model is asked to think; undefined: by its name. */
   readonly thinking?: 'budget' | 'adaptive' | undefined;
+  /** Whose form ids of tool calls have here; undefined: by its name. */
+  readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
 }
 
 /** What makes the pictures of an image or video model. */

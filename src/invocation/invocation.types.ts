@@ -25,6 +25,8 @@ export interface ModelRoute {
   readonly drop?: readonly string[] | undefined;
   /** How this model is asked to think; undefined: by its name. */
   readonly thinking?: 'budget' | 'adaptive' | undefined;
+  /** Whose form ids of tool calls have here; undefined: by its name. */
+  readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
 }
 
 /** A model of the catalog, as far as an invocation cares. */

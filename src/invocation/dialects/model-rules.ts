@@ -1,5 +1,6 @@
 import type { Dialect } from '../../providers/provider.types.ts';
 import type { ModelRoute } from '../invocation.types.ts';
+import type { ToolIdForm } from './tool-ids.ts';
 
 /** What a provider's model refuses although its protocol has it. */
 export interface ModelRules {
@@ -9,6 +10,8 @@ export interface ModelRules {
   readonly thinking: 'budget' | 'adaptive';
   /** Whether turns of the role `system` may stand among the messages. */
   readonly systemTurns: boolean;
+  /** Whose form the ids of tool calls must have. */
+  readonly toolIds: ToolIdForm;
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
@@ -22,6 +25,9 @@ const SYSTEM_TURNS_MINOR = 8;
 /** OpenAI's reasoning models, which refuse sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
 
+const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
+const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
+
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
 /** The rules of a route's model: what the catalog says, else what is known by the model's name. */
@@ -29,23 +35,34 @@ export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
   let rules = byRoute.get(route);
   if (!rules) {
     const known = knownRules(route.model.toLowerCase(), dialect);
-    rules = { ...known, drop: route.drop ?? known.drop, thinking: route.thinking ?? known.thinking };
+    rules = {
+      ...known,
+      drop: route.drop ?? known.drop,
+      thinking: route.thinking ?? known.thinking,
+      toolIds: route.toolIds ?? known.toolIds,
+    };
     byRoute.set(route, rules);
   }
   return rules;
 }
 
 /** What holds where nothing is known of the model. */
-export const PLAIN_RULES: ModelRules = { drop: [], thinking: 'budget', systemTurns: false };
+export const PLAIN_RULES: ModelRules = {
+  drop: [],
+  thinking: 'budget',
+  systemTurns: false,
+  toolIds: 'any',
+};
 
 function knownRules(model: string, dialect: Dialect): ModelRules {
   if (dialect === 'chat') {
-    return OPENAI_REASONING.test(model) ? { ...PLAIN_RULES, drop: SAMPLING } : PLAIN_RULES;
+    const toolIds = OPENAI.test(model) ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
+    return { ...PLAIN_RULES, drop: OPENAI_REASONING.test(model) ? SAMPLING : [], toolIds };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>
     Number(major ?? 0) > SETTLED_MAJOR || (Number(major) === SETTLED_MAJOR && Number(minor) >= least);
   return from(SETTLED_MINOR)
-    ? { drop: SAMPLING, thinking: 'adaptive', systemTurns: from(SYSTEM_TURNS_MINOR) }
+    ? { ...PLAIN_RULES, drop: SAMPLING, thinking: 'adaptive', systemTurns: from(SYSTEM_TURNS_MINOR) }
     : PLAIN_RULES;
 }

@@ -6,6 +6,7 @@ import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
 import { tidyRequest } from './tidy-request.ts';
+import { withToolIds } from './tool-ids.ts';
 
 export interface RequestTranslation {
   readonly from: Dialect;
@@ -29,7 +30,8 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
   }
   const translated =
     from === 'chat' ? tidyRequest(body, to) : messagesRequestToChat(body, { maxOutputTokens, reasoning });
-  return rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
+  const kept = rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
+  return rules.toolIds === 'any' ? kept : { ...kept, messages: withToolIds(kept.messages, rules.toolIds) };
 }
 
 /** What a chat request can say in messages. The rest only tunes the answer and is left out. */
