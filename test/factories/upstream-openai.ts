@@ -1,3 +1,4 @@
+import { openAiRefusal } from './openai-refusal.ts';
 import {
   type Fault,
   type Script,
@@ -15,6 +16,7 @@ export function startOpenAiUpstream(): Promise<UpstreamServer> {
 }
 
 const openAiProtocol: UpstreamProtocol = {
+  refusal: openAiRefusal,
   answer(request, script) {
     if (script.fault === 'no_message') {
       return { id: 'chatcmpl-upstream', choices: [], usage: usageOf(request, script) };

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../lib/errors.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
+import { isStrictSchema } from './strict-schema.ts';
 import { addedTools, systemTurnsInPlace } from './system-turns.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { chatToolId } from './tool-ids.ts';
@@ -10,21 +13,24 @@ export interface ChatTarget {
   readonly maxOutputTokens: number;
   /** Models that cannot reason refuse the very word. */
   readonly reasoning: boolean;
+  /** See ModelRules. */
+  readonly wantsThoughts: boolean;
 }
 
 /**
- * A messages request as a chat request. Thinking blocks and cache marks have no word there and are left out, as is
- * `top_k`; blocks that would change the meaning are refused.
+ * A messages request as a chat request. Cache marks and, but for models that want them back, thinking blocks have no word
+ * there and are left out, as is `top_k`; what would change the meaning is refused. Throws AppError invalid_parameter.
  */
 export function messagesRequestToChat(body: JsonObject, target: ChatTarget): JsonObject {
-  const turns = systemTurnsInPlace(body.messages);
-  const tools = [...objectsOf(body.tools), ...addedTools(turns)].map(toolOf);
+  const given = systemTurnsInPlace(body.messages);
+  const turns = given.flatMap((turn) => messagesOfTurn(turn, target));
+  if (turns.length === 0 && Array.isArray(body.messages)) {
+    throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
+  }
+  const tools = [...objectsOf(body.tools), ...addedTools(given)].map(toolOf);
   const system = textBlocks(body.system);
   return compact({
-    messages: [
-      ...(system === '' ? [] : [{ role: 'system', content: system }]),
-      ...turns.flatMap(messagesOfTurn),
-    ],
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns],
     tools: tools.length === 0 ? undefined : tools,
     ...(tools.length === 0 ? {} : chatToolChoice(readMessagesToolPolicy(body))),
     stop:
@@ -33,11 +39,22 @@ export function messagesRequestToChat(body: JsonObject, target: ChatTarget): Jso
     top_p: body.top_p,
     reasoning_effort: target.reasoning ? effortOf(body, target.maxOutputTokens) : undefined,
     response_format: responseFormat(body),
-    user: objectOf(body.metadata).user_id,
+    user: userOf(body.metadata),
   });
 }
 
-function messagesOfTurn(turn: JsonObject): JsonObject[] {
+/** Longest `user` that OpenAI takes, in UTF-16 units (OpenRouter 128, Zhipu 128); Claude Code's are longer. */
+const USER_LENGTH_MAX = 64;
+
+/** Who asks, still the same for the same user where it is too long. */
+function userOf(metadata: unknown): unknown {
+  const user = objectOf(metadata).user_id;
+  return typeof user === 'string' && user.length > USER_LENGTH_MAX
+    ? createHash('sha256').update(user).digest('hex')
+    : user;
+}
+
+function messagesOfTurn(turn: JsonObject, target: ChatTarget): JsonObject[] {
   if (typeof turn.content === 'string') {
     return [{ role: turn.role, content: turn.content }];
   }
@@ -46,10 +63,11 @@ function messagesOfTurn(turn: JsonObject): JsonObject[] {
     const text = textBlocks(blocks);
     return text === '' ? [] : [{ role: turn.role, content: text }];
   }
-  return turn.role === 'assistant' ? [assistantMessage(blocks)] : userMessages(blocks);
+  return turn.role === 'assistant' ? assistantMessages(blocks, target) : userMessages(blocks);
 }
 
-function assistantMessage(blocks: readonly JsonObject[]): JsonObject {
+/** None where nothing is left that chat has a word for: Mistral refuses a turn with neither text nor calls. */
+function assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): JsonObject[] {
   const text = textBlocks(blocks.filter((block) => block.type === 'text'));
   const calls = blocks
     .filter((block) => block.type === 'tool_use')
@@ -58,11 +76,25 @@ function assistantMessage(blocks: readonly JsonObject[]): JsonObject {
       const named = { name: block.name, arguments: JSON.stringify(block.input ?? {}) };
       return compact({ id, type: 'function', function: named, extra_content: extra });
     });
-  return compact({
+  if (text === '' && calls.length === 0) {
+    return [];
+  }
+  const message = compact({
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
+    content: text === '' ? null : text,
     tool_calls: calls.length === 0 ? undefined : calls,
+    reasoning_content: target.wantsThoughts && calls.length > 0 ? thoughtsOf(blocks) : undefined,
   });
+  return [message];
+}
+
+/** The thoughts of a chat provider, which has no signatures; signed ones are Claude's. */
+function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
+  const thoughts = blocks
+    .filter((block) => block.type === 'thinking' && textOf(block.signature) === '')
+    .map((block) => textOf(block.thinking))
+    .join('');
+  return thoughts === '' ? undefined : thoughts;
 }
 
 /** Tool results are messages of their own and must directly follow the calls; the rest of the turn comes after them. */
@@ -149,14 +181,16 @@ function toolOf(tool: JsonObject): JsonObject {
     name: tool.name,
     description: tool.description,
     parameters: tool.input_schema,
-    strict: tool.strict === true ? true : undefined,
+    strict: tool.strict === true && isStrictSchema(tool.input_schema) ? true : undefined,
   });
   return { type: 'function', function: definition };
 }
 
 function responseFormat(body: JsonObject): JsonObject | undefined {
   const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
-  return format.type === 'json_schema'
-    ? { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
-    : undefined;
+  if (format.type !== 'json_schema') {
+    return undefined;
+  }
+  const { schema } = format;
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: isStrictSchema(schema) } };
 }

@@ -12,6 +12,8 @@ export interface ModelRules {
   readonly systemTurns: boolean;
   /** Whose form the ids of tool calls must have. */
   readonly toolIds: ToolIdForm;
+  /** Whether it refuses, or gets worse at, going on from tool calls without the thoughts that led to them. */
+  readonly wantsThoughts: boolean;
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
@@ -27,6 +29,9 @@ const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
 
 const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
+
+/** Models whose `reasoning_content` their servers want back within a tool loop. */
+const THINKS_ALOUD = /deepseek|kimi|glm-/;
 
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
@@ -52,12 +57,14 @@ export const PLAIN_RULES: ModelRules = {
   thinking: 'budget',
   systemTurns: false,
   toolIds: 'any',
+  wantsThoughts: false,
 };
 
 function knownRules(model: string, dialect: Dialect): ModelRules {
   if (dialect === 'chat') {
     const toolIds = OPENAI.test(model) ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
-    return { ...PLAIN_RULES, drop: OPENAI_REASONING.test(model) ? SAMPLING : [], toolIds };
+    const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
+    return { ...PLAIN_RULES, drop, toolIds, wantsThoughts: THINKS_ALOUD.test(model) };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

@@ -7,7 +7,10 @@ const CAP = 4_000;
 const toMessages = (body: object) =>
   chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES);
 const toChat = (body: object, reasoning = false) =>
-  messagesRequestToChat({ messages: [], ...body }, { maxOutputTokens: CAP, reasoning });
+  messagesRequestToChat(
+    { messages: [{ role: 'user', content: 'hi' }], ...body },
+    { maxOutputTokens: CAP, reasoning, wantsThoughts: false },
+  );
 
 describe('chat → messages', () => {
   test('a whole conversation', () => {

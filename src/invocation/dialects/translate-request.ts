@@ -1,10 +1,11 @@
-import { type JsonObject, without } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages, unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
+import { isStrictSchema } from './strict-schema.ts';
 import { tidyRequest } from './tidy-request.ts';
 import { withToolIds } from './tool-ids.ts';
 
@@ -29,7 +30,9 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
     return claudeRequest(translated, rules);
   }
   const translated =
-    from === 'chat' ? tidyRequest(body, to) : messagesRequestToChat(body, { maxOutputTokens, reasoning });
+    from === 'chat'
+      ? tidyRequest(body, to)
+      : messagesRequestToChat(body, { maxOutputTokens, reasoning, wantsThoughts: rules.wantsThoughts });
   const kept = rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
   return rules.toolIds === 'any' ? kept : { ...kept, messages: withToolIds(kept.messages, rules.toolIds) };
 }
@@ -54,6 +57,23 @@ const SAID_IN_MESSAGES = new Set([
   'include_reasoning',
 ]);
 
+/** What chat has no word for and only tunes the answer. */
+const NO_WORD_IN_CHAT = new Set(['top_k', 'cache_control', 'context_management']);
+
+/** What a messages request says of thinking to a model that cannot. */
+function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
+  if (reasoning) {
+    return [];
+  }
+  const effort = objectOf(body.output_config).effort !== undefined;
+  return [...(body.thinking === undefined ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
+}
+
+/** Whether a tool is strict in Anthropic's sense only. */
+function looselyStrict(tools: unknown): boolean {
+  return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
+}
+
 /** Members of a request that the translation leaves out, to be told to the caller. */
 export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
@@ -64,8 +84,9 @@ export function unsaidMembers(body: JsonObject, translation: RequestTranslation)
     unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
   }
   if (from === 'messages' && to === 'chat') {
-    unsaid.push(...names.filter((name) => name === 'top_k' || (name === 'thinking' && !reasoning)));
-    unsaid.push(...names.filter((name) => name === 'context_management'));
+    unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
+    unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
+    unsaid.push(...unsaidReasoning(body, reasoning));
   }
   if (from === 'messages' && to === 'messages') {
     const open = withoutLockedMembers(body, translation.betas);

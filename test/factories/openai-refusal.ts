@@ -1,0 +1,57 @@
+import type { UpstreamRequest } from './upstream-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
+type Json = any;
+
+const REASONING = /^(?:o[1-9]|gpt-5)/;
+const MISTRAL = /^(?:mi[sx]tral|ministral|magistral|codestral|devstral)/;
+
+/** What OpenAI, and Mistral for models of that name, refuse of a well-formed request, with their own words where they were seen. */
+export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
+  const { model } = body;
+  const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);
+  if (REASONING.test(model) && sampling) {
+    return `Unsupported parameter: '${sampling}' is not supported with this model.`;
+  }
+  if (body.messages.every(({ role }: Json) => role === 'system')) {
+    return "Invalid 'messages': empty array. Expected an array with minimum length 1.";
+  }
+  if (body.user?.length > 64) {
+    return "Invalid 'user': string too long. Expected a string with maximum length 64.";
+  }
+  const schemas = (body.tools ?? []).map((tool: Json) => tool.function);
+  const strict = [...schemas, body.response_format?.json_schema].filter((one) => one?.strict);
+  if (strict.some((one) => isOpen(one.parameters ?? one.schema))) {
+    return "Invalid schema: 'required' is required to be supplied and to be an array including every key in properties.";
+  }
+  if (MISTRAL.test(model)) {
+    return refusedByMistral(body);
+  }
+  return model.startsWith('kimi') ? undefined : refusedIds(body, (id) => id.length <= 40);
+}
+
+function refusedByMistral(body: Json): string | undefined {
+  const says = ({ role, content, tool_calls }: Json) => role !== 'assistant' || content || tool_calls;
+  if (!body.messages.every(says)) {
+    return 'Assistant message must have either content or tool_calls, but not none.';
+  }
+  return refusedIds(body, (id) => /^[a-zA-Z0-9]{9}$/.test(id));
+}
+
+function refusedIds(body: Json, fits: (id: string) => boolean): string | undefined {
+  const ids = body.messages.flatMap((message: Json) => [
+    ...(message.tool_calls ?? []).map((call: Json) => call.id),
+    ...(message.tool_call_id ? [message.tool_call_id] : []),
+  ]);
+  return ids.every(fits) ? undefined : 'Tool call id has the wrong form.';
+}
+
+function isOpen(schema: Json): boolean {
+  if (typeof schema !== 'object' || schema === null) {
+    return false;
+  }
+  const names = Object.keys(schema.properties ?? {});
+  const closed =
+    schema.additionalProperties === false && names.every((name) => schema.required?.includes(name));
+  return (schema.type === 'object' && !closed) || Object.values(schema).some(isOpen);
+}

@@ -1,0 +1,170 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+
+/** What we build for servers of OpenAI's protocol, they accept. The upstream refuses as OpenAI and Mistral do. */
+
+let upstream: UpstreamServer;
+let gateway: Gateway;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeAll(async () => {
+  upstream = await startOpenAiUpstream();
+  const names = { openai: 'gpt-4.1', thinker: 'gpt-5.2', mistral: 'mistral-large-latest', plain: 'kimi-k2' };
+  gateway = await Gateway.start({
+    providers: [{ id: 'up', protocol: 'openai', base_url: upstream.url }],
+    models: [
+      ...Object.entries(names).map(([id, name]) => model(id, [{ provider: 'up', model: name }])),
+      model('told', [{ provider: 'up', model: 'deployment-7', toolIds: 'openai' }]),
+    ],
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0 });
+});
+
+beforeEach(() => upstream.reset());
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+const HI = { role: 'user' as const, content: 'hello' };
+
+/** The header of ignored members. */
+async function message(body: object): Promise<string | null> {
+  const params = {
+    model: 'openai',
+    messages: [HI],
+    max_tokens: 100,
+    ...body,
+  } as Anthropic.MessageCreateParams;
+  const { response } = await anthropic.messages.create({ ...params, stream: false }).withResponse();
+  return response.headers.get('x-ignored-parameters');
+}
+
+function messagesHistory(id: string, before: object[] = []) {
+  return [
+    HI,
+    { role: 'assistant', content: [...before, { type: 'tool_use', id, name: 'f', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'sunny' }] },
+  ];
+}
+
+function chatHistory(id: string) {
+  const call = { id, type: 'function' as const, function: { name: 'f', arguments: '{}' } };
+  return [
+    HI,
+    { role: 'assistant' as const, tool_calls: [call] },
+    { role: 'tool' as const, tool_call_id: id, content: 'sunny' },
+  ];
+}
+
+const LONG_ID = `functions.look_up_${'x'.repeat(40)}:0`;
+
+test.each([
+  ['openai', LONG_ID, /^functions\.look_up_x{13}_[0-9a-f]{8}$/],
+  ['openai', 'toolu_01', /^toolu_01$/],
+  ['told', LONG_ID, /^.{31}_[0-9a-f]{8}$/],
+  ['mistral', 'toolu_01', /^[0-9a-f]{9}$/],
+  ['mistral', 'aB3dE6gH9', /^aB3dE6gH9$/],
+  ['plain', LONG_ID, new RegExp(`^${LONG_ID}$`)],
+])(
+  '%s: ids of tool calls like %s, call and result alike, from both endpoints',
+  async (id, given, expected) => {
+    await message({ model: id, messages: messagesHistory(given) });
+    const translated = upstream.last.body.messages;
+    await openai.chat.completions.create({ model: id, messages: chatHistory(given) });
+    for (const [, turn, result] of [translated, upstream.last.body.messages]) {
+      expect(turn.tool_calls[0].id).toMatch(expected);
+      expect(result.tool_call_id).toBe(turn.tool_calls[0].id);
+    }
+  },
+);
+
+test('schemas are strict only where every property is required', async () => {
+  const open = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
+  const closed = { ...open, required: ['a'] };
+  const nested = { ...closed, properties: { a: { type: 'array', items: open } } };
+  const tool = (input_schema: object) => ({ name: 'f', input_schema, strict: true });
+  const format = (schema: object) => ({ format: { type: 'json_schema', schema } });
+  for (const [schema, strict] of [
+    [open, false],
+    [nested, false],
+    [closed, true],
+  ] as const) {
+    const ignored = await message({ tools: [tool(schema)], output_config: format(schema) });
+    const { tools, response_format } = upstream.last.body;
+    expect(tools[0].function.strict).toBe(strict ? true : undefined);
+    expect(response_format.json_schema).toEqual({ name: 'answer', schema, strict });
+    expect(ignored).toBe(strict ? null : 'tools[].strict');
+  }
+});
+
+test('a long name of the user stays one name, and short enough', async () => {
+  const user_id = `user_${'a'.repeat(64)}_account__session_0e6f`;
+  await message({ metadata: { user_id } });
+  const told = upstream.last.body.user;
+  expect(told).toMatch(/^[0-9a-f]{64}$/);
+  await message({ metadata: { user_id } });
+  expect(upstream.last.body.user).toBe(told);
+  await message({ metadata: { user_id: 'short' } });
+  expect(upstream.last.body.user).toBe('short');
+});
+
+test('a turn of thoughts alone is left out; a request of nothing is refused', async () => {
+  const thought = { type: 'thinking', thinking: 'hm', signature: '' };
+  await message({ model: 'mistral', messages: [HI, { role: 'assistant', content: [thought] }, HI] });
+  expect(upstream.last.body.messages).toEqual([HI, HI]);
+  await expect(message({ messages: [{ role: 'user', content: [] }] })).rejects.toMatchObject({
+    status: 400,
+    error: { error: { code: 'invalid_parameter' } },
+  });
+});
+
+test('thoughts go back with their calls to models that want them, and to no others', async () => {
+  const thoughts = [
+    { type: 'thinking', thinking: 'hm', signature: '' },
+    { type: 'thinking', thinking: "Claude's", signature: 'c2ln' },
+  ];
+  await message({ model: 'plain', messages: messagesHistory('functions.f:0', thoughts) });
+  expect(upstream.last.body.messages[1]).toMatchObject({ reasoning_content: 'hm' });
+  await message({ messages: messagesHistory('toolu_01', thoughts) });
+  expect(upstream.last.body.messages[1]).not.toHaveProperty('reasoning_content');
+});
+
+test('what has no word there is left out by name', async () => {
+  const ignored = await message({
+    model: 'thinker',
+    temperature: 0.5,
+    top_k: 3,
+    cache_control: { type: 'ephemeral' },
+    thinking: { type: 'enabled', budget_tokens: 2_000 },
+    output_config: { effort: 'low' },
+    max_tokens: 4_000,
+  });
+  expect(ignored?.split(', ').sort()).toEqual([
+    'cache_control',
+    'output_config.effort',
+    'temperature',
+    'thinking',
+    'top_k',
+  ]);
+});
+
+test.each([
+  ['a tool that the provider runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+  ['a tool of the screen', { tools: [{ type: 'computer_20250124', name: 'computer' }] }],
+  ['an image by its id', [{ type: 'image', source: { type: 'file', file_id: 'f' } }]],
+  [
+    'a document by its address',
+    [{ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }],
+  ],
+])('%s is refused', async (_, part) => {
+  const body = Array.isArray(part) ? { messages: [{ role: 'user', content: part }] } : part;
+  await expect(message(body)).rejects.toMatchObject({ status: 400 });
+  expect(upstream.requests).toHaveLength(0);
+});
