@@ -1,0 +1,104 @@
+/** A bug that reading providers has had, here or elsewhere. The replay table must catch each. */
+export interface ProviderMutant {
+  readonly name: string;
+  /** A source file, the text that must be there, and what it becomes. */
+  readonly of: string;
+  readonly replace: string;
+  readonly by: string;
+  /** The row of the replay table that fails. */
+  readonly caughtBy: string;
+}
+
+export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
+  {
+    name: "index: a call has the provider's number",
+    of: 'src/providers/chat-tool-calls.ts',
+    replace: 'index: this.#calls.length,',
+    by: 'index: Number(delta.index ?? 0),',
+    caughtBy: 'parallel calls all of index 0',
+  },
+  {
+    name: 'index: what has a known number is the same call',
+    of: 'src/providers/chat-tool-calls.ts',
+    replace: "if (name === '' || name === numbered.name || numbered.name === '') {",
+    by: 'if (true) {',
+    caughtBy: 'parallel calls all of index 0, without ids',
+  },
+  {
+    name: 'end mark: the word ends the stream wherever it stands',
+    of: 'src/providers/messages-reader.ts',
+    replace: 'switch (event.type ?? name) {',
+    by: `switch (JSON.stringify(event).includes('"message_stop"') ? 'message_stop' : event.type) {`,
+    caughtBy: 'a tool named message_stop',
+  },
+  {
+    name: 'end mark: [DONE] is looked for to the letter',
+    of: 'src/providers/stream-reading.ts',
+    replace: "data.trim() === '[DONE]'",
+    by: "data === '[DONE]'",
+    caughtBy: '[DONE] with a space',
+  },
+  {
+    name: 'end mark: half an answer is a whole one',
+    of: 'src/providers/stream-reading.ts',
+    replace: "if (!reader.isComplete()) {\n    throw new ProviderFailure('interrupted');\n  }",
+    by: '',
+    caughtBy: 'neither finish_reason nor [DONE]',
+  },
+  {
+    name: 'total: what it has beyond prompt and completion is not billed',
+    of: 'src/providers/usage-reading.ts',
+    replace: '(total ?? 0) - inputTokens - outputTokens',
+    by: '0',
+    caughtBy: 'thinking is left out of completion_tokens, usage in every chunk',
+  },
+  {
+    name: 'zero report: zeros are a report',
+    of: 'src/providers/usage-reading.ts',
+    replace: 'if (inputTokens === 0 && outputTokens === 0) {',
+    by: 'if (false) {',
+    caughtBy: 'nothing but zeros reported',
+  },
+  {
+    name: 'zero report: a later, smaller report wins',
+    of: 'src/providers/usage-reading.ts',
+    replace: 'if (!earlier) {\n    return later;',
+    by: 'if (true) {\n    return later;',
+    caughtBy: 'a later, smaller report',
+  },
+  {
+    name: 'zero report: a later, smaller report of Anthropic wins',
+    of: 'src/providers/usage-reading.ts',
+    replace: 'count >= firstCount(earlier[name])',
+    by: 'true',
+    caughtBy: 'a last report of zeros',
+  },
+  {
+    name: 'cut: our count of the cap ends the stream',
+    of: 'src/invocation/live-call.ts',
+    replace: 'const CAP_TOLERANCE = 4;',
+    by: 'const CAP_TOLERANCE = 1;',
+    caughtBy: 'a short answer that our tokenizer counts beyond the cap',
+  },
+  {
+    name: 'cut: the charge passes the cap',
+    of: 'src/invocation/usage-judgement.ts',
+    replace: 'Math.min(evidence.outputTokens(), evidence.outputMax)',
+    by: 'evidence.outputTokens()',
+    caughtBy: 'an event of 1 MB on a cap of 1,000 tokens',
+  },
+  {
+    name: 'a finish of stop after calls stays',
+    of: 'src/providers/finish-reasons.ts',
+    replace: "if (called && reason === 'stop') {",
+    by: 'if (false) {',
+    caughtBy: 'tool call ends with stop',
+  },
+  {
+    name: 'arguments as an object are lost',
+    of: 'src/providers/chat-tool-calls.ts',
+    replace: "return value === undefined || value === null ? '' : JSON.stringify(value);",
+    by: "return '';",
+    caughtBy: 'arguments as an object',
+  },
+];
