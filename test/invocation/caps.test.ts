@@ -7,6 +7,9 @@ import { Gateway, model } from './gateway.ts';
  * tokenizer counts; the same answer costs the same streamed or not.
  */
 
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+type Json = any;
+
 const CAP = 1_000;
 const INPUT = 20;
 
@@ -92,27 +95,50 @@ function wordsOf(count: number): string[] {
 
 type Protocol = keyof typeof WRITERS;
 
-async function ask(protocol: Protocol, stream: boolean) {
-  const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+type Endpoint = 'chat' | 'messages';
+const PATHS: Record<Endpoint, string> = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
+const ENDPOINTS: readonly Endpoint[] = ['chat', 'messages'];
+
+/** What an answer says in text, how it ended, and the output tokens it shows; of whole answers and of streams. */
+const READERS = {
+  chat(pieces: Json[]) {
+    const choices = pieces.flatMap((piece) => piece.choices);
+    const { finish_reason } = choices.findLast((choice) => choice.finish_reason);
+    return {
+      text: choices.map((choice) => (choice.delta ?? choice.message).content ?? '').join(''),
+      wholly: finish_reason === 'stop',
+      shown: pieces.at(-1).usage.output_tokens,
+    };
+  },
+  messages(pieces: Json[]) {
+    const texts = pieces.flatMap((piece) => piece.content ?? [piece.delta ?? {}]);
+    const last = pieces.findLast((piece) => piece.usage);
+    return {
+      text: texts.map((one) => one.text ?? '').join(''),
+      wholly: (last.delta ?? last).stop_reason === 'end_turn',
+      shown: last.usage.output_tokens,
+    };
+  },
+};
+
+async function ask(protocol: Protocol, endpoint: Endpoint, stream: boolean) {
+  const response = await fetch(gateway.url + PATHS[endpoint], {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       model: protocol,
       max_tokens: CAP,
       stream,
-      messages: [{ content: 'hello '.repeat(20) }],
+      messages: [{ role: 'user', content: 'hello '.repeat(20) }],
     }),
   });
   const body = await response.text();
-  const chunks = stream
+  const pieces = stream
     ? [...body.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
     : [JSON.parse(body)];
-  const choices = chunks.flatMap((chunk) => chunk.choices);
   const { charge, usage, usageSource, status } = gateway.ledger.last;
   return {
-    text: choices.map((choice) => (choice.delta ?? choice.message).content ?? '').join(''),
-    finish: choices.findLast((choice) => choice.finish_reason).finish_reason,
-    shown: chunks.at(-1).usage.output_tokens,
+    ...READERS[endpoint](pieces),
     charged: charge.amount,
     output: usage.outputTokens,
     usageSource,
@@ -129,9 +155,9 @@ const ROWS: [Protocol, words: number, reported: number, packets: 'piece by piece
   ['messages', 520, 940, 'piece by piece'],
 ];
 
-test.each(ROWS)(
-  '%s: %i words reported as %i, %s: streamed as not',
-  async (protocol, count, reported, how) => {
+test.each(ENDPOINTS.flatMap((endpoint) => ROWS.map((row) => [endpoint, ...row] as const)))(
+  'to %s from %s: %i words reported as %i, %s: streamed as not',
+  async (endpoint, protocol, count, reported, how) => {
     const words = wordsOf(count);
     expect(countTokens(words.join(''))).toBeGreaterThan(CAP);
     const writer = WRITERS[protocol];
@@ -139,13 +165,13 @@ test.each(ROWS)(
       type: 'application/json',
       packets: [JSON.stringify(writer.json({ words, reported }))],
     });
-    const whole = await ask(protocol, false);
+    const whole = await ask(protocol, endpoint, false);
     const frames = writer.frames({ words, reported });
     upstream.play(protocol, { packets: how === 'at once' ? [frames.join('')] : pieces(frames) });
-    const streamed = await ask(protocol, true);
+    const streamed = await ask(protocol, endpoint, true);
     expect(whole).toEqual({
       text: words.join(''),
-      finish: 'stop',
+      wholly: true,
       shown: reported,
       charged: BigInt(INPUT * 1_000 + reported * 2_000),
       output: reported,
@@ -156,20 +182,20 @@ test.each(ROWS)(
   },
 );
 
-test.each<Protocol>(['chat', 'messages'])(
-  '%s: a cap is never passed in the charge, and usage shown is usage charged',
-  async (protocol) => {
+test.each(ENDPOINTS.flatMap((endpoint) => ENDPOINTS.map((protocol) => [endpoint, protocol] as const)))(
+  'to %s from %s: a cap is never passed in the charge, and usage shown is usage charged',
+  async (endpoint, protocol) => {
     const most = BigInt(INPUT * 1_000 + CAP * 2_000);
     const answer = { words: wordsOf(1.5 * CAP), reported: 1.5 * CAP };
     const writer = WRITERS[protocol];
     upstream.play(protocol, { packets: [JSON.stringify(writer.json(answer))], type: 'application/json' });
-    expect(await ask(protocol, false)).toMatchObject({ output: CAP, shown: CAP, charged: most });
+    expect(await ask(protocol, endpoint, false)).toMatchObject({ output: CAP, shown: CAP, charged: most });
     upstream.play(protocol, { packets: [writer.frames(answer).join('')] });
-    expect(await ask(protocol, true)).toMatchObject({ output: CAP, shown: CAP, charged: most });
+    expect(await ask(protocol, endpoint, true)).toMatchObject({ output: CAP, shown: CAP, charged: most });
     const endless = { words: wordsOf(12 * CAP), reported: 12 * CAP };
     upstream.play(protocol, { packets: pieces(writer.frames(endless).slice(0, -3)) });
-    const cut = await ask(protocol, true);
-    expect(cut).toMatchObject({ finish: 'length', output: CAP, shown: CAP, usageSource: 'counted' });
+    const cut = await ask(protocol, endpoint, true);
+    expect(cut).toMatchObject({ wholly: false, output: CAP, shown: CAP, usageSource: 'counted' });
     expect(countTokens(cut.text)).toBeGreaterThan(4 * CAP);
     expect(countTokens(cut.text)).toBeLessThan(5 * CAP);
   },

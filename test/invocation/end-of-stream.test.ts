@@ -75,10 +75,10 @@ const PACKETS: Record<string, string[]> = {
   ],
 };
 
-async function ask(path: string): Promise<string> {
+async function ask(path: string, account = 'account'): Promise<string> {
   const response = await fetch(`${gateway.url}${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', 'x-test-account': account },
     body: JSON.stringify({
       model: 'claude',
       max_tokens: 100,
@@ -108,6 +108,25 @@ describe.each(Object.keys(PACKETS))('%s', (name) => {
     }
   });
 });
+
+test.each(['/v1/messages', '/api/v1/chat/completions'])(
+  'eighty calls with a tool of that name to %s take the provider away from nobody',
+  async (path) => {
+    upstream.play('claude', { packets: PACKETS['a tool of that name']!, pauseMs: 0 });
+    const attacks = await Promise.all(
+      Array.from({ length: 80 }, (_, call) => ask(path, `attacker-${call % 4}`)),
+    );
+    expect(attacks.filter((text) => !text.startsWith('200 '))).toEqual([]);
+    const text = start({ type: 'text', text: 'hello' });
+    upstream.play('claude', { packets: [START, text, CLOSE, ending('end_turn'), STOP] });
+    for (const account of ['other', 'attacker-1']) {
+      for (const endpoint of ['/v1/messages', '/api/v1/chat/completions']) {
+        expect(await ask(endpoint, account)).toMatch(/^200 [\s\S]*hello/);
+        expect(gateway.ledger.last).toMatchObject({ status: 'completed', attempts: [{ outcome: 'ok' }] });
+      }
+    }
+  },
+);
 
 test('the event that ends the stream may stand before others in one packet, and what follows is not read', async () => {
   const garbage = 'data: {broken\n\n';
