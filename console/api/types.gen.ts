@@ -139,6 +139,29 @@ export interface Invoice {
   readonly closing_balance: string;
 }
 
+export interface MediaOptions {
+  readonly sizes: readonly (string)[] | null;
+  readonly sides: {
+    readonly min: number;
+    readonly max: number;
+  } | null;
+  readonly default_size: string | null;
+  readonly steps: {
+    readonly min: number;
+    readonly max: number;
+    readonly default: number | null;
+  } | null;
+  readonly seconds: readonly (number)[] | null;
+  readonly price: {
+    readonly request: string;
+    readonly second: string;
+  };
+  readonly price_by_size: Readonly<Record<string, {
+    readonly request: string;
+    readonly second: string;
+  }>>;
+}
+
 export interface Model {
   readonly id: string;
   readonly object: 'model';
@@ -170,6 +193,7 @@ export interface Model {
     readonly input_cache_read: string;
     readonly input_cache_write: string;
   };
+  readonly media: MediaOptions | null;
   readonly supported_parameters: readonly (string)[];
   readonly canonical_slug: string;
   readonly per_request_limits: Readonly<Record<string, number>> | null;

@@ -27,7 +27,7 @@ const TEXT_PRICES: readonly PriceName[] = [
 ];
 const MEDIA_PRICES: readonly PriceName[] = ['request', 'image'];
 
-const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages', readonly string[]>> = {
+const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages' | 'embeddings', readonly string[]>> = {
   chat: [
     'max_tokens',
     'temperature',
@@ -49,11 +49,12 @@ const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages', readonly string[]>> 
     'tool_choice',
     'stream',
   ],
+  embeddings: ['dimensions', 'encoding_format'],
 };
 
 /** A model out of its entry in the file. Throws CatalogError (without the file name) for what does not fit together. */
 export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Model {
-  const isText = entry.endpoints.some((endpoint) => endpoint === 'chat' || endpoint === 'messages');
+  const isText = entry.endpoints.some((endpoint) => endpoint !== 'video' && endpoint !== 'image');
   requireChargeable(entry, isText ? TEXT_PRICES : MEDIA_PRICES, path);
   const { second: _second, ...pricing } = entry.pricing;
   const part = isText ? textPart(entry, path, known) : mediaPart(entry, path, known);
@@ -84,17 +85,24 @@ type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine
 
 function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.some((endpoint) => endpoint === 'video' || endpoint === 'image')) {
-    throw new CatalogError(`${path}.endpoints: a model serves chat and messages, or video, or image`);
+    throw new CatalogError(
+      `${path}.endpoints: a model serves chat and messages, or embeddings, or video, or image`,
+    );
   }
   if (entry.media || entry.pricing.second > 0n) {
     throw new CatalogError(
       `${path}.${entry.media ? 'media' : 'pricing.second'}: is for image and video models`,
     );
   }
-  const { context_length: contextLength, max_output_tokens: maxOutputTokens } = entry;
+  const embeds = entry.endpoints.includes('embeddings');
+  if (embeds && entry.endpoints.some((endpoint) => endpoint !== 'embeddings')) {
+    throw new CatalogError(`${path}.endpoints: a model of embeddings serves nothing else`);
+  }
+  const { context_length: contextLength } = entry;
+  const maxOutputTokens = embeds ? 0 : entry.max_output_tokens;
   if (contextLength === undefined || maxOutputTokens === undefined) {
     const missing = contextLength === undefined ? 'context_length' : 'max_output_tokens';
-    throw new CatalogError(`${path}.${missing}: is required for chat and messages`);
+    throw new CatalogError(`${path}.${missing}: is required for chat, messages and embeddings`);
   }
   if (maxOutputTokens > contextLength) {
     throw new CatalogError(`${path}.max_output_tokens: is larger than context_length`);

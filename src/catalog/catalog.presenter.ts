@@ -6,6 +6,7 @@ import { effectivePrices, formatPrice } from './pricing.ts';
 const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
   chat: 'text',
   messages: 'text',
+  embeddings: 'embeddings',
   video: 'video',
   image: 'image',
 };

@@ -31,6 +31,7 @@ export interface MediaModel {
 const CALLS: Readonly<Record<ModelEndpoint, (id: string) => string>> = {
   chat: () => 'POST /api/v1/chat/completions',
   messages: () => 'POST /vendorx/v1/messages',
+  embeddings: () => 'POST /api/v1/embeddings',
   image: (id) => `POST /v3/async/${id}`,
   video: (id) => `POST /v3/async/video-fast with "model_name": "${id}"`,
 };

@@ -5,7 +5,7 @@ import type { MediaOptions } from './media-options.ts';
 import type { Pricing } from './pricing.ts';
 
 /** What a model can be called through. */
-export const MODEL_ENDPOINTS = ['chat', 'messages', 'video', 'image'] as const;
+export const MODEL_ENDPOINTS = ['chat', 'messages', 'embeddings', 'video', 'image'] as const;
 export type ModelEndpoint = (typeof MODEL_ENDPOINTS)[number];
 
 /** One way to serve a text model; the order in the catalog is the order of fallback. */

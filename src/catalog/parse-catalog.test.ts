@@ -53,7 +53,12 @@ test('the same prices have the same version, another price another one', () => {
 test('the file that ships is valid with an empty environment', () => {
   const text = readFileSync(new URL('../../tollgate.yaml', import.meta.url), 'utf8');
   const catalog = parseCatalog(text, 'tollgate.yaml', {});
-  expect([...catalog.models.keys()]).toEqual(['tollgate/small', 'video-fast', 'image-turbo']);
+  expect([...catalog.models.keys()]).toEqual([
+    'tollgate/small',
+    'tollgate/embed',
+    'video-fast',
+    'image-turbo',
+  ]);
 });
 
 describe('a mistake is one line that names file, path and reason', () => {

@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { Admission } from '../invocation/admission.ts';
 import { chatRoutes } from '../invocation/chat.routes.ts';
+import { embeddingsRoutes } from '../invocation/embeddings/embeddings.routes.ts';
 import { HiddenOverheadStore } from '../invocation/hidden-overhead.store.ts';
 import { HiddenOverhead } from '../invocation/hidden-overhead.ts';
 import { InFlight } from '../invocation/in-flight.ts';
@@ -27,7 +28,7 @@ export interface InvocationParts {
   close(): Promise<void>;
 }
 
-/** Chat, messages and responses, with the providers of the catalog in force. */
+/** Chat, messages, responses and embeddings, with the providers of the catalog in force. */
 export function composeInvocation(foundation: Foundation, turns: LoopTurns): InvocationParts {
   const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
@@ -49,7 +50,12 @@ export function composeInvocation(foundation: Foundation, turns: LoopTurns): Inv
   const service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: BODY_BYTES_MAX };
   return {
-    routes: [...chatRoutes(routes), ...messagesRoutes(routes), ...responsesRoutes(routes)],
+    routes: [
+      ...chatRoutes(routes),
+      ...messagesRoutes(routes),
+      ...responsesRoutes(routes),
+      ...embeddingsRoutes(routes),
+    ],
     service,
     close: async () => {
       await overhead.close();

@@ -1,6 +1,6 @@
 import { GENERATION, USAGE } from './example-ids.ts';
 
-/** Chat, messages and responses, by schema. */
+/** Chat, messages, responses and embeddings, by schema. */
 export const INVOCATION_EXAMPLES = {
   ChatRequest: {
     model: 'acme/small',
@@ -89,6 +89,26 @@ export const INVOCATION_EXAMPLES = {
       input_tokens_details: { cached_tokens: 1000 },
       output_tokens_details: { reasoning_tokens: 0 },
       cost: 0.000315,
+    },
+  },
+  EmbeddingsRequest: { model: 'acme/vectors', input: ['a toll gate', 'a bridge'], dimensions: 4 },
+  EmbeddingsAnswer: {
+    id: GENERATION,
+    object: 'list',
+    data: [
+      { object: 'embedding', index: 0, embedding: [0.5, -0.5, 0.5, 0.5] },
+      { object: 'embedding', index: 1, embedding: [0.5, 0.5, -0.5, 0.5] },
+    ],
+    model: 'acme/vectors',
+    usage: {
+      input_tokens: 5,
+      output_tokens: 0,
+      total_tokens: 5,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      reasoning_tokens: 0,
+      prompt_tokens: 5,
+      cost: 0.0000001,
     },
   },
 };

@@ -61,7 +61,7 @@ export class Admission {
   async admit(invocation: Invocation): Promise<Admitted> {
     const { ledger, clock, log, models, turns, overhead, settings } = this.#deps;
     const startedAt = clock.now();
-    const model = models.invocable(invocation.modelId, invocation.caller);
+    const model = withContexts(models.invocable(invocation.modelId, invocation.caller), invocation.inputs);
     requireEndpoint(model, invocation.servedBy);
     const routes = this.#openRoutes(model);
     const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
@@ -153,6 +153,11 @@ export class Admission {
       this.#deps.overhead.observe(route, open.provider.dialect, input, reportedTokens);
     }
   }
+}
+
+/** The model as it reads so many inputs, each in a context of its own. */
+function withContexts(model: InvocableModel, inputs: number): InvocableModel {
+  return inputs === 1 ? model : { ...model, contextLength: model.contextLength * inputs };
 }
 
 function requireEndpoint(model: InvocableModel, servedBy: readonly string[]): void {

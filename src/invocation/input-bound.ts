@@ -2,6 +2,7 @@ import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { Provider } from '../providers/provider.types.ts';
+import { embeddingsContent } from './embeddings/embeddings-content.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { leastCost } from './hold-plan.ts';
 import { type InputContent, ITEM_KINDS, inputContent } from './input-content.ts';
@@ -77,7 +78,8 @@ export async function boundInput(
 
 function contentFor(invocation: Invocation, model: InvocableModel, provider: Provider): InputContent {
   const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
-  return inputContent(outgoingRequest(invocation, model, provider, cap));
+  const outgoing = outgoingRequest(invocation, model, provider, cap);
+  return invocation.dialect === 'embeddings' ? embeddingsContent(outgoing) : inputContent(outgoing);
 }
 
 async function countContent(

@@ -14,6 +14,8 @@ export interface InputContent {
   /** What else leaves: ids, signatures, earlier thoughts, settings. Some templates write it out, some drop it. */
   readonly otherText: string;
   readonly messages: number;
+  /** Input that came as tokens, counted. */
+  readonly tokens: number;
   /** Parts, calls and definitions inside the messages and tools: each is framed by a few tokens. */
   readonly parts: number;
   /** Inputs that are no text, inline or by URL. */
@@ -79,6 +81,7 @@ export function inputContent(body: JsonObject): InputContent {
     definitions: into.definitions.join('\n'),
     otherText: into.others.join('\n'),
     messages: objectsOf(body.messages).length,
+    tokens: 0,
     parts: into.parts,
     items,
     inlineImages: into.inlineImages,

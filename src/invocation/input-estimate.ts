@@ -58,7 +58,7 @@ export async function countInput(
   inTurn: InTurn,
 ): Promise<CountedInput> {
   const { text, definitions, otherText, items } = content;
-  const textTokens = await countInTurn(text, contextLength, inTurn);
+  const textTokens = content.tokens + (await countInTurn(text, contextLength, inTurn));
   if (textTokens >= contextLength) {
     throw contextExceeded(contextLength);
   }

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import { type JsonObject, objectOf } from '../providers/json.ts';
+import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, Admitted } from './admission.ts';
@@ -43,7 +43,7 @@ export class InvocationService {
    */
   complete(
     invocation: Invocation,
-    presenter: DialectPresenter,
+    presenter: Pick<DialectPresenter, 'answer'>,
     onAdmitted: (headers: ResponseHeaders) => void,
   ): Promise<{ body: JsonObject; headers: ResponseHeaders } | undefined> {
     return this.#inFlight.run(async () => {
@@ -122,12 +122,13 @@ export class InvocationService {
 
   async #answer(
     admitted: Admitted,
-    presenter: DialectPresenter,
+    presenter: Pick<DialectPresenter, 'answer'>,
   ): Promise<{ answer: ProviderAnswer; present: AnswerPresenter } | undefined> {
     const { call } = admitted;
     try {
+      const ask = admitted.invocation.dialect === 'embeddings' ? 'embed' : 'complete';
       const run = await this.#run(admitted, (provider, route, upstream) =>
-        provider.complete(requestFor(admitted, provider, route), upstream.signal),
+        provider[ask](requestFor(admitted, provider, route), upstream.signal),
       );
       run.upstream.release();
       call.answeredBy(run.route);
@@ -278,8 +279,7 @@ function identityOf(admitted: Admitted): AnswerIdentity {
 
 /** Anthropic shows thinking only to those who ask for it. */
 function asksForThinking(body: JsonObject): boolean {
-  const { type } = objectOf(body.thinking);
-  return type === 'enabled' || type === 'adaptive';
+  return ['enabled', 'adaptive'].includes(textOf(objectOf(body.thinking).type));
 }
 
 function headersOf({ invocation, clamped, outputTokensMax, ignored }: Admitted): ResponseHeaders {

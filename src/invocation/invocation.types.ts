@@ -3,7 +3,7 @@ import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
-import type { Dialect, FinishReason } from '../providers/provider.types.ts';
+import type { FinishReason, RequestDialect } from '../providers/provider.types.ts';
 import type { ItemKind } from './input-content.ts';
 
 /** Who calls, as far as an invocation cares. */
@@ -55,7 +55,7 @@ export interface ModelSource {
 
 /** One call as its route understood it. */
 export interface Invocation {
-  readonly dialect: Dialect;
+  readonly dialect: RequestDialect;
   /** The literal path, as it stands in reports. */
   readonly endpoint: string;
   /** The catalog's endpoints of which a model must have one. */
@@ -75,6 +75,8 @@ export interface Invocation {
   readonly betas: readonly string[];
   /** Paths of the members that are left out. */
   readonly ignored: readonly string[];
+  /** Inputs that have a context each: texts to embed. */
+  readonly inputs: number;
   /** The output cap the caller asked for, in tokens. */
   readonly maxTokens: number | undefined;
   /** The most this call may cost, in nano-USD. */

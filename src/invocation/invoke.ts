@@ -3,24 +3,29 @@ import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
+import { inputsToEmbed } from '../providers/embeddings-reader.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
-import type { Dialect } from '../providers/provider.types.ts';
+import type { RequestDialect } from '../providers/provider.types.ts';
 import { betasOf } from './dialects/anthropic-betas.ts';
 import type { InvocationService } from './invocation.service.ts';
 import type { Invocation } from './invocation.types.ts';
 import type { DialectPresenter } from './presenter.types.ts';
 import { applyRequestPolicy } from './request-policy.ts';
 
-export interface DialectRoute {
-  readonly service: InvocationService;
-  readonly presenter: DialectPresenter;
-  readonly dialect: Dialect;
+/** What a route's calls have in common. */
+export interface CallRoute {
+  readonly dialect: RequestDialect;
   /** The literal path, as it stands in reports. */
   readonly endpoint: string;
   /** The catalog's endpoints of which a model must have one. */
   readonly servedBy: readonly string[];
   /** Paths of members that the route itself left out. */
   readonly ignored: readonly string[];
+}
+
+export interface DialectRoute extends CallRoute {
+  readonly service: InvocationService;
+  readonly presenter: DialectPresenter;
   /** Sent with every answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -74,25 +79,27 @@ export async function invoke(
   return undefined;
 }
 
-function invocationOf(
+/** One request as a call. Throws AppError for members that cannot be metered or have the wrong type. */
+export function invocationOf(
   context: InvocationContext,
   body: InvocationBody,
   maxTokens: number | undefined,
-  route: DialectRoute,
+  { dialect, endpoint, servedBy, ignored }: CallRoute,
 ): Invocation {
-  const admissible = applyRequestPolicy(route.dialect, body);
+  const admissible = applyRequestPolicy(dialect, body);
   return {
-    dialect: route.dialect,
-    endpoint: route.endpoint,
-    servedBy: route.servedBy,
+    dialect,
+    endpoint,
+    servedBy,
     requestId: context.requestId,
     generationId: context.generationId,
     publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
     ...admissible,
-    ignored: [...route.ignored, ...admissible.ignored],
-    betas: route.dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
+    ignored: [...ignored, ...admissible.ignored],
+    betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
+    inputs: dialect === 'embeddings' ? inputsToEmbed(body.input).length : 1,
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,

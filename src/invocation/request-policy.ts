@@ -1,9 +1,16 @@
 import { AppError } from '../lib/errors.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
-import type { Dialect } from '../providers/provider.types.ts';
+import type { RequestDialect } from '../providers/provider.types.ts';
 import { addedTools } from './dialects/system-turns.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
-import { IgnoredMembers, type Members, siftObject } from './members/member-shape.ts';
+import {
+  IgnoredMembers,
+  JSON_VALUE,
+  type Members,
+  NUMBER,
+  siftObject,
+  TEXT,
+} from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
@@ -18,7 +25,7 @@ export const OWN_MEMBERS = new Set([
 ]);
 
 /** Members that make a provider bill for more than tokens, or answer out of more than the request. */
-const UNMETERED_MEMBERS: Readonly<Record<Dialect, readonly string[]>> = {
+const UNMETERED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
   chat: [
     'web_search_options',
     'search_parameters',
@@ -30,6 +37,7 @@ const UNMETERED_MEMBERS: Readonly<Record<Dialect, readonly string[]>> = {
     'best_of',
   ],
   messages: ['mcp_servers', 'container', 'inference_geo', 'speed'],
+  embeddings: [],
 };
 
 /** Anthropic's tools that the client runs; every other type runs at the provider or may do so one day. */
@@ -44,14 +52,18 @@ export interface AdmissibleRequest {
   readonly ignored: readonly string[];
 }
 
-const MEMBERS: Readonly<Record<Dialect, Members>> = { chat: CHAT_MEMBERS, messages: MESSAGES_MEMBERS };
+const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
+  chat: CHAT_MEMBERS,
+  messages: MESSAGES_MEMBERS,
+  embeddings: { input: JSON_VALUE, dimensions: NUMBER, encoding_format: TEXT, user: TEXT },
+};
 
 /**
  * A request freed of what is ours to set, of empty members and of every member that is not on its dialect's list. Throws
  * AppError invalid_parameter for what cannot be metered or has the wrong type, unsupported_input for content of an unknown
  * type.
  */
-export function applyRequestPolicy(dialect: Dialect, body: JsonObject): AdmissibleRequest {
+export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): AdmissibleRequest {
   for (const name of UNMETERED_MEMBERS[dialect]) {
     if (!isHarmless(name, body[name])) {
       throw new AppError('invalid_parameter', `${name}: is not offered here`);
@@ -92,7 +104,7 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'search_parameters' && isObject(value) && value.mode === 'off';
 }
 
-function requireClientTools(dialect: Dialect, tools: unknown): void {
+function requireClientTools(dialect: RequestDialect, tools: unknown): void {
   for (const [index, tool] of objectsOf(tools).entries()) {
     const clientRun = dialect === 'chat' ? isChatTool(tool) : isMessagesTool(tool);
     if (!clientRun) {

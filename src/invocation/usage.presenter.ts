@@ -25,6 +25,11 @@ export function presentChatUsage({ usage, charge }: CallEnd) {
   });
 }
 
+/** … and the members that OpenAI's clients read of embeddings. */
+export function presentEmbeddingsUsage({ usage, charge }: CallEnd) {
+  return Object.assign(presentUsage(usage), { prompt_tokens: usage.inputTokens, cost: usdNumber(charge) });
+}
+
 /** … and the members that OpenAI's clients read of a response. */
 export function presentResponsesUsage({ usage, charge }: CallEnd) {
   return Object.assign(presentUsage(usage), {

@@ -2,6 +2,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createMessagesReader, messagesAnswerAsEvents, readMessagesAnswer } from './messages-reader.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
 import type { AnthropicSettings } from './provider-settings.ts';
 import { openParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
@@ -42,6 +43,10 @@ export class AnthropicProvider implements Provider {
     const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, signal };
     const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
     return openParts(events, reader);
+  }
+
+  embed(): Promise<ProviderAnswer> {
+    return Promise.reject(new ProviderFailure('misconfigured'));
   }
 
   async probe(signal: StopSignal): Promise<void> {

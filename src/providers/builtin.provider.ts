@@ -1,6 +1,7 @@
 import { pause } from '../lib/pause.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
+import { builtinEmbeddings } from './builtin-embedding.ts';
 import { composeReply, contentText, cutAtStop } from './builtin-reply.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type {
@@ -54,6 +55,11 @@ export class BuiltinProvider implements Provider {
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<readonly StreamPart[]>> {
     return this.#perform(writeScript(request), signal);
+  }
+
+  async embed({ body }: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
+    await this.#pause(0, signal);
+    return builtinEmbeddings(body);
   }
 
   async probe(): Promise<void> {}

@@ -1,5 +1,6 @@
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
+import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { OpenAiSettings } from './provider-settings.ts';
@@ -7,6 +8,7 @@ import { openParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/chat/completions';
+const EMBEDDINGS_PATH = '/embeddings';
 
 /**
  * Any server that speaks OpenAI's chat completions: OpenAI, Azure (query and key header), vLLM, llama.cpp, Ollama, …
@@ -43,6 +45,12 @@ export class OpenAiProvider implements Provider {
     const call = { path: PATH, body, maxOutputTokens, signal, isEnded, answerAsEvents: chatAnswerAsEvents };
     const events = await this.#client.postForEvents(call);
     return openParts(events, reader);
+  }
+
+  async embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
+    const body = { ...request.body, model: request.model };
+    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, signal };
+    return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
   }
 
   async probe(signal: StopSignal): Promise<void> {

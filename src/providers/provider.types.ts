@@ -5,6 +5,9 @@ import type { JsonObject } from './json.ts';
 /** The two shapes of requests and answers: OpenAI's chat completions and Anthropic's messages. */
 export type Dialect = 'chat' | 'messages';
 
+/** What a caller may ask in. Embeddings are a request of their own, at servers that speak chat. */
+export type RequestDialect = Dialect | 'embeddings';
+
 /** Why a model stopped, in one vocabulary for both dialects. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
@@ -64,6 +67,8 @@ export interface Provider {
    * iteration ends only after the provider's own end of answer; anything else throws {@link ProviderFailure}.
    */
   stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>>;
+  /** The vectors of an embeddings request. Throws {@link ProviderFailure}, `misconfigured` where the protocol has none. */
+  embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**
    * A small request of our own that costs nothing. Throws {@link ProviderFailure} when nobody answers or the server says that it
    * cannot serve; any other answer is a sign of life.

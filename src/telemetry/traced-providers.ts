@@ -36,6 +36,8 @@ function tracedProvider(provider: Provider, tracing: Tracing): Provider {
       tracing.span('provider complete', options(request.model), () => provider.complete(request, signal)),
     stream: (request, signal) =>
       tracing.span('provider stream', options(request.model), () => provider.stream(request, signal)),
+    embed: (request, signal) =>
+      tracing.span('provider embed', options(request.model), () => provider.embed(request, signal)),
     probe: (signal) => provider.probe(signal),
     close: () => provider.close(),
   };

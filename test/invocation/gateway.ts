@@ -7,6 +7,7 @@ import type { Route } from '../../src/http/route.ts';
 import { validate } from '../../src/http/validate.ts';
 import { Admission } from '../../src/invocation/admission.ts';
 import { chatRoutes } from '../../src/invocation/chat.routes.ts';
+import { embeddingsRoutes } from '../../src/invocation/embeddings/embeddings.routes.ts';
 import { HiddenOverhead } from '../../src/invocation/hidden-overhead.ts';
 import { InFlight } from '../../src/invocation/in-flight.ts';
 import { InvocationService } from '../../src/invocation/invocation.service.ts';
@@ -124,7 +125,12 @@ export class Gateway {
     this.service = new InvocationService(admission, runner, this.inFlight, invocationSettings);
     const app = express();
     const deps = { service: this.service, bodyBytesMax: 10_485_760 };
-    for (const route of [...chatRoutes(deps), ...messagesRoutes(deps), ...responsesRoutes(deps)]) {
+    for (const route of [
+      ...chatRoutes(deps),
+      ...messagesRoutes(deps),
+      ...responsesRoutes(deps),
+      ...embeddingsRoutes(deps),
+    ]) {
       const paths = [route.path, route.path.replace('/vendorx', '')];
       app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
         carry(route, request, response, options.books?.caller ?? CALLER),

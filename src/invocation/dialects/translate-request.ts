@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
-import type { Dialect } from '../../providers/provider.types.ts';
+import type { Dialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages, unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
@@ -8,9 +8,10 @@ import type { ModelRules } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { tidyRequest } from './tidy-request.ts';
 import { withToolIds } from './tool-ids.ts';
+import { untranslatable } from './untranslatable.ts';
 
 export interface RequestTranslation {
-  readonly from: Dialect;
+  readonly from: RequestDialect;
   readonly to: Dialect;
   readonly maxOutputTokens: number;
   readonly reasoning: boolean;
@@ -22,6 +23,12 @@ export interface RequestTranslation {
 /** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
 export function translateRequest(body: JsonObject, translation: RequestTranslation): JsonObject {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  if (from === 'embeddings') {
+    if (to === 'messages') {
+      throw untranslatable('embeddings');
+    }
+    return body;
+  }
   if (to === 'messages') {
     const translated =
       from === 'messages'

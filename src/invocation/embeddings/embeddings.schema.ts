@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { usageJson } from '../../http/wire-shapes.ts';
+
+/** OpenAI's own bounds, which clients split their texts by. */
+const INPUTS_MAX = 2_048;
+const DIMENSIONS_MAX = 65_536;
+
+const token = z.int().min(0).max(10_000_000);
+const tokens = z.array(token).min(1).max(1_000_000);
+
+/** Body of an embeddings call. */
+export const embeddingsRequest = z
+  .looseObject({
+    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    input: z
+      .union(
+        [
+          z.string().min(1),
+          z.array(z.string().min(1)).min(1).max(INPUTS_MAX),
+          tokens,
+          z.array(tokens).min(1).max(INPUTS_MAX),
+        ],
+        {
+          error: `must be a text, a list of up to ${INPUTS_MAX} texts, a list of tokens, or a list of such lists; none may be empty`,
+        },
+      )
+      .meta({ description: 'What to embed; each input has the whole context of the model' }),
+    encoding_format: z.enum(['float', 'base64']).nullish().meta({
+      description: 'base64: little-endian 32-bit floats, which the official SDKs ask for by themselves',
+    }),
+    dimensions: z
+      .int()
+      .min(1)
+      .max(DIMENSIONS_MAX)
+      .nullish()
+      .meta({ description: 'For models that can shorten' }),
+    user: z.string().max(512).nullish(),
+  })
+  .meta({ id: 'EmbeddingsRequest' });
+
+/** The vectors, in the order of the inputs. */
+export const embeddingsAnswer = z
+  .looseObject({
+    id: z.string().meta({ description: 'The generation id' }),
+    object: z.literal('list'),
+    data: z.array(
+      z
+        .looseObject({
+          object: z.literal('embedding'),
+          index: z.int().min(0),
+          embedding: z.union([z.array(z.number()), z.string()]),
+        })
+        .meta({ id: 'Embedding' }),
+    ),
+    model: z.string(),
+    usage: usageJson
+      .extend({
+        prompt_tokens: z.int(),
+        cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+      })
+      .meta({ id: 'EmbeddingsUsage' }),
+  })
+  .meta({ id: 'EmbeddingsAnswer' });

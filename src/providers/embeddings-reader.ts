@@ -1,0 +1,45 @@
+import { type JsonObject, objectsOf } from './json.ts';
+import type { ProviderAnswer } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import { readChatUsage } from './usage-reading.ts';
+
+/** Bytes of a vector's element are four: their base64 says a whole number of elements. */
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const FLOAT_BYTES = 4;
+
+/**
+ * Reads an answer of OpenAI's embeddings: one vector for each of the `inputs`, in their order, floats or base64 as it came. Throws
+ * {@link ProviderFailure} `malformed` when it is none.
+ */
+export function readEmbeddings(wire: JsonObject, inputs: number): ProviderAnswer {
+  const data = objectsOf(wire.data).map(({ index, embedding }, place) => ({
+    index: typeof index === 'number' ? index : place,
+    embedding,
+  }));
+  data.sort((one, other) => one.index - other.index);
+  const whole = data.every(({ index, embedding }, place) => index === place && isVector(embedding));
+  if (!whole || data.length !== inputs) {
+    throw new ProviderFailure('malformed');
+  }
+  return { wire: { data }, text: '', reasoning: '', finishReason: 'stop', usage: inputUsage(wire.usage) };
+}
+
+/** What an `input` holds: a text or a list of tokens is one to embed, a list of either as many as it has. */
+export function inputsToEmbed(input: unknown): readonly unknown[] {
+  return Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
+}
+
+/** Vectors are no tokens: what a server reports of its output is not sold. */
+function inputUsage(reported: unknown): ProviderAnswer['usage'] {
+  const usage = readChatUsage({ completion_tokens: 0, ...(typeof reported === 'object' ? reported : {}) });
+  return usage && { ...usage, outputTokens: 0, reasoningTokens: 0 };
+}
+
+function isVector(embedding: unknown): boolean {
+  if (typeof embedding === 'string') {
+    return BASE64.test(embedding) && Buffer.byteLength(embedding, 'base64') % FLOAT_BYTES === 0;
+  }
+  return (
+    Array.isArray(embedding) && embedding.length > 0 && embedding.every((float) => Number.isFinite(float))
+  );
+}
