@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { errorCodes } from '../../src/lib/errors.ts';
 import { ROOT } from './compose-file.ts';
 
 const DOCS = join(ROOT, 'docs');
@@ -87,4 +88,43 @@ test('the oldest services are the same wherever they are named', () => {
   expect(named(/Postgres (\d+)\+/g, 'ops/embedded/postgres-binaries.ts')).toEqual(['14']);
   expect(named(/Redis ([\d.]+) or newer/g, ...pages)).toEqual(['6.2']);
   expect(named(/OLDEST_VERSION = \[(\d, \d)\]/g, 'ops/embedded/redis-binary.ts')).toEqual(['6, 2']);
+});
+
+test('errors.md tells every error code once, below its status', () => {
+  const sections = read(join(DOCS, 'errors.md')).split(/^## /m).slice(1);
+  const told = sections.flatMap((section) => {
+    const statuses = section.split('\n', 1)[0]!.replace('5xx', '500 502 503 504');
+    const codes = [...section.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(
+      ([, cell = '']) => cell.match(/\w+/g) ?? [],
+    );
+    return codes.map((code) => ({ code, statuses }));
+  });
+  expect(told.map(({ code }) => code).toSorted()).toEqual(
+    errorCodes()
+      .map(({ code }) => code)
+      .toSorted(),
+  );
+  const elsewhere = errorCodes().filter(
+    ({ code, status }) => !told.some((row) => row.code === code && row.statuses.includes(String(status))),
+  );
+  expect(elsewhere).toEqual([]);
+});
+
+test.each(['README.md', ...pages.map((page) => relative(ROOT, page))])(
+  'every YAML block of %s can be read',
+  (page) => {
+    for (const [, block = ''] of read(join(ROOT, page)).matchAll(/^```ya?ml\n([\s\S]*?)^```$/gm)) {
+      expect(() => parse(block)).not.toThrow();
+    }
+  },
+);
+
+test('every entry that tollgate.yaml shows in a comment can be read', () => {
+  const entries = [...read(join(ROOT, 'tollgate.yaml')).matchAll(/^ *# - .*(?:\n *# {3,}\S.*)*/gm)].map(
+    ([lines]) => lines.replaceAll(/^ *# /gm, ''),
+  );
+  expect(entries.length).toBeGreaterThan(8);
+  for (const entry of entries) {
+    expect(() => parse(entry)).not.toThrow();
+  }
 });
