@@ -1,10 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bytesByOwner } from './heap-owners.ts';
 import { readAll } from './probes.ts';
+import { PROMPT_MARKER } from './prompts.ts';
 import { ownersTable, reportOf, type Sample, type SoakRun } from './report.ts';
 import { type SoakServices, type SoakStack, startServices, startStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
@@ -121,6 +122,11 @@ async function writeSnapshots(stack: SoakStack, results: string, when: 'start' |
   }
 }
 
+/** How many prompts a heap snapshot shows. */
+function promptsIn(file: string): number {
+  return readFileSync(file, 'utf8').split(PROMPT_MARKER).length - 1;
+}
+
 function snapshotFile(results: string, name: string, when: 'start' | 'end'): string {
   return join(results, `${name}-${when}.heapsnapshot`);
 }
@@ -135,7 +141,8 @@ const owners = (['api', 'worker'] as const).map((name) =>
     bytesByOwner(snapshotFile(results, name, 'end')),
   ),
 );
-const { markdown, failures } = reportOf(run, owners);
+const prompts = (['api', 'worker'] as const).map((name) => promptsIn(snapshotFile(results, name, 'end')));
+const { markdown, failures } = reportOf(run, owners, prompts[0]! + prompts[1]!);
 process.stdout.write(markdown);
 process.stderr.write(`samples and heap snapshots: ${results}\n`);
 if (MINUTES >= REPORTED_MINUTES) {

@@ -4,6 +4,9 @@ import { randomBytes } from 'node:crypto';
 export const VOCABULARIES = ['prose', 'code', 'cjk', 'base64', 'json'] as const;
 export type Vocabulary = (typeof VOCABULARIES)[number];
 
+/** Begins every prompt, so that one that is kept is found in a heap snapshot. */
+export const PROMPT_MARKER = 'xqpromptofthesoak';
+
 const COMMON =
   'the of and to in is that it was for on are as with his they at be this have from or one had by word'.split(
     ' ',
@@ -13,7 +16,7 @@ const CHARACTERS_PER_WORD = 12;
 /** A prompt of about `length` UTF-16 units in one of the vocabularies, with words of its own all through it. */
 export function promptOf(vocabulary: Vocabulary, length: number): string {
   const part = PARTS[vocabulary];
-  const parts: string[] = [];
+  const parts = [`${PROMPT_MARKER} `];
   for (let have = 0; have < length; ) {
     const next = part();
     parts.push(next);

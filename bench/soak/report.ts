@@ -90,7 +90,7 @@ export interface SoakReport {
 }
 
 /** The table of a run, with what 30 days of it would be, and a verdict for each row. */
-export function reportOf(run: SoakRun, owners: readonly string[]): SoakReport {
+export function reportOf(run: SoakRun, owners: readonly string[], promptsKept: number): SoakReport {
   const callsPerMonth = (callsOf(run) / run.minutes / 60) * 86_400 * DAYS;
   const failures: string[] = [];
   const body = ROWS.map((row) => {
@@ -130,6 +130,17 @@ export function reportOf(run: SoakRun, owners: readonly string[]): SoakReport {
       isBack ? 'returned' : '**did not return within 20 %**',
     ];
   });
+  if (promptsKept > 0) {
+    failures.push('prompts in memory');
+  }
+  const kept = [
+    'prompts in the heaps, idle',
+    '',
+    shown(promptsKept, 'count'),
+    '',
+    '',
+    promptsKept === 0 ? 'none' : '**kept**',
+  ];
   const head = ['what', 'start', 'end', 'per 1,000 calls', `${DAYS} days`, 'verdict'];
   const answers = Object.entries(run.statuses).map(
     ([status, count]) => `${status === '0' ? 'broken off' : status}: ${count}`,
@@ -140,7 +151,7 @@ export function reportOf(run: SoakRun, owners: readonly string[]): SoakReport {
 the ${run.capacity.toFixed(0)}/s that the machine carried just before. ${machineFacts()}, shared by load, databases and service.
 Answers: ${answers.join(', ')}.
 
-${markdownTable([head, ...body, ...returned])}
+${markdownTable([head, ...body, ...returned, kept])}
 
 What holds the heap, by the nearest named object on the shortest way from the roots, at the start and at the end:
 

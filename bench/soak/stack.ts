@@ -68,6 +68,8 @@ export async function startServices(): Promise<SoakServices> {
     WEBHOOK_PRIVATE_TARGETS: 'allow',
     PORT: String(await choosePort()),
     LOG_LEVEL: 'info',
+    // as every shipped file sets it
+    MALLOC_ARENA_MAX: '2',
   };
   await once(
     startProcess('dist/src/operators/first-start.js', environment, join(folder, 'first.log')),
