@@ -55,7 +55,7 @@ test('with max_tokens: all or nothing', () => {
 test('the cap shrinks to the room that the context leaves', () => {
   expect(planHold(wish({}, { contextLength: 300 })).outputTokens).toBe(200);
   expect(planHold(wish({}, { contextLength: 105 })).outputTokens).toBe(15);
-  expect(() => planHold(wish({}, { contextLength: 90 }))).toThrow('do not fit');
+  expect(() => planHold(wish({}, { contextLength: 90 }))).toThrow('91 tokens > 90 maximum');
 });
 
 test('x-max-cost caps the hold; below the floor it is refused', () => {

@@ -65,7 +65,7 @@ function outputCap(wish: HoldWish): number {
   const { contextLength, maxOutputTokens } = wish.model;
   const room = contextLength - wish.input.tokens;
   if (room < 1) {
-    throw contextExceeded(contextLength);
+    throw contextExceeded(wish.input.tokens, contextLength);
   }
   // The provider counts its own way; by the bound its own check passes too.
   const safeRoom = Math.max(contextLength - wish.input.knownBound, Math.min(room, wish.floorTokens));

@@ -60,12 +60,12 @@ export async function countInput(
   const { text, definitions, otherText, items } = content;
   const textTokens = content.tokens + (await countInTurn(text, contextLength, inTurn));
   if (textTokens >= contextLength) {
-    throw contextExceeded(contextLength);
+    throw contextExceeded(aboutTokens(textTokens, text, definitions), contextLength);
   }
   const readTokens =
     definitions === '' ? textTokens : textTokens + (await countInTurn(definitions, contextLength, inTurn));
   if (readTokens >= contextLength) {
-    throw contextExceeded(contextLength);
+    throw contextExceeded(aboutTokens(readTokens, text, definitions), contextLength);
   }
   const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, inTurn);
   const frames = content.messages + content.parts;
@@ -139,12 +139,22 @@ export function largerEstimate(one: InputEstimate, other: InputEstimate): InputE
   };
 }
 
-/** The refusal of a request that cannot fit. */
-export function contextExceeded(contextLength: number): AppError {
+/** The refusal of a request that cannot fit, in the words by which agents know that they have to shorten it. Both in tokens. */
+export function contextExceeded(tokens: number, contextLength: number): AppError {
   return new AppError(
     'context_length_exceeded',
-    `the messages do not fit into the model's context of ${contextLength} tokens`,
+    `prompt is too long: ${Math.max(tokens, contextLength + 1)} tokens > ${contextLength} maximum; ` +
+      `this model's maximum context length is ${contextLength} tokens`,
   );
+}
+
+/** English and code have about so many UTF-16 units a token. */
+const UNITS_PER_TOKEN = 4;
+
+/** Counting stops where it is certain that a text is too long: how long is then told by its length. */
+function aboutTokens(counted: number, ...texts: readonly string[]): number {
+  const units = texts.reduce((sum, text) => sum + text.length, 0);
+  return Math.max(counted, Math.ceil(units / UNITS_PER_TOKEN));
 }
 
 function countInTurn(text: string, enough: number, inTurn: InTurn): number | Promise<number> {

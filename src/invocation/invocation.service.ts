@@ -234,7 +234,8 @@ export class InvocationService {
       throw error;
     }
     if (error.reason !== 'aborted') {
-      const told = clientErrorOf(error);
+      const told = clientErrorOf(error, admitted);
+      call.tellRefusals();
       await call.fail(told, error.reason === 'timeout');
       throw told;
     }

@@ -1,11 +1,25 @@
-import { AppError } from '../lib/errors.ts';
-import type { FailureReason, ProviderFailure } from '../providers/provider-failure.ts';
+import { AppError, type ErrorCode } from '../lib/errors.ts';
+import type { ProviderFailure } from '../providers/provider-failure.ts';
+import type { InputEstimate } from './input-estimate.ts';
+import { contextExceeded } from './input-estimate.ts';
+import type { InvocableModel } from './invocation.types.ts';
+import { scrubbed } from './scrub-text.ts';
 
 /** Suggested wait when the provider names none, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
+/** Statuses by which a provider tells what is wrong with the request itself; what it says with others is not for the caller. */
+const TOLD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 422]);
+/** The form that agents read the figures from, in order to shorten by the right amount. */
+const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 
-/** What the client is told about a failed provider call: our words only, never the provider's. */
-export function clientErrorOf(failure: ProviderFailure): AppError {
+/** What a refused call was about. */
+export interface RefusedCall {
+  readonly model: InvocableModel;
+  readonly input: Pick<InputEstimate, 'tokens'>;
+}
+
+/** What the client is told about a failed provider call: our words, and the provider's where they are about the request. */
+export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppError {
   const retryAfterSeconds = Math.max(
     1,
     Math.ceil((failure.retryAfterMs ?? RETRY_AFTER_SECONDS * 1000) / 1000),
@@ -23,33 +37,44 @@ export function clientErrorOf(failure: ProviderFailure): AppError {
       return new AppError('provider_overloaded', 'the model is overloaded, please retry later', waiting);
     case 'timeout':
       return new AppError('provider_timeout', 'the model did not answer in time', { cause: failure });
-    default:
-      return refusalOf(failure.reason, failure) ?? failed(failure);
-  }
-}
-
-function refusalOf(reason: FailureReason, cause: ProviderFailure): AppError | undefined {
-  switch (reason) {
+    case 'context_length':
+      return overflow(failure, call);
     case 'rejected':
     case 'unsupported':
-      return new AppError('invalid_request', 'the model does not accept this request; check its parameters', {
-        cause,
-      });
-    case 'context_length':
-      return new AppError('context_length_exceeded', "the messages do not fit into the model's context", {
-        cause,
-      });
+      return refusal('invalid_request', 'the model does not accept this request', failure, call);
     case 'content_policy':
-      return new AppError('invalid_request', "the request was refused by the model's content policy", {
-        cause,
-      });
+      return refusal(
+        'invalid_request',
+        "the request was refused by the model's content policy",
+        failure,
+        call,
+      );
     case 'too_large':
-      return new AppError('payload_too_large', 'the request is larger than the model accepts', { cause });
+      return refusal('payload_too_large', 'the request is larger than the model accepts', failure, call);
     default:
-      return undefined;
+      return refusal('provider_error', 'the model failed to answer, please retry', failure, call);
   }
 }
 
-function failed(cause: ProviderFailure): AppError {
-  return new AppError('provider_error', 'the model failed to answer, please retry', { cause });
+function refusal(code: ErrorCode, ours: string, failure: ProviderFailure, call: RefusedCall): AppError {
+  const said = toldWords(failure, call);
+  return new AppError(code, said === '' ? ours : `${ours}: ${said}`, { cause: failure });
+}
+
+/** The provider's limit may be another than the catalog's, so its own figures come first where it gives them. */
+function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
+  const said = toldWords(failure, call);
+  if (OVERFLOW.test(said)) {
+    return new AppError('context_length_exceeded', said, { cause: failure });
+  }
+  const { contextLength } = call.model;
+  if (call.input.tokens > contextLength) {
+    return contextExceeded(call.input.tokens, contextLength);
+  }
+  const ours = "prompt is too long for the model's maximum context length together with the answer's cap";
+  return refusal('context_length_exceeded', ours, failure, call);
+}
+
+function toldWords(failure: ProviderFailure, { model }: RefusedCall): string {
+  return TOLD_STATUSES.has(failure.status) ? scrubbed(failure.said, model) : '';
 }

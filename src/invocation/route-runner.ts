@@ -108,8 +108,8 @@ export class RouteRunner {
       return { failure: refusal };
     }
     const startedAt = this.#clock.now();
-    const note = (outcome: string) =>
-      run.attempts.push(attempted(route, outcome, this.#clock.now() - startedAt));
+    const note = (outcome: string, said?: string) =>
+      run.attempts.push(attempted(route, outcome, this.#clock.now() - startedAt, said));
     try {
       const value = await run.call(provider, route);
       this.#health.reportSuccess(use);
@@ -121,7 +121,7 @@ export class RouteRunner {
         throw error;
       }
       this.#report(use, error);
-      note(error.reason);
+      note(error.reason, error.said);
       return { failure: error };
     }
   }
@@ -150,6 +150,7 @@ function useOf(accountId: string, { provider, model }: ModelRoute): RouteUse {
   return { provider, model, accountId };
 }
 
-function attempted(route: ModelRoute, outcome: string, latencyMs: number): ProviderAttempt {
-  return { provider: route.provider, model: route.model, outcome, latencyMs };
+function attempted(route: ModelRoute, outcome: string, latencyMs: number, said = ''): ProviderAttempt {
+  const { provider, model } = route;
+  return { provider, model, outcome, latencyMs, ...(said === '' ? {} : { said }) };
 }

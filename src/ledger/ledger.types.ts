@@ -72,6 +72,8 @@ export interface ProviderAttempt {
   /** `ok` or a stable snake_case reason. */
   readonly outcome: string;
   readonly latencyMs: number;
+  /** What the provider said of its failure, for operators alone. */
+  readonly said?: string;
   /** What the provider bills us for the attempt, in nano-USD as decimal text, when it can be known. */
   readonly cost?: string;
 }

@@ -51,8 +51,29 @@ test.each<[unknown, string]>([
   expect(failureOfError(error).reason).toBe(reason);
 });
 
-test('a failure quotes nothing of the provider', () => {
-  const failure = failureOfStatus(500, undefined, { error: { message: 'the prompt was: my secret' } });
+test.each<[number, unknown]>([
+  [
+    400,
+    {
+      error: { type: 'exceed_context_size_error', message: 'the request exceeds the available context size' },
+    },
+  ],
+  [
+    400,
+    [{ error: { code: 400, message: 'The input token count (9000) exceeds the maximum number of tokens' } }],
+  ],
+  [422, { error: '`inputs` must have less than 4095 tokens. Given: 5000', error_type: 'validation' }],
+  [422, { error: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096' }],
+  [400, { error: { message: 'input length and `max_tokens` exceed context limit: 9 + 4 > 12' } }],
+  [400, { error: { message: 'prompt is too long: 99 tokens > 9 maximum' } }],
+  [413, { error: { message: "exceeds the model's maximum context length" } }],
+])('%i %j is a context that overflows', (status, body) => {
+  expect(failureOfStatus(status, undefined, body).reason).toBe('context_length');
+});
+
+test('a failure says what the provider said only when it is asked', () => {
+  const failure = failureOfStatus(500, undefined, { error: { message: 'my secret sk-proj-abcdef123456' } });
+  expect(failure.said).toBe('my secret [key]');
   expect(JSON.stringify(failure) + String(failure.stack) + String(failure.cause)).not.toContain('secret');
 });
 

@@ -13,6 +13,8 @@ const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
   405: 'misconfigured',
   408: 'overloaded',
   409: 'overloaded',
+  // Fireworks: the account is suspended or over its spending limit
+  412: 'misconfigured',
   413: 'too_large',
   422: 'rejected',
   429: 'rate_limited',
@@ -41,16 +43,20 @@ const REFUSED_IN_WORDS =
   /\bnot (?:yet )?(?:supported|implemented|allowed)\b|\bunsupported\b|\b(?:does not|doesn't) support\b|\bcannot (?:use|parse)\b|\bfailed to parse\b|\binvalid (?:request|parameter|argument value|value|type|json|schema|grammar|regex|template|tool|role|message|image|url|input|format)/;
 const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
 
-/** The failure that an HTTP answer outside 2xx stands for. `body` is read for its codes only and goes nowhere. */
+/** The failure that an HTTP answer outside 2xx stands for, with what `body` says about it. */
 export function failureOfStatus(
   status: number,
   retryAfter: string | undefined,
   body: unknown,
 ): ProviderFailure {
   const byStatus = REASON_BY_STATUS[status] ?? (status >= 500 ? 'failed' : 'malformed');
-  const reason = refine(byStatus, errorOf(body));
+  const error = errorOf(body);
   const retryAfterMs = retryAfterToMs(retryAfter, Date.now());
-  return new ProviderFailure(reason, retryAfterMs === undefined ? { status } : { status, retryAfterMs });
+  const details = { status, said: messageOf(error) };
+  return new ProviderFailure(
+    refine(byStatus, error),
+    retryAfterMs === undefined ? details : { ...details, retryAfterMs },
+  );
 }
 
 /** The failure that an error object inside a 200 answer or a stream stands for. */
@@ -59,7 +65,8 @@ export function failureOfError(error: unknown): ProviderFailure {
   const numeric = typeof object.code === 'number' ? object.code : object.status;
   const byNumber = typeof numeric === 'number' ? REASON_BY_STATUS[numeric] : undefined;
   const byType = REASON_BY_TYPE[textOf(object.type)] ?? REASON_BY_TYPE[textOf(object.code)];
-  return new ProviderFailure(refine(byNumber ?? byType ?? 'failed', object));
+  const details = { said: typeof error === 'string' ? error : messageOf(object) };
+  return new ProviderFailure(refine(byNumber ?? byType ?? 'failed', object), details);
 }
 
 /** Throws the failure that an answer or event of a 200 stands for: an error object, its text alone, or vLLM's form. */
@@ -82,20 +89,37 @@ export function retryAfterToMs(value: string | undefined, nowMs: number): number
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
 }
 
+/** The object that tells of an error: OpenAI's and Anthropic's member, Gemini's list of one, or the body itself. */
 function errorOf(body: unknown): JsonObject {
-  const error = objectOf(body).error;
-  return isObject(error) ? error : objectOf(body);
+  const whole = objectOf(Array.isArray(body) ? body[0] : body);
+  return isObject(whole.error) ? whole.error : whole;
 }
+
+/** Most say `message`, TGI and Ollama `error`, FastAPI `detail`. */
+function messageOf(error: JsonObject): string {
+  const detail = typeof error.detail === 'object' ? JSON.stringify(error.detail) : textOf(error.detail);
+  return textOf(error.message) || textOf(error.error) || detail;
+}
+
+/**
+ * An input that does not fit: OpenAI, vLLM, SGLang, Mistral and Groq name the context length, Anthropic the prompt or its sum with the
+ * cap, llama.cpp its context size, Gemini the token count, TGI "must have less than N tokens".
+ */
+const TOO_LONG =
+  /context[_ ]length|context[_ ]window|prompt is too long|maximum context|exceed_context|context size|exceed context limit|input token count[^.]*exceeds|must have less than \d+ tokens|`inputs` tokens \+ `max_new_tokens`/;
 
 /** Providers put different faults behind one status: what the caller did, and what the operator must pay or fix. */
 function refine(reason: FailureReason, error: JsonObject): FailureReason {
   const codes = `${textOf(error.code)} ${textOf(error.type)}`.toLowerCase();
-  const message = textOf(error.message).slice(0, 2_000).toLowerCase();
+  const message = messageOf(error).slice(0, 2_000).toLowerCase();
   if (reason === 'rate_limited') {
     return codes.includes('insufficient_quota') ? 'misconfigured' : reason;
   }
   if (reason === 'failed') {
     return INVALID_REQUEST.test(codes) || REFUSED_IN_WORDS.test(message) ? 'unsupported' : reason;
+  }
+  if (reason === 'too_large') {
+    return TOO_LONG.test(message) ? 'context_length' : reason;
   }
   if (reason !== 'rejected') {
     return reason;
@@ -103,11 +127,7 @@ function refine(reason: FailureReason, error: JsonObject): FailureReason {
   if (message.includes('credit balance') || codes.includes('billing')) {
     return 'misconfigured';
   }
-  if (
-    /context_length|context length|context window|prompt is too long|maximum context/.test(
-      `${codes} ${message}`,
-    )
-  ) {
+  if (TOO_LONG.test(`${codes} ${message}`)) {
     return 'context_length';
   }
   return /content_filter|content_policy|responsibleai/.test(codes) ? 'content_policy' : reason;

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../lib/usage.ts';
+import { maskKeys } from './mask-keys.ts';
 
 /** What can go wrong with an upstream call, as far as we must act differently on it. */
 export type FailureReason =
@@ -52,6 +53,8 @@ export interface FailureDetails {
   readonly status?: number;
   /** How long the provider asks to be left alone, in ms. */
   readonly retryAfterMs?: number;
+  /** The provider's own words about it. */
+  readonly said?: string | undefined;
   /** The request never left: nothing in it can have been the cause. */
   readonly unsent?: boolean;
   /** What the provider reports for an answer that cannot be passed on. */
@@ -59,7 +62,13 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
-/** A failed upstream call. Carries no text of the provider: it may quote prompts, keys or account names. */
+/** The most that is kept of what a provider says about a failure, in UTF-16 units. */
+const SAID_MAX = 2_000;
+
+/**
+ * A failed upstream call. What the provider says may quote prompts, keys or account names: it stands neither in the message nor
+ * among the members that a log prints.
+ */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly reason: FailureReason;
@@ -68,6 +77,7 @@ export class ProviderFailure extends Error {
   readonly retryAfterMs: number | undefined;
   readonly unsent: boolean;
   readonly usage: TokenUsage | undefined;
+  readonly #said: string;
 
   constructor(reason: FailureReason, details: FailureDetails = {}) {
     super(`provider call ${reason}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -77,12 +87,18 @@ export class ProviderFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.unsent = details.unsent ?? false;
     this.usage = details.usage;
+    this.#said = maskKeys((details.said ?? '').slice(0, SAID_MAX));
+  }
+
+  /** The provider's own words but for keys in them; empty when it said nothing. */
+  get said(): string {
+    return this.#said;
   }
 }
 
 /** The failure of a call for which the provider reports usage all the same; other errors as they are. */
 export function withUsage(error: unknown, usage: TokenUsage | undefined): unknown {
   return error instanceof ProviderFailure && usage
-    ? new ProviderFailure(error.reason, { cause: error, usage })
+    ? new ProviderFailure(error.reason, { cause: error, usage, said: error.said })
     : error;
 }
