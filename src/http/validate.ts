@@ -9,7 +9,7 @@ type Issue = z.core.$ZodIssue;
  * wrong member, or AppError invalid_request when the value as a whole is of the wrong kind.
  */
 export function validate<T>(schema: ZodType<T>, value: unknown, place: 'body' | 'query' | 'path'): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { reportInput: true });
   if (result.success) {
     return result.data;
   }
@@ -50,9 +50,80 @@ function refusal({ issue, path }: LocatedIssue, place: string): AppError {
     );
   }
   if (path.length === 0) {
-    return new AppError('invalid_request', `${place}: ${issue.message}`);
+    return new AppError('invalid_request', `${place}: ${wordsOf(issue)}`);
   }
-  return new FieldError(pathText(path), issue.message);
+  return new FieldError(pathText(path), wordsOf(issue));
+}
+
+/** The article of a type's name, and the names that readers of JSON know. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item', object: 'member' };
+
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'must be a time such as 2026-01-31T00:00:00Z',
+  url: 'must be a URL',
+  regex: 'has a wrong form',
+};
+
+/** What must be different, in words that a caller can act on. The library's own tell of its insides ("received undefined"). */
+function wordsOf(issue: Issue): string {
+  if (!/^(?:Invalid |Too )/.test(issue.message)) {
+    // a schema's own words
+    return issue.message;
+  }
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${typeWords(issue.expected)}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : `must be ${either(issue.values.map(literalWords))}`;
+    case 'invalid_union':
+      return issue.input === undefined ? 'is required' : unionWords(issue.errors);
+    case 'too_big':
+      return sizeWords(issue.origin, 'at most', issue.maximum);
+    case 'too_small':
+      return sizeWords(issue.origin, 'at least', issue.minimum);
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? `must be a valid ${issue.format}`;
+    default:
+      return issue.message;
+  }
+}
+
+/** What a union takes, when no branch got further than the value itself. */
+function unionWords(branches: readonly (readonly Issue[])[]): string {
+  const wanted = branches.map(([first]) => (first ? wordsOf(first) : ''));
+  const kinds = wanted.map((words) => words.replace(/^must be /, ''));
+  return `must be ${either([...new Set(kinds)])}`;
+}
+
+function sizeWords(origin: string, bound: string, size: number | bigint): string {
+  const unit = UNITS[origin];
+  const counted = `${bound} ${size}`;
+  return unit === undefined
+    ? `must be ${counted}`
+    : `must have ${counted} ${unit}${Number(size) === 1 ? '' : 's'}`;
+}
+
+function typeWords(expected: string): string {
+  return TYPES[expected] ?? expected;
+}
+
+function literalWords(value: unknown): string {
+  return typeof value === 'string' ? `"${value}"` : String(value);
+}
+
+function either(words: readonly string[]): string {
+  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {

@@ -13,7 +13,7 @@ import type {
   DialectPresenter,
   StreamPresenter,
 } from './presenter.types.ts';
-import { clientErrorOf } from './provider-error.ts';
+import { clientErrorOf, logRefusals } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
 import { relayStream, type StreamSink } from './stream-relay.ts';
 import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
@@ -89,10 +89,7 @@ export class InvocationService {
     });
   }
 
-  /**
-   * Tokens of a call's input by our own count, also beyond the model's context; undefined when the client left meanwhile. Throws
-   * AppError as admission does, but for money.
-   */
+  /** Tokens of a call's input by our own count; undefined when the client left. Throws AppError as admission does, but for money. */
   countInput(invocation: Invocation): Promise<number | undefined> {
     return this.#inFlight.run(() =>
       this.#unlessLeft(invocation, () => this.#admission.countInput(invocation)),
@@ -235,7 +232,7 @@ export class InvocationService {
     }
     if (error.reason !== 'aborted') {
       const told = clientErrorOf(error, admitted);
-      call.tellRefusals();
+      logRefusals(call.parts, call.attempts);
       await call.fail(told, error.reason === 'timeout');
       throw told;
     }

@@ -212,14 +212,6 @@ export class LiveCall {
     return verdict;
   }
 
-  /** Logs what providers said of their failures. */
-  tellRefusals(): void {
-    const said = this.attempts.filter((attempt) => attempt.said !== undefined);
-    if (said.length > 0) {
-      this.parts.log.warn({ generation: this.parts.hold.id, attempts: said }, 'providers refused a call');
-    }
-  }
-
   #tellUnknownFinish(): void {
     const word = this.meter.unknownFinish;
     if (word !== undefined) {

@@ -1,8 +1,10 @@
+import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import { AppError, type ErrorCode } from '../lib/errors.ts';
 import type { ProviderFailure } from '../providers/provider-failure.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import { contextExceeded } from './input-estimate.ts';
 import type { InvocableModel } from './invocation.types.ts';
+import type { LiveCallParts } from './live-call.ts';
 import { scrubbed } from './scrub-text.ts';
 
 /** Suggested wait when the provider names none, in seconds. */
@@ -16,6 +18,17 @@ const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 export interface RefusedCall {
   readonly model: InvocableModel;
   readonly input: Pick<InputEstimate, 'tokens'>;
+}
+
+/** Tells operators what providers said of their failures. */
+export function logRefusals(
+  { log, hold }: Pick<LiveCallParts, 'log' | 'hold'>,
+  attempts: readonly ProviderAttempt[],
+): void {
+  const said = attempts.filter((attempt) => attempt.said !== undefined);
+  if (said.length > 0) {
+    log.warn({ generation: hold.id, attempts: said }, 'providers refused a call');
+  }
 }
 
 /** What the client is told about a failed provider call: our words, and the provider's where they are about the request. */

@@ -7,7 +7,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { CommitLane, type LaneObserver } from './commit-lane.ts';
 import { HOLD_TTL_MS, HoldLeases } from './hold-leases.ts';
-import type { LedgerStore, ReserveRow, SettlementItem, SettleRow } from './ledger.store.ts';
+import type { LedgerStore, ReserveRow, SettlementItem, SettleRow, SpendableFunds } from './ledger.store.ts';
 import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement, SettleResult } from './ledger.types.ts';
 
 /**
@@ -28,10 +28,6 @@ const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> =
   key_expired: { code: 'key_expired', message: 'The API key has expired.' },
   account_suspended: { code: 'account_suspended', message: 'The account is suspended.' },
   model_not_allowed: { code: 'model_not_allowed', message: 'This key may not use this model.' },
-  key_limit_exceeded: {
-    code: 'key_limit_exceeded',
-    message: 'The spending limit of this key does not cover this call.',
-  },
 };
 
 /** The ledger on Postgres: admission and settlement through group-commit lanes, leases, extensions. */
@@ -100,20 +96,20 @@ export class PostgresLedger implements Ledger {
         granted: row.granted,
       };
     }
-    if (row.outcome === 'insufficient_credits') {
-      const { debt } = await this.#store.spendable(request.accountId, request.apiKeyId);
-      throw insufficientCredits(request.minimum, debt);
+    if (row.outcome === 'insufficient_credits' || row.outcome === 'key_limit_exceeded') {
+      const funds = await this.#store.spendable(request.accountId, request.apiKeyId);
+      throw uncovered(row.outcome, request.minimum, funds);
     }
     throw refusal(row.outcome, request);
   }
 
   async requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void> {
-    const { account, key, debt } = await this.#store.spendable(accountId, apiKeyId);
-    if (account < amount) {
-      throw insufficientCredits(amount, debt);
+    const funds = await this.#store.spendable(accountId, apiKeyId);
+    if (funds.account < amount) {
+      throw uncovered('insufficient_credits', amount, funds);
     }
-    if (key !== null && key < amount) {
-      throw refused('key_limit_exceeded');
+    if (funds.key !== null && funds.key < amount) {
+      throw uncovered('key_limit_exceeded', amount, funds);
     }
   }
 
@@ -195,12 +191,25 @@ function refusal(outcome: string, request: HoldRequest): AppError {
   return refused(outcome);
 }
 
-function insufficientCredits(needed: NanoUsd, debt: NanoUsd): AppError {
+/** Every such message begins alike: clients know the state by these words. */
+function uncovered(
+  code: 'insufficient_credits' | 'key_limit_exceeded',
+  needed: NanoUsd,
+  { account, key, debt }: SpendableFunds,
+): AppError {
+  if (debt > 0n) {
+    const owed = `the account owes ${formatUsd(debt)} USD for a reversed payment`;
+    return new AppError(code, `Insufficient credits: ${owed}; calls are possible again once that is paid.`);
+  }
+  const isKey = code === 'key_limit_exceeded';
+  const free = (isKey ? key : account) ?? ZERO_USD;
+  const left = formatUsd(free > 0n ? free : ZERO_USD);
+  const whose = isKey ? 'the limit of this API key leaves' : 'the account has';
+  const remedy = isKey ? 'raise the limit of the key' : 'add credits';
   return new AppError(
-    'insufficient_credits',
-    debt > 0n
-      ? `The account owes ${formatUsd(debt)} USD for a reversed payment: calls are possible again once that is paid.`
-      : `The account's credits do not cover this call, which may cost ${formatUsd(needed)} USD.`,
+    code,
+    `Insufficient credits: this call needs ${formatUsd(needed)} USD and ${whose} ${left} USD free. ` +
+      `To go on, ${remedy}, or ask for less (a shorter input, a lower max_tokens).`,
   );
 }
 

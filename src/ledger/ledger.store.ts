@@ -20,6 +20,15 @@ export interface ReserveRow {
   readonly granted: NanoUsd | null;
 }
 
+/** What can be spent now, in nano-USD. */
+export interface SpendableFunds {
+  readonly account: NanoUsd;
+  /** Null: the key has no limit. */
+  readonly key: NanoUsd | null;
+  /** What the account owes. */
+  readonly debt: NanoUsd;
+}
+
 export interface SettleRow {
   readonly outcome: 'settled' | 'closed' | 'fenced' | 'open' | 'unknown';
   readonly charge: NanoUsd;
@@ -70,10 +79,7 @@ export class LedgerStore {
   }
 
   /** Nano-USD that account and key (null: without limit) can spend now; an account in debt has none. */
-  async spendable(
-    accountId: string,
-    apiKeyId: string,
-  ): Promise<{ account: NanoUsd; key: NanoUsd | null; debt: NanoUsd }> {
+  async spendable(accountId: string, apiKeyId: string): Promise<SpendableFunds> {
     const rows = await run<{ account: string; key: string | null; debt: string }>(
       this.#pool,
       spendableFunds,

@@ -286,7 +286,14 @@ test('nobody without credits has a prompt counted, and credits bought a moment a
   for (const stream of [false, true]) {
     expect(await ask(poor.secret, { stream })).toMatchObject({
       status: 402,
-      json: { error: { code: 'insufficient_credits' } },
+      json: {
+        error: {
+          code: 'insufficient_credits',
+          message: expect.stringMatching(
+            /^Insufficient credits: this call needs 0\.\d+ USD and the account has 0\.000001 USD free/,
+          ),
+        },
+      },
     });
   }
   expect(turns.runs).toBe(runs);
@@ -296,7 +303,14 @@ test('nobody without credits has a prompt counted, and credits bought a moment a
   expect(turns.runs).toBe(runs + 1);
   expect(await ask(capped.secret)).toMatchObject({
     status: 402,
-    json: { error: { code: 'key_limit_exceeded' } },
+    json: {
+      error: {
+        code: 'key_limit_exceeded',
+        message: expect.stringMatching(
+          /the limit of this API key leaves 0\.000001 USD free\. To go on, raise/,
+        ),
+      },
+    },
   });
   expect(turns.runs).toBe(runs + 1);
 });
