@@ -22,6 +22,7 @@ import { inputMargins } from './0021-input-margins.ts';
 import { keyRetention } from './0022-key-retention.ts';
 import { periodicSums } from './0023-periodic-sums.ts';
 import { documents } from './0024-documents.ts';
+import { rateLimits } from './0025-rate-limits.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyRetention,
   periodicSums,
   documents,
+  rateLimits,
 ];

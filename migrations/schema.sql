@@ -20,9 +20,11 @@ TABLE accounts
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   max_keys integer NOT NULL DEFAULT 200
   billing jsonb
+  rate_limits jsonb
   accounts_max_keys_check CHECK (((max_keys >= 1) AND (max_keys <= 100000)))
   accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
   accounts_pkey PRIMARY KEY (id)
+  accounts_rate_limits_check CHECK ((jsonb_typeof(rate_limits) = 'object'::text))
 
 TABLE api_keys WITH (fillfactor=50)
   id uuid NOT NULL
@@ -42,6 +44,7 @@ TABLE api_keys WITH (fillfactor=50)
   deleted_at timestamp with time zone
   last_used_at timestamp with time zone
   has_history boolean
+  rate_limits jsonb
   api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   api_keys_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
   api_keys_hash_unique UNIQUE (hash)
@@ -49,6 +52,7 @@ TABLE api_keys WITH (fillfactor=50)
   api_keys_limit_nano_check CHECK ((limit_nano >= 0))
   api_keys_never_above_cap CHECK (((cap_nano IS NULL) OR ((spent + held) <= cap_nano)))
   api_keys_pkey PRIMARY KEY (id)
+  api_keys_rate_limits_check CHECK ((jsonb_typeof(rate_limits) = 'object'::text))
   api_keys_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'inference'::text])))
   CREATE INDEX api_keys_account ON api_keys USING btree (account_id, created_at DESC, id DESC)
   CREATE INDEX api_keys_deleted ON api_keys USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (has_history IS NULL))
@@ -667,6 +671,7 @@ BEGIN
       name = coalesce(changes->>'name', a.name),
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
+      rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
@@ -697,6 +702,7 @@ BEGIN
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
+      rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
       deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
   IF FOUND THEN
@@ -746,9 +752,11 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at)
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at,
+                                   rate_limits)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz)
+            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            nullif(key->'rate_limits', 'null'))
     RETURNING *;
 END $function$
 

@@ -11,6 +11,12 @@ export interface Account {
     readonly address: readonly (string)[];
     readonly tax_id: string | null;
   } | null;
+  readonly rate_limits: {
+    readonly requests_per_minute?: number;
+    readonly tokens_per_minute?: number;
+    readonly concurrency?: number;
+    readonly queued_tasks?: number;
+  } | null;
   readonly created_at: string;
   readonly total_credits: string;
   readonly total_usage: string;
@@ -55,6 +61,11 @@ export interface ApiKey {
   readonly limit_remaining: number | null;
   readonly last_used_at: string | null;
   readonly expires_at: string | null;
+  readonly rate_limits: {
+    readonly requests_per_minute?: number;
+    readonly tokens_per_minute?: number;
+    readonly concurrency?: number;
+  } | null;
   readonly role: string;
 }
 

@@ -26,7 +26,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- changes: any of name, suspended, allowed_models, max_keys. Once this commits, no hold that contradicts it can be made.
+-- changes: any of name, suspended, allowed_models, max_keys, rate_limits. Once this commits, no hold that contradicts it can be made.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -35,6 +35,7 @@ BEGIN
       name = coalesce(changes->>'name', a.name),
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
+      rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
@@ -45,7 +46,7 @@ BEGIN
   END IF;
 END $$;
 
--- changes: any of name, label, disabled, limit_nano, expires_at, allowed_models, deleted. Absent is not null.
+-- changes: any of name, label, disabled, limit_nano, expires_at, allowed_models, rate_limits, deleted. Absent is not null.
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -62,6 +63,7 @@ BEGIN
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
+      rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
       deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
   IF FOUND THEN
@@ -70,7 +72,7 @@ BEGIN
   END IF;
 END $$;
 
--- key: {id, hash, name, label, role, limit_nano, expires_at}. No row when the account has as many keys as it may.
+-- key: {id, hash, name, label, role, limit_nano, expires_at, rate_limits}. No row when the account has as many keys as it may.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -81,9 +83,11 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at)
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at,
+                                   rate_limits)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz)
+            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            nullif(key->'rate_limits', 'null'))
     RETURNING *;
 END $$;
 

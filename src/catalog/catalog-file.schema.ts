@@ -144,6 +144,8 @@ const limits = z
     requests_per_minute: z.int().min(1).max(10_000_000).default(600),
     tokens_per_minute: z.int().min(1).max(10_000_000_000).default(1_000_000),
     concurrency: z.int().min(1).max(100_000).default(50),
+    /** Tasks of one account that may wait for one pool. */
+    queued_tasks: z.int().min(1).max(1_000_000).default(1_000),
   })
   .prefault({});
 

@@ -86,6 +86,8 @@ export interface Catalog {
   readonly providers: readonly ProviderSettings[];
   readonly engines: readonly EngineSettings[];
   readonly limits: RateLimits;
+  /** Tasks of one account that may wait for one pool. */
+  readonly queuedTasksMax: number;
   readonly aliases: Aliases;
   /** Undefined: documents name no seller. */
   readonly seller: Seller | undefined;

@@ -64,6 +64,7 @@ function toCatalog(file: CatalogFile): Catalog {
       tokensPerMinute: file.limits.tokens_per_minute,
       concurrency: file.limits.concurrency,
     },
+    queuedTasksMax: file.limits.queued_tasks,
     aliases: new Aliases(withOverrides(file.aliases)),
     seller: file.seller,
   };

@@ -239,12 +239,15 @@ function composeKernel(
 }
 
 function composeTaskRoutes(
-  { ledger, catalog, storage }: Foundation,
+  { ledger, catalog, catalogSource, storage }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: readonly string[],
 ): Route[] {
-  const submits = new SubmitTaskService(ledger, catalog, { deadlineMs: TASK_DEADLINE_MS });
+  const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
+    deadlineMs: TASK_DEADLINE_MS,
+    queuedTasksMax: () => catalogSource.current.queuedTasksMax,
+  });
   const cancels = new CancelTaskService({
     reads: tasks.reads,
     sweeps: tasks.sweeps,

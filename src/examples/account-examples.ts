@@ -27,6 +27,7 @@ export const ACCOUNT_EXAMPLES = {
     limit_remaining: 23.75,
     last_used_at: '2026-11-21T10:02:11.000Z',
     expires_at: null,
+    rate_limits: null,
     role: 'inference',
   },
   Credits: {

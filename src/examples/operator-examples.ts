@@ -51,6 +51,7 @@ export const OPERATOR_EXAMPLES = {
     allowed_models: null,
     max_keys: 200,
     billing: { name: 'Acme Ltd', address: ['1 Example Street', 'London'], tax_id: 'GB123456789' },
+    rate_limits: null,
     created_at: CREATED,
     total_credits: '125.00',
     total_usage: '18.402375',

@@ -38,7 +38,10 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   const ticket = await kernel.rateLimiter.admit(
     {
       // what a person looks at takes nothing from what their programs may ask
-      keyId: session && route.method === 'get' ? `session:${session.id}` : principal.apiKeyId,
+      ...(session && route.method === 'get'
+        ? { keyId: session.id, accountId: `session:${session.id}` }
+        : { keyId: principal.apiKeyId, accountId: principal.accountId }),
+      own: principal.rateLimits,
       concurrent: route.access === 'inference' && route.method === 'post',
       bodyBytes: Number(request.headers['content-length'] ?? 0),
     },

@@ -9,6 +9,7 @@ const facts = (disabled: boolean): KeyFacts => ({
     keyHash: 'h',
     role: 'owner',
     allowedModels: null,
+    rateLimits: { key: null, account: null, queuedTasks: null },
     spendable: ZERO_USD,
   },
   disabled,

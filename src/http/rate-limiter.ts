@@ -1,11 +1,19 @@
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
-import type { RateDecision, RateLimits } from './rate-policy.ts';
-import { rateHeaders } from './rate-policy.ts';
+import {
+  type OwnRateLimits,
+  type RateDecision,
+  type RateLimits,
+  rateHeaders,
+  tightened,
+} from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
 export interface RateCall {
   readonly keyId: string;
+  readonly accountId: string;
+  /** Of the key and of its account, where they differ from the configured ones. */
+  readonly own: OwnRateLimits;
   /** Takes a concurrent place until {@link RateTicket.finish}. */
   readonly concurrent: boolean;
   /** Of the body, as declared; what the tokens are estimated from. */
@@ -34,19 +42,22 @@ export class RateLimiter {
 
   /**
    * Admits a call or throws AppError rate_limit_exceeded | concurrency_limit_exceeded with the seconds to wait.
-   * `setHeaders` gets the `x-ratelimit-*` headers in either case.
+   * `setHeaders` gets the `x-ratelimit-*` headers in either case: of the key or its account, whichever has less left.
    */
   async admit(call: RateCall, setHeaders: (headers: Record<string, string>) => void): Promise<RateTicket> {
-    const limits = this.#limits();
-    const tokens = call.concurrent ? estimate(call.bodyBytes, limits) : 0;
+    const { keyId, accountId, own } = call;
+    const account = { ...this.#limits(), ...own.account };
+    const key = tightened(account, own.key ?? {});
+    const tokens = call.concurrent ? estimate(call.bodyBytes, key) : 0;
     const question: RateQuestion = {
-      keyId: call.keyId,
+      keyId,
+      accountId,
       callId: newUuid(),
-      limits,
+      limits: { key, account },
       cost: { tokens, concurrent: call.concurrent },
     };
     const decision = await this.#store.take(question);
-    setHeaders(rateHeaders(decision.state, limits));
+    setHeaders(rateHeaders(decision.states, question.limits));
     if (decision.refused !== null) {
       throw refusal(decision);
     }
@@ -73,14 +84,14 @@ function estimate(bodyBytes: number, limits: RateLimits): number {
   return Math.min(Math.ceil(bodyBytes / BYTES_PER_TOKEN), Math.floor(limits.tokensPerMinute / 10));
 }
 
-function refusal(decision: RateDecision): AppError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(decision.waitUs / 1_000_000));
-  if (decision.refused === 'concurrency') {
-    return new AppError('concurrency_limit_exceeded', 'too many calls of this key are in flight', {
+function refusal({ refused, scope, waitUs }: RateDecision): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitUs / 1_000_000));
+  if (refused === 'concurrency') {
+    return new AppError('concurrency_limit_exceeded', `too many calls of this ${scope} are in flight`, {
       retryAfterSeconds,
     });
   }
-  return new AppError('rate_limit_exceeded', `the key's limit of ${decision.refused} per minute is used up`, {
+  return new AppError('rate_limit_exceeded', `the ${scope}'s limit of ${refused} per minute is used up`, {
     retryAfterSeconds,
   });
 }

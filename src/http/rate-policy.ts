@@ -1,10 +1,22 @@
-/** What one key may do; every replica enforces the same. */
+/** What one key, or all keys of one account together, may do; every replica enforces the same. */
 export interface RateLimits {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   /** Paid calls in flight at the same time. */
   readonly concurrency: number;
 }
+
+/** Limits that were set for a key and its account; what is absent is as configured. */
+export interface OwnRateLimits {
+  readonly key: Partial<RateLimits> | null;
+  readonly account: Partial<RateLimits> | null;
+}
+
+/** Calls count for their key and for its account. */
+export type RateScope = 'key' | 'account';
+
+/** One value for the key, one for its account. */
+export type PerScope<T> = Readonly<Record<RateScope, T>>;
 
 /** How much of each allowance is used up. A debt of 60 s is an empty minute; it is paid off as time passes. */
 export interface RateState {
@@ -26,8 +38,10 @@ export type RateDimension = 'requests' | 'tokens' | 'concurrency';
 export interface RateDecision {
   /** The first exhausted dimension; null = admitted. */
   readonly refused: RateDimension | null;
-  /** The state after the decision: unchanged when refused, so a refused call consumes nothing. */
-  readonly state: RateState;
+  /** Whose it is. */
+  readonly scope: RateScope;
+  /** The states after the decision: unchanged when refused, so a refused call consumes nothing. */
+  readonly states: PerScope<RateState>;
   /** Microseconds until the call would be admitted; 0 when admitted. */
   readonly waitUs: number;
 }
@@ -37,11 +51,41 @@ export const WINDOW_US = 60_000_000;
 /** What to suggest when all places are taken: nobody knows when one is freed. */
 const CONCURRENCY_WAIT_US = 1_000_000;
 
+/** The lower of each two limits. */
+export function tightened(limits: RateLimits, own: Partial<RateLimits>): RateLimits {
+  const { requestsPerMinute, tokensPerMinute, concurrency } = { ...limits, ...own };
+  return {
+    requestsPerMinute: Math.min(limits.requestsPerMinute, requestsPerMinute),
+    tokensPerMinute: Math.min(limits.tokensPerMinute, tokensPerMinute),
+    concurrency: Math.min(limits.concurrency, concurrency),
+  };
+}
+
 /**
- * GCRA over requests and tokens and a cap on concurrency; all are checked before any is consumed.
+ * GCRA over requests and tokens and a cap on concurrency, of the key and of its account; all are checked before any is consumed.
  * The Lua script beside it is the same policy, and a test holds the two together.
  */
-export function decide(state: RateState, limits: RateLimits, cost: RateCost): RateDecision {
+export function decide(
+  states: PerScope<RateState>,
+  limits: PerScope<RateLimits>,
+  cost: RateCost,
+): RateDecision {
+  const key = decideOne(states.key, limits.key, cost);
+  if (key.refused !== null) {
+    return { refused: key.refused, scope: 'key', states, waitUs: key.waitUs };
+  }
+  const account = decideOne(states.account, limits.account, cost);
+  if (account.refused !== null) {
+    return { refused: account.refused, scope: 'account', states, waitUs: account.waitUs };
+  }
+  return { refused: null, scope: 'account', states: { key: key.state, account: account.state }, waitUs: 0 };
+}
+
+function decideOne(
+  state: RateState,
+  limits: RateLimits,
+  cost: RateCost,
+): { readonly refused: RateDimension | null; readonly state: RateState; readonly waitUs: number } {
   const requestsUs = state.requestsUs + WINDOW_US / limits.requestsPerMinute;
   const tokensUs = state.tokensUs + (cost.tokens * WINDOW_US) / limits.tokensPerMinute;
   if (requestsUs > WINDOW_US) {
@@ -57,16 +101,33 @@ export function decide(state: RateState, limits: RateLimits, cost: RateCost): Ra
   return { refused: null, state: { requestsUs, tokensUs, inFlight }, waitUs: 0 };
 }
 
-/** The `x-ratelimit-*` headers that describe a state. */
-export function rateHeaders(state: RateState, limits: RateLimits): Record<string, string> {
+/** The `x-ratelimit-*` headers that describe the key's or the account's state: of each dimension the one with less left. */
+export function rateHeaders(
+  states: PerScope<RateState>,
+  limits: PerScope<RateLimits>,
+): Record<string, string> {
+  const [requests, tokens] = (['requests', 'tokens'] as const).map((dimension) => {
+    const [key, account] = (['key', 'account'] as const).map((scope) => {
+      const limit = limits[scope][`${dimension}PerMinute`];
+      const debtUs = states[scope][`${dimension}Us`];
+      return { limit, remaining: remaining(debtUs, limit), reset: duration(debtUs) };
+    }) as [Allowance, Allowance];
+    return key.remaining <= account.remaining ? key : account;
+  }) as [Allowance, Allowance];
   return {
-    'x-ratelimit-limit-requests': String(limits.requestsPerMinute),
-    'x-ratelimit-remaining-requests': String(remaining(state.requestsUs, limits.requestsPerMinute)),
-    'x-ratelimit-reset-requests': duration(state.requestsUs),
-    'x-ratelimit-limit-tokens': String(limits.tokensPerMinute),
-    'x-ratelimit-remaining-tokens': String(remaining(state.tokensUs, limits.tokensPerMinute)),
-    'x-ratelimit-reset-tokens': duration(state.tokensUs),
+    'x-ratelimit-limit-requests': String(requests.limit),
+    'x-ratelimit-remaining-requests': String(requests.remaining),
+    'x-ratelimit-reset-requests': requests.reset,
+    'x-ratelimit-limit-tokens': String(tokens.limit),
+    'x-ratelimit-remaining-tokens': String(tokens.remaining),
+    'x-ratelimit-reset-tokens': tokens.reset,
   };
+}
+
+interface Allowance {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset: string;
 }
 
 function remaining(debtUs: number, perMinute: number): number {

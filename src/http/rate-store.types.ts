@@ -1,14 +1,15 @@
-import type { RateCost, RateDecision, RateLimits } from './rate-policy.ts';
+import type { PerScope, RateCost, RateDecision, RateLimits } from './rate-policy.ts';
 
 export interface RateQuestion {
   readonly keyId: string;
+  readonly accountId: string;
   /** Names the call among the concurrent ones. */
   readonly callId: string;
-  readonly limits: RateLimits;
+  readonly limits: PerScope<RateLimits>;
   readonly cost: RateCost;
 }
 
-/** Keeps the counters of all keys. */
+/** Keeps the counters of all keys and accounts. */
 export interface RateStore {
   /** Decides and, when admitted, consumes: in one step. */
   take(question: RateQuestion): Promise<RateDecision>;

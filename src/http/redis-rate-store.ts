@@ -1,6 +1,13 @@
 import type { Redis } from 'ioredis';
 import { FINISH_SCRIPT, RENEW_SCRIPT, TAKE_SCRIPT } from './rate-limit.script.ts';
-import type { RateDecision, RateDimension } from './rate-policy.ts';
+import type {
+  RateCost,
+  RateDecision,
+  RateDimension,
+  RateLimits,
+  RateScope,
+  RateState,
+} from './rate-policy.ts';
 import { WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
@@ -21,14 +28,14 @@ interface RateCommands {
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
   readonly #commands: RateCommands;
-  readonly #inFlight = new Map<string, string>();
+  readonly #inFlight = new Map<string, RateQuestion>();
   readonly #renewal: NodeJS.Timeout;
 
   constructor(redis: Redis) {
     this.#redis = redis;
-    redis.defineCommand('tollgateRateTake', { numberOfKeys: 3, lua: TAKE_SCRIPT });
-    redis.defineCommand('tollgateRateFinish', { numberOfKeys: 2, lua: FINISH_SCRIPT });
-    redis.defineCommand('tollgateRateRenew', { numberOfKeys: 1, lua: RENEW_SCRIPT });
+    redis.defineCommand('tollgateRateTake', { numberOfKeys: 6, lua: TAKE_SCRIPT });
+    redis.defineCommand('tollgateRateFinish', { numberOfKeys: 4, lua: FINISH_SCRIPT });
+    redis.defineCommand('tollgateRateRenew', { numberOfKeys: 2, lua: RENEW_SCRIPT });
     this.#commands = redis as unknown as RateCommands;
     this.#renewal = setInterval(() => this.#renew(), RENEW_EVERY_MS).unref();
   }
@@ -39,29 +46,36 @@ export class RedisRateStore implements RateStore {
   }
 
   async take(question: RateQuestion): Promise<RateDecision> {
-    const { limits, cost } = question;
-    const [refusal = 0, requestsUs = 0, tokensUs = 0, inFlight = 0, waitUs = 0] =
-      await this.#commands.tollgateRateTake(
-        ...keysOf(question.keyId),
-        WINDOW_US / limits.requestsPerMinute,
-        (cost.tokens * WINDOW_US) / limits.tokensPerMinute,
-        WINDOW_US,
-        cost.concurrent ? limits.concurrency : 0,
-        LEASE_US,
-        question.callId,
-      );
-    if (refusal === 0 && cost.concurrent) {
-      this.#inFlight.set(question.callId, question.keyId);
+    const { key, account } = question.limits;
+    const [refusal = 0, scope = 2, waitUs = 0, ...debts] = await this.#commands.tollgateRateTake(
+      ...keysOf(question),
+      WINDOW_US,
+      LEASE_US,
+      question.callId,
+      ...costsOf(question.cost, key),
+      ...costsOf(question.cost, account),
+    );
+    if (refusal === 0 && question.cost.concurrent) {
+      this.#inFlight.set(question.callId, question);
     }
-    return { refused: REFUSALS[refusal] ?? null, state: { requestsUs, tokensUs, inFlight }, waitUs };
+    return {
+      refused: REFUSALS[refusal] ?? null,
+      scope: scope === 1 ? 'key' : 'account',
+      states: { key: stateOf(debts.slice(0, 3)), account: stateOf(debts.slice(3)) },
+      waitUs,
+    };
   }
 
   async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
     this.#inFlight.delete(question.callId);
-    const [, tokens, calls] = keysOf(question.keyId);
-    const deltaUs = Math.round((tokensDelta * WINDOW_US) / question.limits.tokensPerMinute);
+    const [, tokens, calls, , accountTokens, accountCalls] = keysOf(question);
+    const deltaUs = (scope: RateScope) =>
+      Math.round((tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute);
     try {
-      await this.#commands.tollgateRateFinish(tokens, calls, question.callId, deltaUs);
+      await this.#commands.tollgateRateFinish(
+        ...[tokens, calls, accountTokens, accountCalls],
+        ...[question.callId, deltaUs('key'), deltaUs('account')],
+      );
     } catch {
       // the lease ends by itself, and a lost correction is worth less than a failed request
     } finally {
@@ -75,14 +89,33 @@ export class RedisRateStore implements RateStore {
   }
 
   #renew(): void {
-    for (const [callId, keyId] of this.#inFlight) {
-      this.#commands.tollgateRateRenew(keysOf(keyId)[2], callId, LEASE_US).catch(() => undefined);
+    for (const [callId, question] of this.#inFlight) {
+      const [, , calls, , , accountCalls] = keysOf(question);
+      this.#commands.tollgateRateRenew(calls, accountCalls, callId, LEASE_US).catch(() => undefined);
     }
   }
 }
 
-/** One hash slot per key, so that the script also runs on a cluster. */
-function keysOf(keyId: string): [requests: string, tokens: string, calls: string] {
-  const base = `tollgate:rate:{${keyId}}`;
-  return [`${base}:requests`, `${base}:tokens`, `${base}:calls`];
+type Keys = readonly [requests: string, tokens: string, calls: string];
+
+/** One hash slot per account, so that the script also runs on a cluster. */
+function keysOf({ accountId, keyId }: RateQuestion): readonly [...Keys, ...Keys] {
+  const account = `tollgate:rate:{${accountId}}`;
+  const key = `${account}:key:${keyId}`;
+  return [
+    ...([`${key}:requests`, `${key}:tokens`, `${key}:calls`] as const),
+    ...([`${account}:requests`, `${account}:tokens`, `${account}:calls`] as const),
+  ];
+}
+
+function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number, number, number] {
+  return [
+    WINDOW_US / limits.requestsPerMinute,
+    (tokens * WINDOW_US) / limits.tokensPerMinute,
+    concurrent ? limits.concurrency : 0,
+  ];
+}
+
+function stateOf([requestsUs = 0, tokensUs = 0, inFlight = 0]: readonly number[]): RateState {
+  return { requestsUs, tokensUs, inFlight };
 }

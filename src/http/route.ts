@@ -5,8 +5,15 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './browser-session.ts';
+import type { OwnRateLimits } from './rate-policy.ts';
 
 /** Who is calling: an API key and the account it spends from. */
+/** Where a key and its account may do less, or more, than is configured. */
+export interface AccountRateLimits extends OwnRateLimits {
+  /** Tasks of the account that may wait for one pool; null: as configured. */
+  readonly queuedTasks: number | null;
+}
+
 export interface Principal {
   readonly accountId: string;
   readonly accountName: string;
@@ -16,6 +23,8 @@ export interface Principal {
   readonly role: 'owner' | 'inference';
   /** Model ids the account or the key is confined to; null = every model of the catalog. */
   readonly allowedModels: readonly string[] | null;
+  /** Limits that were set for the account and the key. */
+  readonly rateLimits: AccountRateLimits;
   /** What the account and the key could spend when they were looked up, less than a second ago. A hint, never a decision. */
   readonly spendable: NanoUsd;
 }

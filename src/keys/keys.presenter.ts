@@ -19,6 +19,7 @@ export function presentKey(row: ApiKeyRow): ApiKeyJson {
     limit_remaining: remaining === null ? null : usdNumber(remaining),
     last_used_at: row.last_used_at?.toISOString() ?? null,
     expires_at: row.expires_at?.toISOString() ?? null,
+    rate_limits: row.rate_limits,
     role: row.role,
   };
 }

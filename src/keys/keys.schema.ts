@@ -19,12 +19,28 @@ const expiresAt = z.iso
   .nullable()
   .meta({ description: 'The key stops working at this time; null = never' });
 
+const most = (max: number) => z.int().min(1).max(max);
+
+/** Limits of one key, or of an account as an operator sets them. */
+export const rateLimits = z.strictObject({
+  requests_per_minute: most(10_000_000).optional(),
+  tokens_per_minute: most(10_000_000_000).optional(),
+  concurrency: most(100_000).optional().meta({ description: 'Paid calls in flight at the same time' }),
+});
+
+const keyRateLimits = rateLimits.nullable().meta({
+  description:
+    "What this key may do of what its account may; null, or a member left out: all of it. An account's limits hold for all its keys together",
+  examples: [{ requests_per_minute: 60, concurrency: 5 }],
+});
+
 export const createKeyBody = z
   .object({
     name,
     label: label.optional(),
     limit: limit.optional(),
     expires_at: expiresAt.optional(),
+    rate_limits: keyRateLimits.optional(),
     role: z.enum(['inference', 'owner']).default('inference').meta({
       description: 'An inference key calls models; an owner key also manages keys and billing',
     }),
@@ -38,6 +54,7 @@ export const updateKeyBody = z
     disabled: z.boolean().optional(),
     limit: limit.optional(),
     expires_at: expiresAt.optional(),
+    rate_limits: keyRateLimits.optional(),
   })
   .meta({ id: 'UpdateKey', examples: [{ disabled: true }] });
 
@@ -58,6 +75,7 @@ export const apiKey = z
     limit_remaining: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
     last_used_at: z.iso.datetime().nullable(),
     expires_at: z.iso.datetime().nullable(),
+    rate_limits: keyRateLimits,
     role: z.enum(['owner', 'inference']),
   })
   .meta({ id: 'ApiKey' });

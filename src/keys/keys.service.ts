@@ -43,6 +43,7 @@ export class KeysService {
       role: body.role,
       limitNano: limit?.toString() ?? null,
       expiresAt: futureDate(body.expires_at ?? null),
+      rateLimits: body.rate_limits ?? null,
     });
     if (!row) {
       throw new AppError(
@@ -75,6 +76,7 @@ export class KeysService {
       ...(body.disabled !== undefined && { disabled: body.disabled }),
       ...(body.limit !== undefined && { limit: toNanoUsd(body.limit) }),
       ...(body.expires_at !== undefined && { expiresAt: futureDate(body.expires_at) }),
+      ...(body.rate_limits !== undefined && { rateLimits: body.rate_limits }),
     };
     return this.#change(principal.accountId, hash, changes);
   }

@@ -2,8 +2,9 @@ import type pg from 'pg';
 import type { Sequelize } from 'sequelize';
 import { Op } from 'sequelize';
 import type { KeyFacts } from '../http/key-cache.ts';
+import type { RateLimits } from '../http/rate-policy.ts';
 import { nanoUsd } from '../lib/money.ts';
-import type { ApiKeyModel, ApiKeyRow } from '../store/models/api-key.model.ts';
+import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
 import { createApiKey, findKeyFacts, forgetApiKeys, markKeysUsed } from './keys.sql.ts';
@@ -18,6 +19,7 @@ export interface NewKeyRow {
   /** Nano-USD as decimal text; null = unlimited. */
   readonly limitNano: string | null;
   readonly expiresAt: Date | null;
+  readonly rateLimits: StoredRateLimits | null;
 }
 
 interface FactsRow extends pg.QueryResultRow {
@@ -31,6 +33,8 @@ interface FactsRow extends pg.QueryResultRow {
   readonly expires_at: Date | null;
   readonly account_models: string[] | null;
   readonly key_models: string[] | null;
+  readonly account_limits: StoredRateLimits | null;
+  readonly key_limits: StoredRateLimits | null;
   readonly spendable: string;
 }
 
@@ -58,6 +62,7 @@ export class KeysStore {
       role: key.role,
       limit_nano: key.limitNano,
       expires_at: key.expiresAt,
+      rate_limits: key.rateLimits,
     };
     return (await run<ApiKeyRow>(this.#pool, createApiKey, [key.accountId, JSON.stringify(fields)]))[0];
   }
@@ -136,12 +141,27 @@ function toFacts(row: FactsRow): KeyFacts {
       keyHash: row.hash,
       role: row.role,
       allowedModels: intersection(row.account_models, row.key_models),
+      rateLimits: {
+        key: ratesOf(row.key_limits),
+        account: ratesOf(row.account_limits),
+        queuedTasks: row.account_limits?.queued_tasks ?? null,
+      },
       spendable: nanoUsd(row.spendable),
     },
     disabled: row.disabled,
     suspended: row.suspended,
     expiresAtMs: row.expires_at?.getTime() ?? null,
   };
+}
+
+function ratesOf(limits: StoredRateLimits | null): Partial<RateLimits> | null {
+  return (
+    limits && {
+      ...(limits.requests_per_minute !== undefined && { requestsPerMinute: limits.requests_per_minute }),
+      ...(limits.tokens_per_minute !== undefined && { tokensPerMinute: limits.tokens_per_minute }),
+      ...(limits.concurrency !== undefined && { concurrency: limits.concurrency }),
+    }
+  );
 }
 
 function intersection(first: string[] | null, second: string[] | null): string[] | null {

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { AppError } from '../lib/errors.ts';
 import { invariant } from '../lib/invariant.ts';
 import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
 import {
   adjustBalance,
@@ -74,6 +75,7 @@ export interface KeyChanges {
   readonly limit?: NanoUsd | null;
   readonly expiresAt?: Date | null;
   readonly allowedModels?: readonly string[] | null;
+  readonly rateLimits?: StoredRateLimits | null;
   readonly deleted?: true;
 }
 
@@ -84,6 +86,7 @@ export interface AccountChanges {
   readonly maxKeys?: number;
   /** What documents call the customer, as JSON; null: the account's name alone. */
   readonly billing?: object | null;
+  readonly rateLimits?: StoredRateLimits | null;
 }
 
 /**
@@ -219,8 +222,9 @@ export class Movements {
     changes: AccountChanges,
     act?: AuditedAct,
   ): Promise<Row | undefined> {
-    const { allowedModels, maxKeys, ...others } = changes;
-    const json = JSON.stringify({ ...others, allowed_models: allowedModels, max_keys: maxKeys });
+    const { allowedModels, maxKeys, rateLimits, ...others } = changes;
+    const renamed = { allowed_models: allowedModels, max_keys: maxKeys, rate_limits: rateLimits };
+    const json = JSON.stringify({ ...others, ...renamed });
     return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 
@@ -231,15 +235,9 @@ export class Movements {
     changes: KeyChanges,
     act?: AuditedAct,
   ): Promise<Row | undefined> {
-    const json = JSON.stringify({
-      name: changes.name,
-      label: changes.label,
-      disabled: changes.disabled,
-      limit_nano: changes.limit === null ? null : changes.limit?.toString(),
-      expires_at: changes.expiresAt,
-      allowed_models: changes.allowedModels,
-      deleted: changes.deleted,
-    });
+    const { limit, expiresAt, allowedModels, rateLimits, ...others } = changes;
+    const renamed = { expires_at: expiresAt, allowed_models: allowedModels, rate_limits: rateLimits };
+    const json = JSON.stringify({ ...others, ...renamed, limit_nano: limit?.toString() ?? limit });
     const values = [accountId, keyId, json, JSON.stringify(act ?? {})];
     return (await run<Row>(this.#pool, changeApiKey, values))[0];
   }

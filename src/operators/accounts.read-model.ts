@@ -1,6 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import type { Party } from '../billing/documents.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { readRows } from '../store/report.ts';
 import {
   accountById,
@@ -20,6 +21,7 @@ export interface AccountRow {
   readonly max_keys: number;
   /** What documents call the customer. */
   readonly billing: Party | null;
+  readonly rate_limits: StoredRateLimits | null;
   readonly created_at: Date;
   readonly posted: string;
   readonly used: string;

@@ -65,7 +65,7 @@ export function accountRoutes(accounts: AccountsService): Route[] {
       method: 'patch',
       path: '/admin/v1/accounts/{id}',
       operationId: 'updateAccount',
-      summary: 'Suspend, rename or confine an account, or change how many keys it may have',
+      summary: 'Suspend, rename or confine an account, or change what it may do',
       params: accountParams,
       body: updateAccountBody,
       response: { status: 200, schema: accountResponse },

@@ -69,6 +69,7 @@ export class AccountsService {
       ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
       ...(body.max_keys !== undefined && { maxKeys: body.max_keys }),
       ...(body.billing !== undefined && { billing: body.billing }),
+      ...(body.rate_limits !== undefined && { rateLimits: body.rate_limits }),
     };
     // who the customer is stays out of the audit log, which forgets nothing
     const detail = { ...body, ...(body.billing !== undefined && { billing: 'changed' }) };

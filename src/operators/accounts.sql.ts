@@ -1,7 +1,8 @@
 import type { Statement } from '../store/statement.ts';
 
 const ACCOUNTS = `
-  SELECT a.id, a.name, a.suspended, a.allowed_models, a.max_keys, a.billing, a.created_at, b.posted, b.used, b.held, b.debt
+  SELECT a.id, a.name, a.suspended, a.allowed_models, a.max_keys, a.billing, a.rate_limits, a.created_at,
+         b.posted, b.used, b.held, b.debt
     FROM accounts a JOIN balances b ON b.account_id = a.id`;
 
 /** $1 id. */

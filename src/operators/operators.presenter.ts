@@ -14,6 +14,7 @@ export function presentAccount(row: AccountRow): AccountJson {
     allowed_models: row.allowed_models,
     max_keys: row.max_keys,
     billing: row.billing && { ...row.billing, address: [...row.billing.address] },
+    rate_limits: row.rate_limits,
     created_at: row.created_at.toISOString(),
     total_credits: formatUsd(nanoUsd(remaining + used)),
     total_usage: formatUsd(used),

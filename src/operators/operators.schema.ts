@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { storableText } from '../http/storable-text.ts';
 import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { rateLimits } from '../keys/keys.schema.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 
 /** Decimal text into nano-USD. */
@@ -33,6 +34,19 @@ const billing = z
   })
   .nullable()
   .meta({ description: "What statements and receipts call the customer; null: the account's name alone" });
+const accountRateLimits = rateLimits
+  .extend({
+    queued_tasks: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: 'Tasks that may wait for one pool' }),
+  })
+  .nullable()
+  .meta({
+    description: 'What all keys of the account may do together; null, or a member left out: as configured',
+  });
 
 export const updateAccountBody = z
   .object({
@@ -46,6 +60,7 @@ export const updateAccountBody = z
       .optional()
       .meta({ description: 'Keys it may have at once; 200 for a new account' }),
     billing: billing.optional(),
+    rate_limits: accountRateLimits.optional(),
   })
   .meta({ id: 'UpdateAccount', examples: [{ suspended: true }] });
 
@@ -96,6 +111,7 @@ export const accountJson = z
       .object({ name: z.string(), address: z.array(z.string()), tax_id: z.string().nullable() })
       .nullable()
       .meta({ description: 'What statements and receipts call the customer' }),
+    rate_limits: accountRateLimits,
     created_at: z.iso.datetime(),
     total_credits: usdString,
     total_usage: usdString,

@@ -8,9 +8,20 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 
+/** Seconds after which an account whose queue is full may ask again. */
+const QUEUE_RETRY_SECONDS = 10;
+
 export interface SubmitSettings {
   /** Ms from submit after which a task fails unrun or unfinished. */
   readonly deadlineMs: Readonly<Record<TaskKind, number>>;
+  /** Tasks of one account that may wait for one pool, unless it has a limit of its own. */
+  readonly queuedTasksMax: () => number;
+}
+
+/** Knows what waits. */
+export interface TaskQueue {
+  /** Tasks of the account that wait for the pool; no more than `most` are counted. */
+  countQueued(pool: string, accountId: string, most: number): Promise<number>;
 }
 
 /** An order after the schema of its model has let it through. */
@@ -41,11 +52,18 @@ export interface SubmitContext {
 export class SubmitTaskService {
   readonly #ledger: Pick<Ledger, 'reserve'>;
   readonly #catalog: TaskCatalog;
+  readonly #queue: TaskQueue;
   readonly #settings: SubmitSettings;
 
-  constructor(ledger: Pick<Ledger, 'reserve'>, catalog: TaskCatalog, settings: SubmitSettings) {
+  constructor(
+    ledger: Pick<Ledger, 'reserve'>,
+    catalog: TaskCatalog,
+    queue: TaskQueue,
+    settings: SubmitSettings,
+  ) {
     this.#ledger = ledger;
     this.#catalog = catalog;
+    this.#queue = queue;
     this.#settings = settings;
   }
 
@@ -57,8 +75,9 @@ export class SubmitTaskService {
     return this.#catalog.orderable(id, kind, principal);
   }
 
-  /** Returns the task's id (UUID). Throws what Ledger.reserve throws. */
+  /** Returns the task's id (UUID). Throws AppError rate_limit_exceeded, and what Ledger.reserve throws. */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
+    await this.#requireRoom(order.model.pool, context.principal);
     const id = context.generationId ?? newUuid();
     try {
       await this.#ledger.reserve(this.#holdRequest(id, order, context), context.signal);
@@ -69,6 +88,20 @@ export class SubmitTaskService {
       }
     }
     return id;
+  }
+
+  /** Orders that come at the same moment may pass it together; how many that can be is bounded by the account's concurrency. */
+  async #requireRoom(pool: string, { accountId, rateLimits }: Principal): Promise<void> {
+    const most = rateLimits.queuedTasks ?? this.#settings.queuedTasksMax();
+    if ((await this.#queue.countQueued(pool, accountId, most)) >= most) {
+      throw new AppError(
+        'rate_limit_exceeded',
+        `${most} tasks of the account wait already: order more when some have ended`,
+        {
+          retryAfterSeconds: QUEUE_RETRY_SECONDS,
+        },
+      );
+    }
   }
 
   #holdRequest(id: string, order: TaskSubmit, { principal, requestId }: SubmitContext): HoldRequest {

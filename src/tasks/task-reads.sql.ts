@@ -35,6 +35,13 @@ export const findEnded: Statement = {
      WHERE t.id IS NULL OR t.completed_at IS NOT NULL`,
 };
 
+/** $1 pool, $2 account, $3 most. Its waiting tasks, counted up to the most. */
+export const countQueued: Statement = {
+  name: 'task_count_queued',
+  text: `SELECT count(*)::integer AS tasks FROM
+      (SELECT FROM tasks WHERE state = 'queued' AND pool = $1 AND account_id = $2 LIMIT $3) queued`,
+};
+
 /** $1 pool. Waiting tasks by account. */
 export const queueByAccount: Statement = {
   name: 'task_queue_by_account',

@@ -3,6 +3,7 @@ import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { run } from '../store/statement.ts';
 import {
+  countQueued,
   findEnded,
   findTask,
   listOutputs,
@@ -69,6 +70,12 @@ export class TaskReadsStore {
   async findEnded(taskIds: readonly string[]): Promise<string[]> {
     const rows = await run<{ id: string }>(this.#pool, findEnded, [[...taskIds]]);
     return rows.map((row) => row.id);
+  }
+
+  /** Tasks of the account that wait for the pool; no more than `most` are counted. */
+  async countQueued(enginePool: string, accountId: string, most: number): Promise<number> {
+    const rows = await run<{ tasks: number }>(this.#pool, countQueued, [enginePool, accountId, most]);
+    return rows[0]?.tasks ?? 0;
   }
 
   /** Waiting tasks of an engine pool by account. */

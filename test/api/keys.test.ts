@@ -37,6 +37,7 @@ describe('POST /api/v1/keys', () => {
       limit_remaining: 2.5,
       last_used_at: null,
       expires_at: null,
+      rate_limits: null,
       role: 'inference',
     });
     const read = await server.call('GET', `/api/v1/keys/${data.hash}`, { key: owner.secret });

@@ -7,12 +7,12 @@ import type { RateStore } from '../../src/http/rate-store.types.ts';
 import { RedisRateStore } from '../../src/http/redis-rate-store.ts';
 import { defineRoute } from '../../src/http/route.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { newUuid } from '../../src/lib/ids.ts';
+import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import type { Answer } from './support/answer.types.ts';
 import { eventually } from './support/eventually.ts';
-import { startTestServer, type TestServer } from './support/test-server.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 let release: () => void = () => undefined;
 let gate: Promise<void> = Promise.resolve();
@@ -122,6 +122,47 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     await eventually(async () => expect((await pay()).status).toBe(200));
   });
 
+  test('many keys of an account get no more than the account; the headers tell the tighter limit', async () => {
+    await start({ requestsPerMinute: 10, tokensPerMinute: 1e6, concurrency: 100 });
+    const accountId = (await createAccount(server.database)).id;
+    const keys = await Promise.all(Array.from({ length: 20 }, () => createKey(server.database, accountId)));
+    const answers = await Promise.all(
+      keys.map((key) => server.call('GET', '/api/v1/key', { key: key.secret })),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.json.error.message).toContain("the account's limit of requests");
+    expect(refused?.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    expect((await server.call('GET', '/api/v1/key', { key: secret })).status).toBe(200);
+  });
+
+  test("a key's own limits are below its account's, and an account's own replace the configured ones", async () => {
+    await start({ requestsPerMinute: 2, tokensPerMinute: 1e6, concurrency: 100 });
+    const accountId = (await createAccount(server.database)).id;
+    const free = await createKey(server.database, accountId);
+    const confined = await createKey(server.database, accountId);
+    const raised = await server.call('PATCH', `/admin/v1/accounts/${publicId('account', accountId)}`, {
+      key: ADMIN_TOKEN,
+      body: { rate_limits: { requests_per_minute: 20, queued_tasks: 5 } },
+    });
+    expect(raised.json.data.rate_limits).toEqual({ requests_per_minute: 20, queued_tasks: 5 });
+    const lowered = await server.call('PATCH', `/api/v1/keys/${confined.hash}`, {
+      key: free.secret,
+      body: { rate_limits: { requests_per_minute: 3, concurrency: 1_000 } },
+    });
+    expect(lowered.json.data.rate_limits).toEqual({ requests_per_minute: 3, concurrency: 1_000 });
+    const read = async (key: string, times: number) => {
+      const answers = await Promise.all(
+        Array.from({ length: times }, () => server.call('GET', '/api/v1/key', { key })),
+      );
+      return answers.filter(({ status }) => status === 200).length;
+    };
+    expect(await read(confined.secret, 8)).toBe(3);
+    expect(await read(free.secret, 30)).toBe(16);
+    const told = await server.call('GET', '/api/v1/key', { key: confined.secret });
+    expect(told.headers.get('x-ratelimit-limit-requests')).toBe('3');
+  });
+
   test('reads of the account do not take a place', async () => {
     await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 });
     gate = new Promise((resolve) => {
@@ -168,9 +209,13 @@ test('an answer that came while this process was busy counts, and a moment witho
   const note = (where: 'shared' | 'local') => decided.push(where);
   const shared = new RedisRateStore(redis);
   const store = new FallbackRateStore(shared, new MemoryRateStore(systemClock), systemClock, note);
-  const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1e6, concurrency: 50 };
+  const most = { requestsPerMinute: 1_000, tokensPerMinute: 1e6, concurrency: 50 };
+  const limits = { key: most, account: most };
   const take = () =>
-    store.take({ keyId: 'busy', callId: newUuid(), limits, cost: { tokens: 0, concurrent: false } });
+    store.take({
+      ...{ keyId: 'busy', accountId: 'a', callId: newUuid(), limits },
+      cost: { tokens: 0, concurrent: false },
+    });
   await take();
   for (let turn = 0; turn < 3; turn += 1) {
     const taken = take();
@@ -203,8 +248,9 @@ test('a Redis that answers nothing delays two requests by its patience and the n
     new MemoryRateStore(systemClock),
     systemClock,
   );
-  const limits = { requestsPerMinute: 5, tokensPerMinute: 10, concurrency: 5 };
-  const question = { keyId: 'k', callId: 'c', limits, cost: { tokens: 0, concurrent: true } };
+  const most = { requestsPerMinute: 5, tokensPerMinute: 10, concurrency: 5 };
+  const limits = { key: most, account: most };
+  const question = { keyId: 'k', accountId: 'a', callId: 'c', limits, cost: { tokens: 0, concurrent: true } };
   const startedAt = performance.now();
   expect((await store.take(question)).refused).toBeNull();
   const first = performance.now() - startedAt;

@@ -23,6 +23,7 @@ export async function customer(database: Database, credits = '10.00'): Promise<T
     keyHash: rows[0]?.hash ?? '',
     role: 'owner',
     allowedModels: null,
+    rateLimits: { key: null, account: null, queuedTasks: null },
     spendable: parseUsd(credits)!,
   };
   return { ...account, principal };

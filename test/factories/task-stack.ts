@@ -207,8 +207,9 @@ export async function createTaskStack(options: TaskStackOptions) {
     retentionStore,
     estimates,
     published,
-    submits: new SubmitTaskService(ledger, options.catalog ?? TASK_CATALOG, {
+    submits: new SubmitTaskService(ledger, options.catalog ?? TASK_CATALOG, reads, {
       deadlineMs: { image: deadlineMs, video: deadlineMs },
+      queuedTasksMax: () => 1_000,
     }),
     tasks: new TasksService(reads, retentionStore, estimates, storage, waiter),
     cancels: new CancelTaskService({

@@ -135,6 +135,10 @@ describe('every command', () => {
     expect((await run('accounts', 'allow-models', id)).code).toBe(2);
     expect(await json('accounts', 'max-keys', id, '7')).toMatchObject({ max_keys: 7 });
     expect((await run('accounts', 'max-keys', id, 'many')).code).toBe(2);
+    const limits = ['accounts', 'limits', id];
+    expect((await json(...limits, '--concurrency', '5')).rate_limits).toEqual({ concurrency: 5 });
+    expect((await run(...limits, '--queued-tasks', '0')).code).toBe(2);
+    expect((await json(...limits)).rate_limits).toBeNull();
     const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may'];
     expect((await json(...fee)).remaining_credits).toBe('10.00');
     expect((await json(...fee)).remaining_credits).toBe('10.00');
@@ -153,7 +157,7 @@ describe('every command', () => {
       'key.create',
       // asked for twice under one key, booked and recorded once
       'account.adjust',
-      ...Array(5).fill('account.update'),
+      ...Array(7).fill('account.update'),
       'account.create',
     ]);
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKey } from '../factories/api-key.ts';
+import { customer, submitImage } from '../factories/task-order.ts';
 import { startTaskServer, type TaskServer } from '../factories/task-server.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
@@ -222,4 +223,17 @@ test('without a key: 401, in both shapes of error', async () => {
     reason: 'INVALID_API_KEY',
     error: { type: 'authentication_error' },
   });
+});
+
+test('an account has so many tasks waiting for one pool; beyond them it is told to come back', async () => {
+  const who = await customer(it.database.database);
+  const rateLimits = { key: null, account: null, queuedTasks: 2 };
+  const confined = { ...who, principal: { ...who.principal, rateLimits } };
+  await submitImage(it.stack, confined);
+  await submitImage(it.stack, confined);
+  await expect(submitImage(it.stack, confined)).rejects.toMatchObject({
+    code: 'rate_limit_exceeded',
+    retryAfterSeconds: 10,
+  });
+  await expect(submitImage(it.stack, who)).resolves.toEqual(expect.any(String));
 });

@@ -1,6 +1,15 @@
 import type { Model, ModelStatic, Sequelize } from 'sequelize';
 import { DataTypes } from 'sequelize';
 
+/** Limits of a key or an account as they are stored; what is absent is as configured. */
+export interface StoredRateLimits {
+  readonly requests_per_minute?: number;
+  readonly tokens_per_minute?: number;
+  readonly concurrency?: number;
+  /** Of accounts only. */
+  readonly queued_tasks?: number;
+}
+
 /** A row of `api_keys`; amounts are nano-USD as decimal text. */
 export interface ApiKeyRow {
   id: string;
@@ -19,6 +28,7 @@ export interface ApiKeyRow {
   expires_at: Date | null;
   deleted_at: Date | null;
   last_used_at: Date | null;
+  rate_limits: StoredRateLimits | null;
 }
 
 export type ApiKeyModel = ModelStatic<Model<ApiKeyRow, Partial<ApiKeyRow>>>;
@@ -44,6 +54,7 @@ export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
       expires_at: DataTypes.DATE(6),
       deleted_at: DataTypes.DATE(6),
       last_used_at: DataTypes.DATE(6),
+      rate_limits: DataTypes.JSONB,
     },
     { tableName: 'api_keys', timestamps: false, underscored: false },
   );

@@ -82,16 +82,36 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { allowed_models: options.all ? null : models });
     });
+  addBoundCommands(accounts, surroundings);
+  addBillingCommand(accounts, surroundings);
+}
+
+/** How much an account may have and do. */
+function addBoundCommands(accounts: Command, surroundings: CliSurroundings): void {
   accounts
     .command('max-keys <account> <count>')
     .description('change how many keys an account may have at once')
     .action(async (id: string, count: string, _options: object, command: Command) => {
-      if (!/^[1-9][0-9]*$/.test(count)) {
-        throw new CliError(`a count above zero, not "${count}"`, EXIT.usage);
-      }
-      await change(await CliContext.of(command, surroundings), id, { max_keys: Number(count) });
+      await change(await CliContext.of(command, surroundings), id, { max_keys: countOf(count) });
     });
-  addBillingCommand(accounts, surroundings);
+  accounts
+    .command('limits <account>')
+    .description('change what all keys of an account may do together; what is not named is as configured')
+    .option('--requests-per-minute <count>', 'requests in a minute', countOf)
+    .option('--tokens-per-minute <count>', 'tokens in a minute', countOf)
+    .option('--concurrency <count>', 'paid calls in flight at once', countOf)
+    .option('--queued-tasks <count>', 'tasks that may wait for one pool', countOf)
+    .action(async (id: string, options: LimitOptions, command: Command) => {
+      const limits = {
+        requests_per_minute: options.requestsPerMinute,
+        tokens_per_minute: options.tokensPerMinute,
+        concurrency: options.concurrency,
+        queued_tasks: options.queuedTasks,
+      };
+      const isNamed = Object.values(limits).some((limit) => limit !== undefined);
+      const context = await CliContext.of(command, surroundings);
+      await change(context, id, { rate_limits: isNamed ? limits : null });
+    });
 }
 
 function addBillingCommand(accounts: Command, surroundings: CliSurroundings): void {
@@ -110,6 +130,20 @@ function addBillingCommand(accounts: Command, surroundings: CliSurroundings): vo
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { billing: options.clear ? null : { name, address, tax_id: taxId } });
     });
+}
+
+interface LimitOptions {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly concurrency?: number;
+  readonly queuedTasks?: number;
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9][0-9]*$/.test(text)) {
+    throw new CliError(`a count above zero, not "${text}"`, EXIT.usage);
+  }
+  return Number(text);
 }
 
 /** Path of an account in the operator API. */
@@ -134,6 +168,7 @@ function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[
     ['State', stateOf(account)],
     ['Models', account.allowed_models === null ? 'all' : account.allowed_models.join(', ') || 'none'],
     ['Keys at most', account.max_keys],
+    ['Limits', account.rate_limits === null ? 'as configured' : JSON.stringify(account.rate_limits)],
     ['Remaining', `${account.remaining_credits} USD`],
     ['Used', `${account.total_usage} USD`],
     ['Held', `${account.held} USD`],
