@@ -4,6 +4,7 @@ import { MIGRATIONS } from './catalog.ts';
 import { applyFunctions, forgetFunctions } from './functions.ts';
 import { inTransaction } from './in-transaction.ts';
 import { rightsOf } from './rights.ts';
+import { rightsOfWorker } from './worker-rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
 const MIGRATION_LOCK = 7_706_115_001;
@@ -17,6 +18,8 @@ export interface MigrateOptions {
   readonly ownerUrl: string;
   /** The role the application connects as; gets its rights when it is another role than the owner. */
   readonly applicationRole?: string;
+  /** The role of workers that run engines and finish files; gets its rights when it is named. */
+  readonly workerRole?: string;
 }
 
 /**
@@ -30,6 +33,9 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
     const functions = (await isAhead(client)) ? [] : await applyFunctions(client);
     if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
       await client.query(rightsOf(options.applicationRole));
+    }
+    if (options.workerRole !== undefined) {
+      await client.query(rightsOfWorker(options.workerRole));
     }
     return [...applied, ...functions];
   });

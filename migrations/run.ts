@@ -16,7 +16,12 @@ async function main(
   }
   const applicationRole =
     environment.DATABASE_URL && decodeURIComponent(new URL(environment.DATABASE_URL).username);
-  const applied = await migrateUp(applicationRole ? { ownerUrl, applicationRole } : { ownerUrl });
+  const workerRole = environment.DATABASE_WORKER_ROLE;
+  const applied = await migrateUp({
+    ownerUrl,
+    ...(applicationRole && { applicationRole }),
+    ...(workerRole && { workerRole }),
+  });
   return applied.length === 0 ? 'schema is current' : `applied: ${applied.join(', ')}`;
 }
 

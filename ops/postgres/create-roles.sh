@@ -1,6 +1,7 @@
 #!/bin/sh
-# Creates Tollgate's two roles: tollgate_owner owns the schema and migrates it; tollgate_app serves and can write no money
-# table, only call the ledger's functions. Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
+# Creates Tollgate's roles: tollgate_owner owns the schema and migrates it; tollgate_app serves and can write no money table,
+# only call the ledger's functions; tollgate_worker, where DATABASE_WORKER_PASSWORD is set, can claim and settle tasks and nothing
+# else (name it to the migration: DATABASE_WORKER_ROLE=tollgate_worker). Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
 # superuser: DATABASE_OWNER_PASSWORD=… DATABASE_APPLICATION_PASSWORD=… POSTGRES_USER=postgres sh ops/postgres/create-roles.sh
 # The database (POSTGRES_DB, default tollgate) must exist. Safe to run again: it then sets the passwords anew.
 set -eu
@@ -22,3 +23,13 @@ ALTER DATABASE :"database" OWNER TO tollgate_owner;
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE :"database" TO tollgate_app;
 SQL
+
+if [ -n "${DATABASE_WORKER_PASSWORD:-}" ]; then
+  psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=database="$database" \
+    --username="${POSTGRES_USER:-postgres}" --dbname="$database" <<'SQL'
+\getenv worker_password DATABASE_WORKER_PASSWORD
+SELECT 'CREATE ROLE tollgate_worker' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tollgate_worker') \gexec
+ALTER ROLE tollgate_worker LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'worker_password';
+GRANT CONNECT ON DATABASE :"database" TO tollgate_worker;
+SQL
+fi

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
+import type { Catalog } from '../catalog/catalog.types.ts';
 import { CatalogSource } from '../catalog/catalog-source.ts';
 import type { Config } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
@@ -70,13 +71,12 @@ export async function composeFoundation(
     connections: config.databaseConnections - money,
   };
   const database = createDatabase(settings, (error) => log.warn({ error }, 'a database connection broke'));
-  const prices = new CatalogStore(database.money);
   const openCatalog = async () => {
     await inspectDatabase(database);
     return await CatalogSource.open({
       file: config.catalogFile,
       variables: config.variables,
-      prepare: (catalog) => prices.savePrices(catalog.models.values()),
+      prepare: pricesKeeper(process, database),
       log,
     });
   };
@@ -124,6 +124,16 @@ export async function composeFoundation(
       await database.close();
       await tracing.close();
     },
+  };
+}
+
+/** Keeps the prices of a catalog before it is in force: where charges are made. The role of a worker may not write them. */
+function pricesKeeper(process: 'api' | 'worker', database: Database): (catalog: Catalog) => Promise<void> {
+  const store = new CatalogStore(database.money);
+  return async (catalog) => {
+    if (process === 'api') {
+      await store.savePrices(catalog.models.values());
+    }
   };
 }
 

@@ -125,12 +125,16 @@ async function writeBody(response: UpstreamResponse, path: string, bytesMax: num
 
 function checkPlace(http: UpstreamHttp, url: URL, otherHosts: boolean): void {
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-  const isSameHost = url.hostname === http.base.hostname;
-  if (!isWeb || !(isSameHost || otherHosts)) {
+  const isEngine = url.origin === http.base.origin;
+  if (!isWeb || !(isEngine || otherHosts)) {
     throw new EngineError(REFUSED);
   }
-  if (isSameHost || http.privateDownloads) {
+  if (isEngine || http.privateDownloads) {
     return;
+  }
+  // the name of the engine's host is not looked at when it is resolved, so what else listens there must not be reached by it
+  if (url.hostname === http.base.hostname) {
+    throw new EngineError(REFUSED);
   }
   try {
     rejectPrivateLiteral(url);

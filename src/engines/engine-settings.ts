@@ -29,7 +29,7 @@ export const upstreamFields = {
   timeouts,
   /** Between two questions after a run, in ms. */
   poll_interval_ms: z.int().min(10).max(60_000).optional(),
-  /** Whether outputs may be fetched from other hosts in private networks; the base URL's own host always may. */
+  /** Whether outputs may be fetched from other hosts in private networks; the base URL's own origin always may. */
   private_downloads: z.boolean().default(false),
 };
 

@@ -228,6 +228,14 @@ test('a name that leads into a private network is not connected to, nor is a red
   await expect(download('/out')).rejects.toMatchObject({ failure: { code: 'output_refused' } });
 });
 
+test("what else listens on the engine's host is not asked for outputs", async () => {
+  const other = new URL(base);
+  other.port = '9';
+  await expect(download(`${other.href}/out`)).rejects.toMatchObject({ failure: { code: 'output_refused' } });
+  handler = (_request, response) => response.writeHead(302, { location: `${other.href}/out` }).end();
+  await expect(download('/out')).rejects.toMatchObject({ failure: { code: 'output_refused' } });
+});
+
 test('an output over the limit is dropped as soon as that shows, and no file stays', async () => {
   handler = (_request, response) => {
     response.writeHead(200);
