@@ -3,6 +3,8 @@ import type { UpstreamRequest } from './upstream-server.ts';
 // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
 type Json = any;
 
+/** Models that take one sampling setting at a time. */
+const ONE_SAMPLER = /opus-4-[1-6]|(?:sonnet|haiku)-4-[56]/;
 /** Models that take no sampling settings and think adaptively. */
 const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku)-[5-9]/;
 const SCHEMA_KEYWORDS =
@@ -39,6 +41,9 @@ export function anthropicRefusal({ body, headers }: UpstreamRequest): string | u
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);
   if (settled && sampling) {
     return `\`${sampling}\` is deprecated for this model`;
+  }
+  if (ONE_SAMPLER.test(body.model) && body.temperature !== undefined && body.top_p !== undefined) {
+    return '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';
   }
   if (settled && body.thinking?.type === 'enabled') {
     return '`thinking.type.enabled` is not supported for this model, use `adaptive`';

@@ -69,8 +69,12 @@ async function message(body: object): Promise<string | null> {
 }
 
 test('sampling settings go by the model, from both endpoints', async () => {
-  expect(await chat({ temperature: 0, top_p: 0.5 })).toBeNull();
-  expect(upstream.last.body).toMatchObject({ temperature: 0, top_p: 0.5 });
+  expect(await chat({ top_p: 0.5 })).toBeNull();
+  expect(upstream.last.body).toMatchObject({ top_p: 0.5 });
+  for (const ask of [chat, message]) {
+    expect(await ask({ temperature: 0, top_p: 0.5 })).toBe('top_p');
+    expect(upstream.last.body).toMatchObject({ temperature: 0 });
+  }
   expect(await chat({ model: 'newer', temperature: 0, top_p: 0.5 })).toBe('temperature, top_p');
   expect(upstream.last.body).not.toHaveProperty('temperature');
   expect(await message({ model: 'newer', temperature: 0, top_k: 3 })).toBe('temperature, top_k');

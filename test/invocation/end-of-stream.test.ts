@@ -1,3 +1,4 @@
+import { createLogger } from '../../src/lib/logger.ts';
 import { namedEvent, ReplayUpstream } from '../factories/upstream-replay.ts';
 import { Gateway, model } from './gateway.ts';
 
@@ -8,10 +9,12 @@ import { Gateway, model } from './gateway.ts';
 
 let upstream: ReplayUpstream;
 let gateway: Gateway;
+const warnings: string[] = [];
 
 beforeAll(async () => {
   upstream = await new ReplayUpstream().start();
   gateway = await Gateway.start({
+    log: createLogger({ name: 'test', level: 'warn' }, { write: (line) => warnings.push(line) }),
     providers: [{ id: 'claude', protocol: 'anthropic', base_url: upstream.url }],
     models: [model('claude', [{ provider: 'claude', model: 'claude' }])],
   });
@@ -134,4 +137,12 @@ test('the event that ends the stream may stand before others in one packet, and 
   upstream.play('claude', { packets: [START + text + CLOSE + ending('end_turn') + STOP + garbage] });
   expect(await ask('/v1/messages')).toContain('event: message_stop');
   expect(gateway.ledger.last).toMatchObject({ status: 'completed' });
+});
+
+test('an unknown word for the end is an ordinary end, and stands in the log', async () => {
+  const text = start({ type: 'text', text: 'hello' });
+  upstream.play('claude', { packets: [START + text + CLOSE + ending('worn_out') + STOP] });
+  warnings.length = 0;
+  expect(await ask('/v1/messages')).toContain('"stop_reason":"end_turn"');
+  expect(warnings.map((line) => JSON.parse(line))).toMatchObject([{ word: 'worn_out', provider: 'claude' }]);
 });

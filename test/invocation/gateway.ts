@@ -24,7 +24,7 @@ import type { Ledger } from '../../src/ledger/ledger.types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import { createLogger } from '../../src/lib/logger.ts';
+import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
@@ -82,6 +82,8 @@ export interface GatewayOptions {
   readonly settings?: Partial<InvocationSettings>;
   /** What is known of providers; without it each gateway learns for itself. */
   readonly overhead?: HiddenOverhead;
+  /** Where the service's warnings go; nowhere unless said. */
+  readonly log?: Logger;
   /** Real books and who calls; without them a ledger in memory with one account. */
   readonly books?: { readonly ledger: Ledger; readonly caller: Caller };
 }
@@ -116,7 +118,7 @@ export class Gateway {
       models: source,
       providers,
       clock,
-      log,
+      log: options.log ?? log,
       turns: new LoopTurns(),
       overhead: options.overhead ?? new HiddenOverhead({ exchange: async () => [] }, log),
       settings: invocationSettings,

@@ -155,6 +155,10 @@ test('what has no word there is left out by name', async () => {
   ]);
 });
 
+test('thinking that is not asked for is not missed', async () => {
+  expect(await message({ thinking: { type: 'disabled' } })).toBeNull();
+});
+
 test.each([
   ['a tool that the provider runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
   ['a tool of the screen', { tools: [{ type: 'computer_20250124', name: 'computer' }] }],

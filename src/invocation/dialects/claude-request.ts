@@ -9,7 +9,7 @@ import {
   without,
 } from '../../providers/json.ts';
 import { claudeSchema } from './claude-schema.ts';
-import type { ModelRules } from './model-rules.ts';
+import { type ModelRules, refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { cleanToolId } from './tool-ids.ts';
 
@@ -29,7 +29,7 @@ export function claudeRequest(request: JsonObject, rules: ModelRules): JsonObjec
   const effort = thinking?.type === 'adaptive' ? (config.effort ?? effortOf(body.thinking)) : config.effort;
   const output = compact({ ...config, effort, format: formatOf(config.format) });
   return compact({
-    ...without(body, ...rules.drop),
+    ...without(body, ...refusedMembers(body, rules)),
     messages,
     tools: Array.isArray(body.tools) ? objectsOf(body.tools).map(toolFor) : undefined,
     thinking,

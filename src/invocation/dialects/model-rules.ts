@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
 import type { ModelRoute } from '../invocation.types.ts';
 import type { ToolIdForm } from './tool-ids.ts';
@@ -6,6 +7,8 @@ import type { ToolIdForm } from './tool-ids.ts';
 export interface ModelRules {
   /** Members that are left out. */
   readonly drop: readonly string[];
+  /** Whether it refuses `temperature` and `top_p` together. */
+  readonly oneSampler: boolean;
   /** How thinking is asked for: by a budget of tokens, or left to the model with an effort. */
   readonly thinking: 'budget' | 'adaptive';
   /** Whether turns of the role `system` may stand among the messages. */
@@ -22,7 +25,9 @@ const CLAUDE = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?/;
 /** The first Claude that refuses sampling settings and thinking by a budget. */
 const SETTLED_MAJOR = 4;
 const SETTLED_MINOR = 7;
-/** The first minor version of the same that takes system turns. */
+/** The first minor version of the same that takes but one of temperature and top_p. */
+const ONE_SAMPLER_MINOR = 1;
+/** … and that takes system turns. */
 const SYSTEM_TURNS_MINOR = 8;
 /** OpenAI's reasoning models, which refuse sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
@@ -51,9 +56,16 @@ export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
   return rules;
 }
 
+/** The members of a request that its model refuses. */
+export function refusedMembers(body: JsonObject, rules: ModelRules): readonly string[] {
+  const both = rules.oneSampler && body.temperature !== undefined && body.top_p !== undefined;
+  return both ? [...rules.drop, 'top_p'] : rules.drop;
+}
+
 /** What holds where nothing is known of the model. */
 export const PLAIN_RULES: ModelRules = {
   drop: [],
+  oneSampler: false,
   thinking: 'budget',
   systemTurns: false,
   toolIds: 'any',
@@ -71,5 +83,5 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     Number(major ?? 0) > SETTLED_MAJOR || (Number(major) === SETTLED_MAJOR && Number(minor) >= least);
   return from(SETTLED_MINOR)
     ? { ...PLAIN_RULES, drop: SAMPLING, thinking: 'adaptive', systemTurns: from(SYSTEM_TURNS_MINOR) }
-    : PLAIN_RULES;
+    : { ...PLAIN_RULES, oneSampler: from(ONE_SAMPLER_MINOR) };
 }

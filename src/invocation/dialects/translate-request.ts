@@ -4,7 +4,7 @@ import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages, unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
-import type { ModelRules } from './model-rules.ts';
+import { type ModelRules, refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { tidyRequest } from './tidy-request.ts';
 import { withToolIds } from './tool-ids.ts';
@@ -72,8 +72,9 @@ function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
   if (reasoning) {
     return [];
   }
+  const { type = 'disabled' } = objectOf(body.thinking);
   const effort = objectOf(body.output_config).effort !== undefined;
-  return [...(body.thinking === undefined ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
+  return [...(type === 'disabled' ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
 }
 
 /** Whether a tool is strict in Anthropic's sense only. */
@@ -85,7 +86,8 @@ function looselyStrict(tools: unknown): boolean {
 export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   const names = Object.keys(body);
-  const unsaid = names.filter((name) => rules.drop.includes(name));
+  const refused = refusedMembers(body, rules);
+  const unsaid = names.filter((name) => refused.includes(name));
   if (from === 'chat' && to === 'messages') {
     unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
     unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
