@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { cliReference } from '../../ops/cli-reference.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
 import { ROOT } from './compose-file.ts';
 
@@ -127,4 +128,22 @@ test('every entry that tollgate.yaml shows in a comment can be read', () => {
   for (const entry of entries) {
     expect(() => parse(entry)).not.toThrow();
   }
+});
+
+test('cli.md is what the commands say (npm run generate writes it)', () => {
+  expect(read(join(DOCS, 'cli.md'))).toBe(cliReference());
+});
+
+test('every command of tollgate that a page names is there', () => {
+  const commands = [...cliReference().matchAll(/^\| `([a-z -]+[a-z])/gm)].map(([, words = '']) => words);
+  const named = ['README.md', ...pages.map((page) => relative(ROOT, page))].flatMap((page) =>
+    [...read(join(ROOT, page)).matchAll(/`tollgate ([a-z][a-z -]*[a-z])/g)].map(([, words = '']) => ({
+      page,
+      words,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(15);
+  expect(
+    named.filter(({ words }) => !commands.some((command) => `${words} `.startsWith(`${command} `))),
+  ).toEqual([]);
 });

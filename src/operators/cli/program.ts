@@ -52,7 +52,8 @@ export async function runCli(
   }
 }
 
-function createProgram(surroundings: CliSurroundings): Command {
+/** The commands of `tollgate`. */
+export function createProgram(surroundings: CliSurroundings): Command {
   const program = new Command('tollgate')
     .description('Runs a Tollgate installation: accounts, money, tasks, queues, books.')
     .version(VERSION)
