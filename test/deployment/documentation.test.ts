@@ -1,8 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { cliReference } from '../../ops/cli-reference.ts';
+import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
+import { RETRY_SCHEDULE_MS } from '../../src/webhooks/retry-schedule.ts';
+import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/webhook-signature.ts';
 import { ROOT } from './compose-file.ts';
 
 const DOCS = join(ROOT, 'docs');
@@ -147,3 +152,36 @@ test('every command of tollgate that a page names is there', () => {
     named.filter(({ words }) => !commands.some((command) => `${words} `.startsWith(`${command} `))),
   ).toEqual([]);
 });
+
+test('the README counts the invariants', () => {
+  expect(read(join(ROOT, 'README.md'))).toContain(`${INVARIANTS.length} invariants`);
+});
+
+test('webhooks.md checks a signature as it is made, and gives the tries that are made', async () => {
+  const page = read(join(DOCS, 'webhooks.md'));
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+  const file = join(mkdtempSync(join(tmpdir(), 'tollgate-docs-')), 'check.mjs');
+  writeFileSync(file, code);
+  const verdicts = spawnSync(process.execPath, ['--input-type=module'], {
+    input: `import { isGenuine } from ${JSON.stringify(file)};
+      const { headers, body, secret } = ${JSON.stringify(signedEvent())};
+      console.log([isGenuine(headers, body, secret), isGenuine(headers, body + ' ', secret),
+        isGenuine(headers, body, secret, Date.now() + 400_000)].join());`,
+    encoding: 'utf8',
+  });
+  rmSync(dirname(file), { recursive: true });
+  expect(verdicts.stdout.trim()).toBe('true,false,false');
+  const pauses = RETRY_SCHEDULE_MS.slice(1).map((ms) =>
+    ms < 60_000 ? `${ms / 1_000} s` : ms < 3_600_000 ? `${ms / 60_000} min` : `${ms / 3_600_000} h`,
+  );
+  expect(page).toContain(`after ${pauses.slice(0, -1).join(', ')} and ${pauses.at(-1)},`);
+});
+
+function signedEvent() {
+  const [body, secret] = ['{"event_type":"ASYNC_TASK_RESULT"}', newWebhookSecret()];
+  const headers = signatureHeaders('msg_1', Math.floor(Date.now() / 1_000), body, [
+    newWebhookSecret(),
+    secret,
+  ]);
+  return { headers, body, secret };
+}
