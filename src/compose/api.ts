@@ -36,6 +36,8 @@ import { LoopTurns } from '../lib/loop-turns.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
+import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
+import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
@@ -259,6 +261,8 @@ function composeTaskRoutes(
   return [
     ...taskRoutes(submits, tasks.results),
     ...nativeTaskRoutes(service, cancels),
+    ...openAiImageRoutes(submits, { results: tasks.results, cancels }),
+    ...openAiVideoRoutes(submits, service),
     ...webhookRoutes(tasks.secrets, tasks.deliveries),
   ];
 }

@@ -2,6 +2,46 @@ import { CREATED, DELIVERY, HASH, TASK } from './example-ids.ts';
 
 /** Tasks and their webhooks, by schema. */
 export const TASK_EXAMPLES = {
+  ImageRequest: {
+    model: 'image-turbo',
+    prompt: 'a toll gate at dawn',
+    size: '1024x1024',
+    response_format: 'url',
+  },
+  ImageAnswer: {
+    id: TASK,
+    created: 1_795_253_400,
+    data: [
+      {
+        url: 'https://tollgate.example/media/01KAJ3X1C3E5G7J9M1P3R5T7V9/0-original.png?exp=1795257000&kid=a1&sig=b2',
+      },
+    ],
+    usage: {
+      input_tokens: 0,
+      output_tokens: 0,
+      total_tokens: 0,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      reasoning_tokens: 0,
+      cost: 0.005,
+    },
+  },
+  VideoRequest: { model: 'video-fast', prompt: 'a toll gate at dawn, slow pan', size: '1280x720' },
+  Video: {
+    id: TASK,
+    object: 'video',
+    model: 'video-fast',
+    status: 'completed',
+    progress: 100,
+    created_at: 1_795_253_400,
+    completed_at: 1_795_253_460,
+    expires_at: 1_795_339_860,
+    size: '1280x720',
+    seconds: '4',
+    error: null,
+    usage: { cost: 0.04 },
+  },
+  VideoDeleted: { id: TASK, object: 'video.deleted', deleted: true },
   TaskResult: {
     extra: {
       seed: '7',

@@ -172,7 +172,10 @@ function requestBody(route: Route, making: Making): JsonSchema {
   );
   return {
     required: true,
-    content: { 'application/json': media(schema, written ?? made(schema, making)) },
+    content: {
+      'application/json': media(schema, written ?? made(schema, making)),
+      ...(route.bodyFormat === 'json or form' && { 'multipart/form-data': media(schema, undefined) }),
+    },
   };
 }
 

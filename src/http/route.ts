@@ -95,8 +95,11 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
    * rate, and read from callers with credits only.
    */
   readonly bodyBytesMax?: number;
-  /** `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms). Default `json`. */
-  readonly bodyFormat?: 'json' | 'raw';
+  /**
+   * `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms); `json or form`: a multipart form is
+   * taken, too, each field as a member. Default `json`.
+   */
+  readonly bodyFormat?: 'json' | 'json or form' | 'raw';
   /** What a raw body usually is, for the description. */
   readonly bodyMediaType?: string;
   readonly response: {

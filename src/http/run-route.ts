@@ -4,6 +4,7 @@ import { ZERO_USD } from '../lib/money.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
+import { isForm, parseForm } from './form-body.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
 import { idempotencyKey } from './idempotency.ts';
 import type { Kernel } from './kernel.ts';
@@ -66,21 +67,26 @@ async function readInput(
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
   }
-  if (route.body && route.bodyFormat !== 'raw') {
-    requireJson(request.headers['content-type']);
+  const contentType = request.headers['content-type'];
+  const form = route.bodyFormat === 'json or form' && isForm(contentType);
+  if (route.body && route.bodyFormat !== 'raw' && !form) {
+    requireJson(contentType);
   }
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {
     return { params, query, body: undefined, bytes: Buffer.alloc(0) };
   }
-  const isJson = route.bodyFormat !== 'raw';
+  const isJson = route.bodyFormat !== 'raw' && !form;
   const bytes =
     principal && route.bodyBytesMax !== undefined && route.bodyBytesMax > BODY_BYTES_MAX
       ? await readLargeBody(kernel, exchange, principal, route.bodyBytesMax)
       : await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX, { json: isJson });
-  const body = route.bodyFormat === 'raw' ? bytes : validate(route.body, parseJson(bytes), 'body');
-  return { params, query, body, bytes };
+  if (route.bodyFormat === 'raw') {
+    return { params, query, body: bytes, bytes };
+  }
+  const sent = form ? await parseForm(bytes, contentType) : parseJson(bytes);
+  return { params, query, body: validate(route.body, sent, 'body'), bytes };
 }
 
 /**

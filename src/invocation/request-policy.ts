@@ -1,16 +1,10 @@
+import { IgnoredMembers } from '../http/ignored-members.ts';
 import { AppError } from '../lib/errors.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 import type { RequestDialect } from '../providers/provider.types.ts';
 import { addedTools } from './dialects/system-turns.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
-import {
-  IgnoredMembers,
-  JSON_VALUE,
-  type Members,
-  NUMBER,
-  siftObject,
-  TEXT,
-} from './members/member-shape.ts';
+import { JSON_VALUE, type Members, NUMBER, siftObject, TEXT } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */

@@ -14,7 +14,7 @@ export const IMAGE_PATH = '/v3/async/';
 export const VIDEO_PATH = '/v3/async/video-fast';
 
 /**
- * Orders an image from the model `name`. Returns the task's id (UUID). Throws FieldError for what the model does not offer, and what
+ * Orders an image from the model `name`; `path` is where it was asked for, unless on the model's own path. Returns the task's id (UUID). Throws FieldError for what the model does not offer, and what
  * SubmitTaskService throws.
  */
 export async function orderImage(
@@ -22,6 +22,7 @@ export async function orderImage(
   name: string,
   body: OrderBody,
   context: SubmitContext,
+  path?: string,
 ): Promise<string> {
   const model = submits.model(name, 'image', context.principal);
   const { model_name: named = name } = body;
@@ -31,7 +32,7 @@ export async function orderImage(
   const order = validate(imageOrder(model.options), body, 'body');
   const { prompt, size, steps, seed, enable_base64_output: base64Output, extra } = order;
   const webhookUrl = extra?.webhook?.url ?? null;
-  const endpoint = `${IMAGE_PATH}${model.id}`;
+  const endpoint = path ?? `${IMAGE_PATH}${model.id}`;
   return await submits.submit(
     { endpoint, model, prompt, ...size, steps, seconds: undefined, seed, base64Output, webhookUrl },
     context,
@@ -46,6 +47,7 @@ export async function orderVideo(
   submits: SubmitTaskService,
   body: OrderBody & { readonly model_name: string },
   context: SubmitContext,
+  endpoint = VIDEO_PATH,
 ): Promise<string> {
   const model = submits.model(body.model_name, 'video', context.principal);
   const { prompt, width, height, steps, seconds, seed, extra } = validate(
@@ -56,7 +58,7 @@ export async function orderVideo(
   const webhookUrl = extra?.webhook?.url ?? null;
   return await submits.submit(
     {
-      endpoint: VIDEO_PATH,
+      endpoint,
       model,
       prompt,
       width,

@@ -4,3 +4,16 @@ import { AppError } from '../lib/errors.ts';
 export function taskNotFound(): AppError {
   return new AppError('task_not_found', 'No such task.');
 }
+
+/** What every submit may answer beside what every route may. */
+export const SUBMIT_ERRORS = [
+  'insufficient_credits',
+  'key_limit_exceeded',
+  'model_not_found',
+  'model_not_allowed',
+  'model_not_supported_on_endpoint',
+  'account_suspended',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'service_unavailable',
+] as const;

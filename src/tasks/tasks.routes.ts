@@ -6,6 +6,7 @@ import type { SubmitTaskService } from './submit-task.service.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
 import { scopeOf, taskIdOf } from './task-scope.ts';
+import { SUBMIT_ERRORS } from './tasks.errors.ts';
 import {
   IMAGE_MODEL,
   IMAGE_SUBMIT,
@@ -19,18 +20,6 @@ const INTERFACE_IMAGE_MODEL = 'image-turbo';
 
 /** The interface caps no image prompt: only the body does. */
 const IMAGE_BODY_BYTES_MAX = 1024 * 1024;
-
-const SUBMIT_ERRORS = [
-  'insufficient_credits',
-  'key_limit_exceeded',
-  'model_not_found',
-  'model_not_allowed',
-  'model_not_supported_on_endpoint',
-  'account_suspended',
-  'idempotency_in_progress',
-  'idempotency_key_reused',
-  'service_unavailable',
-] as const;
 
 /** `/v3/async/…`: submits and the task-result query. */
 export function taskRoutes(submits: SubmitTaskService, results: TaskResultsService): Route[] {

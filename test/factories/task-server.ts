@@ -16,6 +16,8 @@ import { KeysStore } from '../../src/keys/keys.store.ts';
 import { secretHash } from '../../src/keys/secret.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { nativeTaskRoutes } from '../../src/tasks/native-tasks.routes.ts';
+import { openAiImageRoutes } from '../../src/tasks/openai-images.routes.ts';
+import { openAiVideoRoutes } from '../../src/tasks/openai-videos.routes.ts';
 import { taskRoutes } from '../../src/tasks/tasks.routes.ts';
 import { webhookRoutes } from '../../src/webhooks/webhooks.routes.ts';
 import { fixedAliases } from './fixed-aliases.ts';
@@ -69,6 +71,8 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
   const routes = [
     ...taskRoutes(stack.submits, stack.results),
     ...nativeTaskRoutes(stack.tasks, stack.cancels),
+    ...openAiImageRoutes(stack.submits, stack),
+    ...openAiVideoRoutes(stack.submits, stack.tasks),
     ...webhookRoutes(stack.secrets, stack.deliveries),
   ];
   const app = createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 });

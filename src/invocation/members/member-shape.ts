@@ -1,3 +1,4 @@
+import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isObject, type JsonObject } from '../../providers/json.ts';
 
@@ -32,25 +33,6 @@ export function kinds(byType: Readonly<Record<string, Members>>): Shape {
 
 export function textOr(other: Shape): Shape {
   return { of: 'text or', other };
-}
-
-/** Names of members that are left out are told in a header: so many at most, each so long at most. */
-const IGNORED_MAX = 32;
-const IGNORED_NAME_MAX = 64;
-
-/** Paths of the members that were left out, each once; names of strangers are made safe for a header. */
-export class IgnoredMembers {
-  readonly #paths = new Set<string>();
-
-  add(path: string): void {
-    if (this.#paths.size < IGNORED_MAX) {
-      this.#paths.add(path.slice(0, IGNORED_NAME_MAX).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'));
-    }
-  }
-
-  get paths(): readonly string[] {
-    return [...this.#paths];
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
+import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
-import type { IgnoredMembers } from '../members/member-shape.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { openReasoning } from './sealed-reasoning.ts';
 

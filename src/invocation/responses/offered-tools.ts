@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
-import type { IgnoredMembers } from '../members/member-shape.ts';
 
 /** The longest name of a function that OpenAI and Anthropic take. */
 const FUNCTION_NAME_MAX = 64;

@@ -1,7 +1,8 @@
+import { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { CHAT_MEMBERS } from '../members/chat-members.ts';
-import { IgnoredMembers, siftObject } from '../members/member-shape.ts';
+import { siftObject } from '../members/member-shape.ts';
 import { OWN_MEMBERS } from '../request-policy.ts';
 import { chatHistory } from './chat-history.ts';
 import { OfferedTools } from './offered-tools.ts';

@@ -3,7 +3,7 @@ import { createAccount } from '../../factories/account.ts';
 import { createKey } from '../../factories/api-key.ts';
 import { createGeneration } from '../../factories/generation.ts';
 import { purchaseCredits, usd } from '../../factories/ledger.ts';
-import { failTask, orderImage } from '../../operators/support/customer.ts';
+import { failTask, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer } from '../../operators/support/operator-server.ts';
 import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
 import type { FuzzWorld } from './fuzz-requests.ts';
@@ -34,6 +34,10 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
   for (const task of failed) {
     await failTask(server, customer, task, true);
   }
+  const videos = await several(() => orderVideo(server, customer));
+  for (const video of videos.slice(3)) {
+    await failTask(server, customer, video, true);
+  }
   const sessions = await several(async () => {
     const body = { amount: '5.00' };
     const path = '/api/v1/billing/checkout/sessions';
@@ -63,6 +67,9 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       ...{
         'getTask.id': ended,
         'cancelTask.id': ended,
+        'getVideo.id': videos.slice(0, 3),
+        'getVideoContent.id': videos.slice(0, 3),
+        'deleteVideo.id': videos.slice(3),
         'deleteTask.id': failed.slice(3),
         'getOperatorTask.id': ended,
       },
@@ -77,6 +84,8 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'createRefund.id': [other.ids.account],
     },
     bodies: {
+      // it would be waited for, and nobody draws
+      createImage: [{ model: 'acme/small', prompt: 'a gate' }],
       clearDebt: [{ kind: 'paid', amount: '0.01', description: 'Transfer' }],
       createSession: [{ api_key: own.owner }],
       createRefund: [{ generation_id: other.ids.generation, description: 'unusable' }],

@@ -17,6 +17,11 @@ ${['acme/small', 'acme/hidden']
     routes: [{ provider: builtin, model: builtin-small }]`,
   )
   .join('\n')}
+  - id: acme/vectors
+    endpoints: [embeddings]
+    context_length: 8192
+    pricing: { prompt: "0.000001" }
+    routes: [{ provider: builtin, model: builtin-embed }]
   - { id: video-fast, endpoints: [video], pricing: { request: "0.04" }, routes: [{ engine: local }] }
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
 engines: [{ id: local, kind: builtin }]

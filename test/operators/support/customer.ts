@@ -44,6 +44,14 @@ export async function orderImage(
   return answer.json.task_id;
 }
 
+/** Orders a video; nobody makes it. */
+export async function orderVideo(server: OperatorServer, { secret }: Customer): Promise<string> {
+  const body = { model: 'video-fast', prompt: 'a canary in a coal mine' };
+  const answer = await server.call('POST', '/api/v1/videos', { token: secret, body });
+  expect(answer.status).toBe(200);
+  return answer.json.id;
+}
+
 /** Fails a waiting task as a worker that gave it up would. */
 export async function failTask(
   server: OperatorServer,

@@ -1,0 +1,29 @@
+/** Names of members that are left out are told in a header: so many at most, each so long at most. */
+const IGNORED_MAX = 32;
+const IGNORED_NAME_MAX = 64;
+
+/** Paths of the members that were left out, each once; names of strangers are made safe for a header. */
+export class IgnoredMembers {
+  readonly #paths = new Set<string>();
+
+  add(path: string): void {
+    if (this.#paths.size < IGNORED_MAX) {
+      this.#paths.add(path.slice(0, IGNORED_NAME_MAX).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'));
+    }
+  }
+
+  get paths(): readonly string[] {
+    return [...this.#paths];
+  }
+}
+
+/** The header that names the members of a body beside those that are `said`; null ones say nothing. */
+export function ignoredHeader(body: object, said: readonly string[]): Record<string, string> {
+  const ignored = new IgnoredMembers();
+  for (const [name, value] of Object.entries(body)) {
+    if (!said.includes(name) && value !== null && value !== undefined) {
+      ignored.add(name);
+    }
+  }
+  return ignored.paths.length === 0 ? {} : { 'X-Ignored-Parameters': ignored.paths.join(', ') };
+}

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import { ignoredHeader } from '../http/ignored-members.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { publicId } from '../lib/ids.ts';
+import { usdNumber } from '../lib/money.ts';
+import { openAiImageAnswer, openAiImageRequest } from './openai-images.schema.ts';
+import { type ImageDependencies, OpenAiImagesService, whileKept } from './openai-images.service.ts';
+import { orderImage } from './order-media.ts';
+import type { SubmitTaskService } from './submit-task.service.ts';
+import type { TaskResult } from './task-results.service.ts';
+import { SUBMIT_ERRORS } from './tasks.errors.ts';
+
+const PATH = '/api/v1/images/generations';
+/** Prompts have no cap of their own. */
+const BODY_BYTES_MAX = 1024 * 1024;
+const SAID = ['model', 'prompt', 'n', 'size', 'response_format', 'output_format', 'stream', 'seed', 'steps'];
+
+/** OpenAI's image generation: a task, and the answer when it has ended. */
+export function openAiImageRoutes(submits: SubmitTaskService, waiting: ImageDependencies): Route[] {
+  const images = new OpenAiImagesService(waiting);
+  return [
+    defineRoute({
+      method: 'post',
+      path: PATH,
+      operationId: 'createImage',
+      summary: 'Generate an image from text and wait for it (OpenAI images)',
+      description: `The call is a task like those of \`/v3/async/…\`, priced and charged the same way, and answered when it has ended, after nine
+minutes at most. A caller that leaves has it canceled, unless the call has an Idempotency-Key: then it is made, and a retry gets it.
+Members that only tune the picture (\`quality\`, \`style\`, \`background\`, …) are not offered and named in X-Ignored-Parameters.`,
+      tag: 'Async',
+      access: 'inference',
+      envelope: 'bare',
+      body: openAiImageRequest,
+      bodyBytesMax: BODY_BYTES_MAX,
+      response: { status: 200, schema: openAiImageAnswer },
+      errors: [
+        ...SUBMIT_ERRORS,
+        'payload_too_large',
+        'task_not_finished',
+        'provider_error',
+        'provider_timeout',
+      ],
+      idempotency: 'replay',
+      async handle({ principal, body, requestId, generationId, signal, headers }) {
+        const kept = whileKept(signal, headers['idempotency-key']);
+        const caller = { principal, requestId, generationId, signal: kept };
+        const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
+        const result = await images.draw(order, caller);
+        return result && { headers: ignoredHeader(body, SAID), body: presentImage(result) };
+      },
+    }),
+  ];
+}
+
+/** The same order as the image model's own path takes it. */
+function orderOf({
+  prompt,
+  size,
+  seed,
+  steps,
+  response_format,
+}: z.output<typeof openAiImageRequest>): object {
+  return {
+    prompt,
+    ...(size && size !== 'auto' && { size: size.replace('x', '*') }),
+    ...(seed !== null && seed !== undefined && { seed }),
+    ...(steps && { steps }),
+    enable_base64_output: response_format === 'b64_json',
+  };
+}
+
+function presentImage({ task, media }: TaskResult) {
+  const counts = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+  const cached = { cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 };
+  return {
+    id: publicId('generation', task.id),
+    created: Math.floor((task.completedAt ?? task.createdAt).getTime() / 1000),
+    data: media.map(({ content, ttlSeconds }) =>
+      ttlSeconds === 0 ? { b64_json: content } : { url: content },
+    ),
+    usage: { ...counts, ...cached, cost: usdNumber(task.charge) },
+  };
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { areListed, type MediaOptions } from '../catalog/media-options.ts';
+import { ignoredHeader } from '../http/ignored-members.ts';
+import { defineRoute, type Principal, type Route } from '../http/route.ts';
+import { publicId } from '../lib/ids.ts';
+import { TASK_PARAMS } from './native-tasks.schema.ts';
+import { presentVideo } from './openai-videos.presenter.ts';
+import {
+  openAiVideo,
+  openAiVideoContentQuery,
+  openAiVideoDeleted,
+  openAiVideoRequest,
+} from './openai-videos.schema.ts';
+import { orderVideo } from './order-media.ts';
+import type { SubmitTaskService } from './submit-task.service.ts';
+import { scopeOf, taskIdOf } from './task-scope.ts';
+import { SUBMIT_ERRORS, taskNotFound } from './tasks.errors.ts';
+import type { TaskDetails, TasksService } from './tasks.service.ts';
+
+const PATH = '/api/v1/videos';
+/** For models that want to be told their steps. */
+const STEPS_DEFAULT = 20;
+const SIZE_DEFAULT = { width: 1_280, height: 720 };
+const SAID = ['model', 'prompt', 'size', 'steps', 'seed'];
+
+/** OpenAI's videos: the same tasks, asked for again until they are made. */
+export function openAiVideoRoutes(submits: SubmitTaskService, tasks: TasksService): Route[] {
+  return [createRoute(submits, tasks), getRoute(tasks), contentRoute(tasks), deleteRoute(tasks)];
+}
+
+function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
+  return defineRoute({
+    method: 'post',
+    path: PATH,
+    operationId: 'createVideo',
+    summary: 'Generate a video from text (OpenAI videos); ask for it until it is made',
+    description: `The video is a task like those of \`/v3/async/video-fast\`, priced and charged the same way. \`seconds\`
+ counts for models that offer lengths; for others it is left out and named in X-Ignored-Parameters.`,
+    tag: 'Async',
+    access: 'inference',
+    envelope: 'bare',
+    body: openAiVideoRequest,
+    bodyFormat: 'json or form',
+    response: { status: 200, schema: openAiVideo },
+    errors: SUBMIT_ERRORS,
+    idempotency: 'replay',
+    async handle({ principal, body, requestId, generationId, signal }) {
+      const { options } = submits.model(body.model, 'video', principal);
+      const said = options.seconds ? [...SAID, 'seconds'] : SAID;
+      const caller = { principal, requestId, generationId, signal };
+      const id = await orderVideo(submits, orderOf(body, options), caller, PATH);
+      return { headers: ignoredHeader(body, said), body: presentVideo(await videoOf(tasks, id, principal)) };
+    },
+  });
+}
+
+function getRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'get',
+    path: `${PATH}/{id}`,
+    operationId: 'getVideo',
+    summary: 'Get a video: how far it is, or why it failed',
+    tag: 'Async',
+    access: 'inference',
+    envelope: 'bare',
+    params: TASK_PARAMS,
+    response: { status: 200, schema: openAiVideo },
+    errors: ['task_not_found'],
+    async handle({ principal, params }) {
+      return { body: presentVideo(await videoOf(tasks, taskIdOf(params.id), principal)) };
+    },
+  });
+}
+
+function contentRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'get',
+    path: `${PATH}/{id}/content`,
+    operationId: 'getVideoContent',
+    summary: 'Download a video: redirects to a fresh signed URL, which supports ranges',
+    tag: 'Async',
+    access: 'inference',
+    envelope: 'bare',
+    params: TASK_PARAMS,
+    query: openAiVideoContentQuery,
+    response: { status: 302, schema: z.object({}) },
+    errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
+    async handle({ principal, params, query }) {
+      const id = taskIdOf(params.id);
+      await videoOf(tasks, id, principal);
+      const variant = query.variant === 'video' ? 'original' : 'thumbnail';
+      const location = await tasks.contentUrl(id, scopeOf(principal), { index: 0, variant });
+      return { status: 302, headers: { Location: location, 'Cache-Control': 'no-store' }, body: {} };
+    },
+  });
+}
+
+function deleteRoute(tasks: TasksService): Route {
+  return defineRoute({
+    method: 'delete',
+    path: `${PATH}/{id}`,
+    operationId: 'deleteVideo',
+    summary: 'Delete a video that has ended and its files now; its charge stays in the books',
+    tag: 'Async',
+    access: 'inference',
+    envelope: 'bare',
+    params: TASK_PARAMS,
+    response: { status: 200, schema: openAiVideoDeleted },
+    errors: ['task_not_found', 'task_not_cancelable'],
+    async handle({ principal, params }) {
+      const id = taskIdOf(params.id);
+      await videoOf(tasks, id, principal);
+      await tasks.delete(id, scopeOf(principal));
+      return { body: { id: publicId('generation', id), object: 'video.deleted', deleted: true } };
+    },
+  });
+}
+
+/** The same order as `/v3/async/video-fast` takes it, with what OpenAI's callers leave to the service. */
+function orderOf(body: z.output<typeof openAiVideoRequest>, options: MediaOptions) {
+  const { model, prompt, size, seed, steps, seconds } = body;
+  const [width, height] = size?.split('x').map(Number) ?? [];
+  const first = areListed(options.sizes) ? options.sizes[0] : undefined;
+  const named = width === undefined ? (options.defaultSize ?? first ?? SIZE_DEFAULT) : { width, height };
+  const least = options.steps && options.steps.default === undefined ? STEPS_DEFAULT : undefined;
+  const told = steps ?? least;
+  return {
+    model_name: model,
+    prompt,
+    ...named,
+    seed: seed ?? -1,
+    ...(told !== undefined && { steps: told }),
+    ...(options.seconds && seconds && { seconds }),
+  };
+}
+
+/** A task that makes a video; other tasks are not there for these routes. */
+async function videoOf(tasks: TasksService, id: string, principal: Principal): Promise<TaskDetails> {
+  const details = await tasks.get(id, scopeOf(principal));
+  if (details.task.kind !== 'video') {
+    throw taskNotFound();
+  }
+  return details;
+}

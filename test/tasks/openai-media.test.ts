@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import OpenAI from 'openai';
+import { createKey } from '../factories/api-key.ts';
+import { eventually } from '../factories/eventually.ts';
+import { startTaskServer, type TaskServer } from '../factories/task-server.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const IMAGE = { model: 'image-turbo', prompt: 'run=50 calm sea', size: '512x512' } as const;
+
+let it: TaskTest;
+let server: TaskServer;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  it = await TaskTest.open({ redisDatabase: 13 });
+  const { secret } = await createKey(it.database.database, it.who.accountId);
+  server = await startTaskServer(it, secret);
+  openai = new OpenAI({ apiKey: secret, baseURL: `${server.url}/api/v1`, maxRetries: 0 });
+  it.stack.start();
+});
+
+afterAll(async () => {
+  await server?.close();
+  await it?.close();
+});
+
+test('an image as a URL and as base64, at the price of the task', async () => {
+  const drawn = await openai.images.generate(IMAGE as OpenAI.ImageGenerateParamsNonStreaming);
+  expect(drawn.data).toEqual([{ url: expect.stringMatching(/^http.*-original-.*\.png/) }]);
+  const { id, usage } = drawn as unknown as { id: string; usage: { cost: number } };
+  const { json } = await server.call('GET', `/api/v1/tasks/${id}`);
+  expect(json.data).toMatchObject({ endpoint: '/api/v1/images/generations', status: 'succeeded' });
+  expect(usage.cost).toBe(Number(json.data.charged_amount));
+  expect(json.data.outputs[0]).toMatchObject({ width: 512, height: 512 });
+
+  const inline = await openai.images.generate({
+    ...IMAGE,
+    response_format: 'b64_json',
+  } as OpenAI.ImageGenerateParamsNonStreaming);
+  const bytes = Buffer.from(inline.data?.[0]?.b64_json ?? '', 'base64');
+  expect(bytes.toString()).toContain('calm sea');
+});
+
+test('what has no part in the picture is named; what would change the order is refused', async () => {
+  const body = { ...IMAGE, size: 'auto', quality: 'hd', style: null, background: 'opaque' };
+  const { status, headers } = await server.call('POST', '/api/v1/images/generations', { body });
+  expect({ status, ignored: headers.get('x-ignored-parameters') }).toEqual({
+    status: 200,
+    ignored: 'quality, background',
+  });
+  for (const wrong of [
+    { n: 2 },
+    { size: '100x100' },
+    { size: '512*512' },
+    { stream: true },
+    { output_format: 'webp' },
+    { prompt: '' },
+  ]) {
+    const refused = await server.call('POST', '/api/v1/images/generations', { body: { ...IMAGE, ...wrong } });
+    expect({ wrong, status: refused.status }).toEqual({ wrong, status: 400 });
+  }
+});
+
+test('an image that cannot be made is told with its reason and costs nothing', async () => {
+  const failing = { ...IMAGE, prompt: 'fail=content_refused' } as OpenAI.ImageGenerateParamsNonStreaming;
+  await expect(openai.images.generate(failing)).rejects.toMatchObject({
+    status: 400,
+    code: 'invalid_request',
+  });
+  await expect(
+    openai.images.generate({ ...IMAGE, model: 'nope' } as OpenAI.ImageGenerateParamsNonStreaming),
+  ).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+  });
+});
+
+async function newestTask(): Promise<{ id: string; status: string; cancel_requested: boolean }> {
+  return (await server.call('GET', '/api/v1/tasks?limit=1')).json.data[0];
+}
+
+test('a caller who leaves has the task canceled; with an Idempotency-Key it is made and kept for the retry', async () => {
+  const before = (await newestTask()).id;
+  const leave = async (headers: Record<string, string>) => {
+    const leaving = new AbortController();
+    const asked = openai.images
+      .generate({ ...IMAGE, prompt: 'run=1500 calm sea' } as OpenAI.ImageGenerateParamsNonStreaming, {
+        signal: leaving.signal,
+        headers,
+      })
+      .catch(() => undefined);
+    const known = await newestTask();
+    const { id } = await eventually(
+      async () => {
+        const task = await newestTask();
+        return task.id !== known.id && task.id !== before ? task : undefined;
+      },
+      10_000,
+      'the task',
+    );
+    leaving.abort();
+    await asked;
+    return await eventually(
+      async () => {
+        const { data } = (await server.call('GET', `/api/v1/tasks/${id}`)).json;
+        return data.completed_at ? (data as { status: string }) : undefined;
+      },
+      15_000,
+      'its end',
+    );
+  };
+  expect((await leave({})).status).toBe('canceled');
+  expect((await leave({ 'idempotency-key': 'picture-1' })).status).toBe('succeeded');
+});
+
+test('a video: created with a form as the SDK does, followed, downloaded, deleted', async () => {
+  const asked = { model: 'video-fast', prompt: 'run=50 calm sea', size: '720x1280', seconds: '4', seed: '7' };
+  const created = await openai.videos.create(asked as unknown as OpenAI.VideoCreateParams).withResponse();
+  expect(created.response.headers.get('x-ignored-parameters')).toBe('seconds');
+  expect(created.data).toMatchObject({ object: 'video', model: 'video-fast' });
+  const { id } = created.data;
+  const made = await eventually(
+    async () => {
+      const video = await openai.videos.retrieve(id);
+      return video.status === 'completed' ? video : undefined;
+    },
+    15_000,
+    'the video',
+  );
+  expect(made).toMatchObject({ progress: 100, size: '720x1280', error: null });
+  const content = await server.call('GET', `/api/v1/videos/${id}/content`);
+  expect({ status: content.status, location: content.headers.get('location') }).toEqual({
+    status: 302,
+    location: expect.stringContaining('.mp4'),
+  });
+  expect(await openai.videos.delete(id)).toEqual({ id, object: 'video.deleted', deleted: true });
+  await expect(openai.videos.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'task_not_found' });
+});
+
+test('videos are refused in words, and images are none', async () => {
+  const video = { model: 'video-fast', prompt: 'calm sea' };
+  const refused = async (body: object) => (await server.call('POST', '/api/v1/videos', { body })).json.error;
+  expect(await refused({ ...video, size: '1x1' })).toMatchObject({ code: 'invalid_parameter' });
+  expect(await refused({ ...video, steps: 1 })).toMatchObject({ code: 'invalid_parameter' });
+  const reference = new File(['x'], 'x.png', { type: 'image/png' });
+  await expect(
+    openai.videos.create({ ...video, input_reference: reference } as OpenAI.VideoCreateParams),
+  ).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('videos are made from text alone here'),
+  });
+  const [image] = (await server.call('GET', '/api/v1/tasks')).json.data.filter(
+    ({ kind }: { kind: string }) => kind === 'image',
+  );
+  expect((await server.call('GET', `/api/v1/videos/${image.id}`)).status).toBe(404);
+  const broken = await fetch(`${server.url}/api/v1/videos`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${openai.apiKey}`, 'content-type': 'multipart/form-data; boundary=x' },
+    body: 'no form',
+  });
+  expect(broken.status).toBe(400);
+});
