@@ -11,8 +11,12 @@ import { openApiDocument } from '../src/http/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi-portable.ts';
 import type { Route } from '../src/http/route.ts';
 import { chatRoutes } from '../src/invocation/chat.routes.ts';
+import { embeddingsRoutes } from '../src/invocation/embeddings/embeddings.routes.ts';
 import { messagesRoutes } from '../src/invocation/messages.routes.ts';
+import { responsesRoutes } from '../src/invocation/responses/responses.routes.ts';
 import { nativeTaskRoutes } from '../src/tasks/native-tasks.routes.ts';
+import { openAiImageRoutes } from '../src/tasks/openai-images.routes.ts';
+import { openAiVideoRoutes } from '../src/tasks/openai-videos.routes.ts';
 import { taskRoutes } from '../src/tasks/tasks.routes.ts';
 import { usageRoutes } from '../src/usage/usage.routes.ts';
 import { webhookRoutes } from '../src/webhooks/webhooks.routes.ts';
@@ -27,8 +31,12 @@ export function describedRoutes(): Route[] {
     paidRoutes: [
       ...chatRoutes(paid),
       ...messagesRoutes(paid),
+      ...responsesRoutes(paid),
+      ...embeddingsRoutes(paid),
       ...taskRoutes(nothing, nothing),
       ...nativeTaskRoutes(nothing, nothing),
+      ...openAiImageRoutes(nothing, nothing),
+      ...openAiVideoRoutes(nothing, nothing),
       ...webhookRoutes(nothing, nothing),
     ],
     account: nothing,

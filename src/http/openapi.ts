@@ -170,13 +170,9 @@ function requestBody(route: Route, making: Making): JsonSchema {
     `${typeName(route)}Request`,
     making.schemas.convert(route.body, 'input'),
   );
-  return {
-    required: true,
-    content: {
-      'application/json': media(schema, written ?? made(schema, making)),
-      ...(route.bodyFormat === 'json or form' && { 'multipart/form-data': media(schema, undefined) }),
-    },
-  };
+  const sent = media(schema, written ?? made(schema, making));
+  const form = route.bodyFormat === 'json or form' && { 'multipart/form-data': sent };
+  return { required: true, content: { 'application/json': sent, ...form } };
 }
 
 function responses(route: Route, making: Making): JsonSchema {
