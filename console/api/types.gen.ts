@@ -67,6 +67,7 @@ export interface ApiKey {
     readonly concurrency?: number;
   } | null;
   readonly role: string;
+  readonly models: readonly (string)[] | null;
 }
 
 export interface AuditEntry {

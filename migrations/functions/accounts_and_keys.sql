@@ -84,10 +84,12 @@ BEGIN
     RETURN;
   END IF;
   RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at,
-                                   rate_limits)
+                                   rate_limits, allowed_models)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
             (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
-            nullif(key->'rate_limits', 'null'))
+            nullif(key->'rate_limits', 'null'),
+            CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
+              THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)
     RETURNING *;
 END $$;
 

@@ -28,6 +28,7 @@ export const ACCOUNT_EXAMPLES = {
     last_used_at: '2026-11-21T10:02:11.000Z',
     expires_at: null,
     rate_limits: null,
+    models: null,
     role: 'inference',
   },
   Credits: {

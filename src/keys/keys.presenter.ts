@@ -21,5 +21,6 @@ export function presentKey(row: ApiKeyRow): ApiKeyJson {
     expires_at: row.expires_at?.toISOString() ?? null,
     rate_limits: row.rate_limits,
     role: row.role,
+    models: row.allowed_models,
   };
 }

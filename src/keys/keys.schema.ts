@@ -33,6 +33,12 @@ const keyRateLimits = rateLimits.nullable().meta({
     "What this key may do of what its account may; null, or a member left out: all of it. An account's limits hold for all its keys together",
   examples: [{ requests_per_minute: 60, concurrency: 5 }],
 });
+const models = z
+  .array(z.string().min(1).max(256))
+  .min(1)
+  .max(1_000)
+  .nullable()
+  .meta({ description: 'Ids of the models that the key may call; null = all that the account may' });
 
 export const createKeyBody = z
   .object({
@@ -41,6 +47,7 @@ export const createKeyBody = z
     limit: limit.optional(),
     expires_at: expiresAt.optional(),
     rate_limits: keyRateLimits.optional(),
+    models: models.optional(),
     role: z.enum(['inference', 'owner']).default('inference').meta({
       description: 'An inference key calls models; an owner key also manages keys and billing',
     }),
@@ -55,6 +62,7 @@ export const updateKeyBody = z
     limit: limit.optional(),
     expires_at: expiresAt.optional(),
     rate_limits: keyRateLimits.optional(),
+    models: models.optional(),
   })
   .meta({ id: 'UpdateKey', examples: [{ disabled: true }] });
 
@@ -77,6 +85,10 @@ export const apiKey = z
     expires_at: z.iso.datetime().nullable(),
     rate_limits: keyRateLimits,
     role: z.enum(['owner', 'inference']),
+    models: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Models it may call; null = all of the account' }),
   })
   .meta({ id: 'ApiKey' });
 

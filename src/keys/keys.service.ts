@@ -44,6 +44,7 @@ export class KeysService {
       limitNano: limit?.toString() ?? null,
       expiresAt: futureDate(body.expires_at ?? null),
       rateLimits: body.rate_limits ?? null,
+      allowedModels: body.models ?? null,
     });
     if (!row) {
       throw new AppError(
@@ -77,6 +78,7 @@ export class KeysService {
       ...(body.limit !== undefined && { limit: toNanoUsd(body.limit) }),
       ...(body.expires_at !== undefined && { expiresAt: futureDate(body.expires_at) }),
       ...(body.rate_limits !== undefined && { rateLimits: body.rate_limits }),
+      ...(body.models !== undefined && { allowedModels: body.models }),
     };
     return this.#change(principal.accountId, hash, changes);
   }

@@ -20,6 +20,8 @@ export interface NewKeyRow {
   readonly limitNano: string | null;
   readonly expiresAt: Date | null;
   readonly rateLimits: StoredRateLimits | null;
+  /** Ids of the models it may call; null = all of the account's. */
+  readonly allowedModels: readonly string[] | null;
 }
 
 interface FactsRow extends pg.QueryResultRow {
@@ -63,6 +65,7 @@ export class KeysStore {
       limit_nano: key.limitNano,
       expires_at: key.expiresAt,
       rate_limits: key.rateLimits,
+      allowed_models: key.allowedModels && [...key.allowedModels],
     };
     return (await run<ApiKeyRow>(this.#pool, createApiKey, [key.accountId, JSON.stringify(fields)]))[0];
   }

@@ -39,11 +39,31 @@ describe('POST /api/v1/keys', () => {
       expires_at: null,
       rate_limits: null,
       role: 'inference',
+      models: null,
     });
     const read = await server.call('GET', `/api/v1/keys/${data.hash}`, { key: owner.secret });
     expect(read.json.data).toEqual(data);
     expect(read.text).not.toContain(key);
     expect((await server.call('GET', '/api/v1/key', { key })).json.data.hash).toBe(data.hash);
+  });
+
+  test('a key for some models sees and calls no other; the list can be changed and lifted', async () => {
+    const body = { name: 'some', models: ['acme/small'] };
+    const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
+    expect(json.data.models).toEqual(['acme/small']);
+    const path = `/api/v1/keys/${json.data.hash}`;
+    const seen = async () => {
+      const answer = await server.call('GET', '/api/v1/models', { key: json.key });
+      return answer.json.data.map(({ id }: { id: string }) => id);
+    };
+    expect(await seen()).toEqual(['acme/small']);
+    const change = (models: string[] | null) =>
+      server.call('PATCH', path, { key: owner.secret, body: { models } });
+    expect((await change(['acme/none'])).json.data.models).toEqual(['acme/none']);
+    expect(await seen()).toEqual([]);
+    expect((await change(null)).json.data.models).toBeNull();
+    expect((await seen()).length).toBeGreaterThan(1);
+    expect((await change([])).status).toBe(400);
   });
 
   test.each([
