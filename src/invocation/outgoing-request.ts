@@ -1,7 +1,8 @@
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { modelRules, PLAIN_RULES } from './dialects/model-rules.ts';
-import { type RequestTranslation, translateRequest, unsaidMembers } from './dialects/translate-request.ts';
+import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
+import { unsaidMembers } from './dialects/unsaid-members.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 
 /**

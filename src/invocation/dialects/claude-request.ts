@@ -24,7 +24,7 @@ export function claudeRequest(request: JsonObject, rules: ModelRules): JsonObjec
   if (messages.length === 0 && Array.isArray(body.messages)) {
     throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
   }
-  const thinking = thinkingFor(body.thinking, messages, rules);
+  const thinking = claudeThinking(body.thinking, messages, rules);
   const config = objectOf(body.output_config);
   const effort = thinking?.type === 'adaptive' ? (config.effort ?? effortOf(body.thinking)) : config.effort;
   const output = compact({ ...config, effort, format: formatOf(config.format) });
@@ -50,7 +50,8 @@ export function lacksThinking(messages: readonly JsonObject[]): boolean {
   );
 }
 
-function thinkingFor(
+/** How the model is asked to think; undefined: not at all, because nothing was asked or the history has no thinking to go on from. */
+export function claudeThinking(
   thinking: unknown,
   messages: readonly JsonObject[],
   rules: ModelRules,

@@ -1,0 +1,123 @@
+import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import { withoutLockedMembers } from './anthropic-betas.ts';
+import { unsaidThinking } from './chat-request-to-messages.ts';
+import { claudeThinking } from './claude-request.ts';
+import { refusedMembers } from './model-rules.ts';
+import { isStrictSchema } from './strict-schema.ts';
+import type { RequestTranslation } from './translate-request.ts';
+
+/** What a chat request can say in messages. The rest only tunes the answer and is left out. */
+const SAID_IN_MESSAGES = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'temperature',
+  'top_p',
+  'top_k',
+  'reasoning_effort',
+  'reasoning',
+  'user',
+  'modalities',
+  // says nothing more than that none are wanted
+  'logprobs',
+  'include_reasoning',
+]);
+
+/** Members inside a chat request that messages have no word for, as paths; `[]` is every item of a list. */
+const UNSAID_IN_MESSAGES = [
+  'messages[].name',
+  'messages[].function_call',
+  'messages[].reasoning',
+  'messages[].reasoning_content',
+  'messages[].prefix',
+  'messages[].partial',
+  'messages[].tool_calls[].extra_content',
+  'messages[].tool_calls[].thought_signature',
+  'messages[].tool_calls[].function.thought_signature',
+  'messages[].content[].image_url.detail',
+];
+
+/** Members inside a messages request that chat has no word for. */
+const UNSAID_IN_CHAT = [
+  'system[].cache_control',
+  'system[].citations',
+  'messages[].content[].cache_control',
+  'messages[].content[].citations',
+  'messages[].content[].context',
+  'messages[].content[].data',
+  'messages[].content[].content[].cache_control',
+  'messages[].content[].content[].citations',
+  'tools[].cache_control',
+  'thinking.display',
+];
+
+/** Earlier thoughts, which few models want back. */
+const THOUGHTS = 'messages[].content[].thinking';
+
+/** What chat has no word for and only tunes the answer. */
+const NO_WORD_IN_CHAT = new Set(['top_k', 'cache_control', 'context_management']);
+
+/** What a messages request says of thinking to a model that cannot. */
+function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
+  if (reasoning) {
+    return [];
+  }
+  const { type = 'disabled' } = objectOf(body.thinking);
+  const effort = objectOf(body.output_config).effort !== undefined;
+  return [...(type === 'disabled' ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
+}
+
+/** Whether a tool is strict in Anthropic's sense only. */
+function looselyStrict(tools: unknown): boolean {
+  return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
+}
+
+/** Whether there is something at the path. */
+function holds(value: unknown, path: string): boolean {
+  return holdsAt(value, path.split('.'), 0);
+}
+
+function holdsAt(value: unknown, steps: readonly string[], at: number): boolean {
+  const step = steps[at];
+  if (step === undefined) {
+    return value !== undefined && value !== null;
+  }
+  if (!isObject(value)) {
+    return false;
+  }
+  return step.endsWith('[]')
+    ? objectsOf(value[step.slice(0, -2)]).some((item) => holdsAt(item, steps, at + 1))
+    : holdsAt(value[step], steps, at + 1);
+}
+
+/** Paths of the members of a request that the translation leaves out, to be told to the caller. */
+export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
+  const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  const names = Object.keys(body);
+  const refused = refusedMembers(body, rules);
+  const unsaid = names.filter((name) => refused.includes(name));
+  if (from === 'chat' && to === 'messages') {
+    unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
+    unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
+    unsaid.push(...UNSAID_IN_MESSAGES.filter((path) => holds(body, path)));
+  }
+  if (from === 'messages' && to === 'chat') {
+    unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
+    unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
+    unsaid.push(...unsaidReasoning(body, reasoning));
+    unsaid.push(...UNSAID_IN_CHAT.filter((path) => holds(body, path)));
+    unsaid.push(...(!rules.wantsThoughts && holds(body, THOUGHTS) ? [THOUGHTS] : []));
+  }
+  if (from === 'messages' && to === 'messages') {
+    const open = withoutLockedMembers(body, translation.betas);
+    unsaid.push(...names.filter((name) => !Object.hasOwn(open, name)));
+    const { thinking, messages } = body;
+    if (isObject(thinking) && claudeThinking(thinking, objectsOf(messages), rules) === undefined) {
+      unsaid.push('thinking');
+    }
+  }
+  return [...new Set(unsaid)];
+}
