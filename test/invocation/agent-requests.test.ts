@@ -1,0 +1,66 @@
+import { costCeiling, ONE_CALL } from '../../src/catalog/pricing.ts';
+import { AGENT_REQUESTS, type AgentRequest } from './agent-requests.ts';
+import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
+import { HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
+
+/** What agents really send is served, and what is held for it is near what it can cost. */
+
+const HELD_AT_MOST_PERCENT = 150n;
+/** Anthropic's vocabulary makes about so many tokens of one of ours, of English and code. */
+const ANTHROPIC_RATIO = 1.3;
+
+let provider: HonestProvider;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  provider = await new HonestProvider().start();
+  const route = (dialect: string) => [{ provider: dialect, model: '200000' }];
+  const takes = { contextLength: 200_000, maxOutputTokens: 32_000, itemTokens: ITEM_TOKENS };
+  gateway = await Gateway.start({
+    providers: [
+      { id: 'chat', protocol: 'openai', base_url: provider.url },
+      { id: 'messages', protocol: 'anthropic', base_url: provider.url },
+    ],
+    models: [model('chat', route('chat'), takes), model('messages', route('messages'), takes)],
+  });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await provider?.close();
+});
+
+const PATHS = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
+
+function call(path: string, modelId: string, body: object, user: string): Promise<Response> {
+  const named = path === PATHS.chat ? { user } : { metadata: { user_id: user } };
+  return fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...body, ...named, model: modelId }),
+  });
+}
+
+describe.each(['chat', 'messages'] as const)('served by a provider of %s', (served) => {
+  beforeAll(() => {
+    provider.template =
+      served === 'messages' ? (tokens) => Math.ceil(tokens * ANTHROPIC_RATIO) : (tokens) => tokens;
+  });
+
+  test.each(AGENT_REQUESTS.map((one) => [one.dialect, one.name, one] as [string, string, AgentRequest]))(
+    '%s: %s',
+    async (dialect, name, request) => {
+      const user = `${served} ${dialect} ${name}`;
+      const response = await call(PATHS[request.dialect], served, request.body, user);
+      expect({ status: response.status, error: response.ok ? null : await response.text() }).toEqual({
+        status: 200,
+        error: null,
+      });
+      const bill = provider.bills.get(user)!;
+      const bound = costCeiling(bill.input, request.body.max_tokens, ONE_CALL, SIMPLE_PRICES);
+      const held = gateway.ledger.requests.at(-1)!.amount;
+      expect(held * 100n).toBeLessThanOrEqual(bound * HELD_AT_MOST_PERCENT);
+      expect(gateway.ledger.last.due).toBeLessThanOrEqual(held);
+    },
+  );
+});
