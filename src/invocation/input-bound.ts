@@ -14,7 +14,7 @@ import {
   largerEstimate,
 } from './input-estimate.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
-import { outgoingRequest } from './outgoing-request.ts';
+import { outgoingForm, outgoingRequest } from './outgoing-request.ts';
 
 /** A way to serve the call that can be taken: its provider is configured. */
 export interface OpenRoute {
@@ -52,11 +52,11 @@ export async function boundInput(
   const counted = new Map<ModelRoute, CountedInput>();
   const forms = new Map<string, CountedInput | undefined>();
   for (const { route, provider } of routes) {
-    const form = [provider.dialect, ...provider.passThrough].join(' ');
+    const form = outgoingForm(provider, route);
     if (!forms.has(form)) {
       let content: InputContent | undefined;
       try {
-        content = contentFor(invocation, model, provider);
+        content = contentFor(invocation, model, { provider, route });
       } catch (error) {
         // another route may be able to say it
         refusal ??= error;
@@ -76,9 +76,13 @@ export async function boundInput(
   throw refusal ?? new AppError('provider_error', 'no provider of this model is configured');
 }
 
-function contentFor(invocation: Invocation, model: InvocableModel, provider: Provider): InputContent {
+function contentFor(
+  invocation: Invocation,
+  model: InvocableModel,
+  { provider, route }: OpenRoute,
+): InputContent {
   const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
-  const outgoing = outgoingRequest(invocation, model, provider, cap);
+  const outgoing = outgoingRequest(invocation, model, provider, cap, route);
   return invocation.dialect === 'embeddings' ? embeddingsContent(outgoing) : inputContent(outgoing);
 }
 

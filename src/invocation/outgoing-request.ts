@@ -1,13 +1,13 @@
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
-import { modelRules, PLAIN_RULES } from './dialects/model-rules.ts';
+import { modelRules } from './dialects/model-rules.ts';
 import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
 import { unsaidMembers } from './dialects/unsaid-members.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 
 /**
  * The request as a provider gets it, but for what its adapter sets: in the provider's dialect, with the members that its
- * entry lets through. The bound of the call is counted over exactly this, without a `route` over the most it can be. Throws AppError invalid_parameter for what
+ * entry lets through. The bound of the call is counted over exactly this. Throws AppError invalid_parameter for what
  * cannot be said in the provider's dialect.
  */
 export function outgoingRequest(
@@ -15,7 +15,7 @@ export function outgoingRequest(
   model: InvocableModel,
   provider: Provider,
   maxOutputTokens: number,
-  route?: ModelRoute,
+  route: ModelRoute,
 ): JsonObject {
   const translation = translationFor(invocation, model, provider, route, maxOutputTokens);
   const body = translateRequest(invocation.body, translation);
@@ -25,6 +25,11 @@ export function outgoingRequest(
   }
   const more = Object.fromEntries(passed.map((name) => [name, invocation.others[name]]));
   return Object.assign({}, body, more);
+}
+
+/** Routes with the same form are sent the same request, but for its model. */
+export function outgoingForm(provider: Provider, route: ModelRoute): string {
+  return JSON.stringify([provider.dialect, provider.passThrough, modelRules(route, provider.dialect)]);
 }
 
 /** The known members that no route of the model says to its provider. */
@@ -50,7 +55,7 @@ function translationFor(
   invocation: Invocation,
   model: InvocableModel,
   provider: Provider,
-  route: ModelRoute | undefined,
+  route: ModelRoute,
   maxOutputTokens: number,
 ): RequestTranslation {
   return {
@@ -58,7 +63,7 @@ function translationFor(
     to: provider.dialect,
     maxOutputTokens,
     reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
-    rules: route ? modelRules(route, provider.dialect) : PLAIN_RULES,
+    rules: modelRules(route, provider.dialect),
     betas: invocation.betas,
   };
 }

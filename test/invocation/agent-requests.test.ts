@@ -1,4 +1,5 @@
 import { costCeiling, ONE_CALL } from '../../src/catalog/pricing.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { AGENT_REQUESTS, type AgentRequest } from './agent-requests.ts';
 import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
 import { HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
@@ -21,7 +22,11 @@ beforeAll(async () => {
       { id: 'chat', protocol: 'openai', base_url: provider.url },
       { id: 'messages', protocol: 'anthropic', base_url: provider.url },
     ],
-    models: [model('chat', route('chat'), takes), model('messages', route('messages'), takes)],
+    models: [
+      model('chat', route('chat'), takes),
+      model('messages', route('messages'), takes),
+      model('aloud', [{ provider: 'chat', model: 'deepseek-chat' }], takes),
+    ],
   });
 });
 
@@ -49,8 +54,8 @@ describe.each(['chat', 'messages'] as const)('served by a provider of %s', (serv
 
   test.each(AGENT_REQUESTS.map((one) => [one.dialect, one.name, one] as [string, string, AgentRequest]))(
     '%s: %s',
-    async (dialect, name, request) => {
-      const user = `${served} ${dialect} ${name}`;
+    async (_dialect, _name, request) => {
+      const user = newUuid();
       const response = await call(PATHS[request.dialect], served, request.body, user);
       expect({ status: response.status, error: response.ok ? null : await response.text() }).toEqual({
         status: 200,
@@ -63,4 +68,20 @@ describe.each(['chat', 'messages'] as const)('served by a provider of %s', (serv
       expect(gateway.ledger.last.due).toBeLessThanOrEqual(held);
     },
   );
+});
+
+test('thoughts that only some models are sent again are in the hold of those', async () => {
+  provider.template = (tokens) => tokens;
+  const thought = { type: 'thinking', thinking: 'The order was short by two pallets. '.repeat(800) };
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'done' };
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: [thought, use] },
+    { role: 'user', content: [result] },
+  ];
+  const user = newUuid();
+  expect((await call(PATHS.messages, 'aloud', { max_tokens: 5, messages }, user)).status).toBe(200);
+  expect(provider.bills.get(user)!.input).toBeGreaterThan(6_000);
+  expect(gateway.ledger.last.due).toBeLessThanOrEqual(gateway.ledger.requests.at(-1)!.amount);
 });
