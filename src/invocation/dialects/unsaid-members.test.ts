@@ -42,7 +42,6 @@ test.each<[string, JsonObject]>([
   ],
   ['metadata', { messages: [USER], metadata: { a: MARK } }],
   ['seed', { messages: [USER], seed: 7 }],
-  ['functions', { messages: [USER], functions: [{ name: MARK }] }],
 ])('chat to messages leaves out %s and says so', (path, body) => {
   const to = translation('chat', 'messages');
   expect(JSON.stringify(translateRequest(body, to))).not.toContain(MARK);
