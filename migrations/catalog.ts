@@ -23,6 +23,7 @@ import { keyRetention } from './0022-key-retention.ts';
 import { periodicSums } from './0023-periodic-sums.ts';
 import { documents } from './0024-documents.ts';
 import { rateLimits } from './0025-rate-limits.ts';
+import { pricePeriods } from './0026-price-periods.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   periodicSums,
   documents,
   rateLimits,
+  pricePeriods,
 ];

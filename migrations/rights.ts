@@ -16,6 +16,8 @@ const LEDGER_TABLES = [
   'audit_seals',
   'payment_standings',
   'accounts',
+  'price_periods',
+  'price_versions',
 ];
 
 /** Key columns an application may set when it creates a key; what is spent and held is the ledger's alone. */
@@ -36,7 +38,7 @@ export function rightsOf(applicationRole: string): string {
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${LEDGER_TABLES.join(', ')} FROM ${role};
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON api_keys FROM ${role};
     GRANT INSERT (${KEY_COLUMNS}), UPDATE (last_used_at) ON api_keys TO ${role};
-    REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, price_versions, invoices, documents, document_csv_parts FROM ${role};
+    REVOKE UPDATE, DELETE, TRUNCATE ON audit_log, invoices, documents, document_csv_parts FROM ${role};
     GRANT UPDATE (status) ON invoices TO ${role};
     REVOKE INSERT ON invoices FROM ${role};
     REVOKE INSERT, UPDATE, DELETE ON schema_migrations, schema_functions FROM ${role};

@@ -383,6 +383,17 @@ TABLE payment_standings
   CREATE INDEX payment_standings_account ON payment_standings USING btree (account_id)
   CREATE INDEX payment_standings_unbooked ON payment_standings USING btree (purchase_reference) WHERE (unbooked > 0)
 
+TABLE price_periods
+  id bigint NOT NULL
+  model text NOT NULL
+  price_version text
+  starts_at timestamp with time zone NOT NULL
+  actor text NOT NULL
+  price_periods_pkey PRIMARY KEY (id)
+  price_periods_price_version_fkey FOREIGN KEY (price_version) REFERENCES price_versions(id)
+  CREATE INDEX price_periods_model ON price_periods USING btree (model, id DESC)
+  CREATE TRIGGER price_periods_append_only BEFORE DELETE OR UPDATE ON price_periods FOR EACH ROW EXECUTE FUNCTION refuse_change()
+
 TABLE price_versions
   id text NOT NULL
   model text NOT NULL
@@ -1805,6 +1816,32 @@ AS $function$
     SELECT act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts
      WHERE act ? 'action'
 $function$
+
+CREATE OR REPLACE FUNCTION record_prices(prices jsonb, actor text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO price_versions (id, model, pricing)
+    SELECT p.id, p.model, p.pricing FROM jsonb_to_recordset(prices) p (id text, model text, pricing jsonb)
+    ON CONFLICT (id) DO NOTHING;
+  -- processes load the same file at the same time; each sees what the one before it wrote
+  PERFORM pg_advisory_xact_lock(hashtextextended('price-periods', 0));
+  WITH last AS (SELECT DISTINCT ON (p.model) p.model, p.price_version FROM price_periods p ORDER BY p.model, p.id DESC),
+  changed AS (
+    SELECT coalesce(l.model, n.model) AS model, n.id AS version, n.pricing
+      FROM last l FULL JOIN jsonb_to_recordset(prices) n (id text, model text, pricing jsonb) ON n.model = l.model
+     WHERE n.id IS DISTINCT FROM l.price_version),
+  begun AS (
+    INSERT INTO price_periods (model, price_version, starts_at, actor)
+      SELECT c.model, c.version, ledger_now(), record_prices.actor FROM changed c ORDER BY c.model)
+  INSERT INTO audit_log (actor, action, object, detail)
+    SELECT record_prices.actor, CASE WHEN c.version IS NULL THEN 'price.end' ELSE 'price.change' END, c.model,
+           jsonb_strip_nulls(jsonb_build_object('price_version', c.version, 'pricing', c.pricing))
+      FROM changed c ORDER BY c.model;
+END $function$
 
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger

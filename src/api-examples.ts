@@ -44,6 +44,9 @@ export const API_EXAMPLES: ApiExamples = {
   },
   parameters: {
     month: '2026-10',
+    at: '2026-11-01T00:00:00Z',
+    start_time: '2026-10-01T00:00:00Z',
+    end_time: '2026-11-01T00:00:00Z',
     hash: HASH,
     session_id: SESSION,
     invoice_id: INVOICE,

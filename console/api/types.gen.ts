@@ -117,6 +117,7 @@ export interface CostRow {
 export interface Generation {
   readonly id: string;
   readonly created_at: string;
+  readonly completed_at: string | null;
   readonly endpoint: string;
   readonly status: string;
   readonly model: string;
@@ -131,6 +132,8 @@ export interface Generation {
   } | null;
   readonly usage_source: string;
   readonly cost_details: Readonly<Record<string, string>>;
+  readonly price_version: string;
+  readonly unit_prices: Readonly<Record<string, string>> | null;
   readonly finish_reason: string | null;
   readonly streamed: boolean;
   readonly first_token_ms: number | null;

@@ -9,7 +9,7 @@ import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
 import type { InvoicesService } from './invoices.service.ts';
 import { statementCsv } from './statement-csv.ts';
 import { StatementLines } from './statement-lines.ts';
-import { statementPdf } from './statement-pdf.ts';
+import { type StatementDocument, statementPdf } from './statement-pdf.ts';
 
 export interface StatementDocumentParts {
   readonly store: DocumentsStore;
@@ -53,7 +53,8 @@ export class StatementDocuments implements StatementIssuer {
     for await (const _ of lines.through(this.#parts.invoices.lines(accountId, row))) {
       // what passes is noted
     }
-    const { pdf } = await this.#print(accountId, row, lines, { number: undefined, issuedAt: new Date() });
+    const facts = await this.#facts(accountId, row);
+    const { pdf } = await print(facts, lines, { number: undefined, issuedAt: new Date() });
     return pdf;
   }
 
@@ -62,43 +63,44 @@ export class StatementDocuments implements StatementIssuer {
     return this.#parts.store.csv(document.id);
   }
 
-  #issue(accountId: string, row: InvoiceRow): Promise<IssuedDocument> {
+  async #issue(accountId: string, row: InvoiceRow): Promise<IssuedDocument> {
     invariant(row.id !== null, 'only a closed statement is issued');
     const lines = new StatementLines();
-    const final: InvoiceRow = row.status === 'open' ? { ...row, status: 'paid' } : row;
+    // before the transaction that holds the number: others wait for it
+    const facts = await this.#facts(accountId, row.status === 'open' ? { ...row, status: 'paid' } : row);
     return this.#parts.store.issue({
       id: row.id,
       kind: 'statement',
       accountId,
       csv: statementCsv(lines.through(this.#parts.invoices.lines(accountId, row)), accountId),
-      print: (number, issuedAt) => this.#print(accountId, final, lines, { number, issuedAt }),
+      print: (number, issuedAt) => print(facts, lines, { number, issuedAt }),
     });
   }
 
-  async #print(
-    accountId: string,
-    row: InvoiceRow,
-    lines: StatementLines,
-    issue: { readonly number: number | undefined; readonly issuedAt: Date },
-  ): Promise<Printed> {
-    const { store, readModel, publicUrl } = this.#parts;
-    const facts = {
+  async #facts(accountId: string, row: InvoiceRow): Promise<StatementFacts> {
+    const { store, readModel, publicUrl, seller } = this.#parts;
+    return {
+      accountId,
+      publicUrl,
       invoice: presentInvoice(row, accountId),
-      seller: this.#parts.seller(),
+      seller: seller(),
       buyer: await store.buyer(accountId),
       digest: row.digest,
       sums: await readModel.sums(accountId, row),
-    };
-    const owed = await readModel.owed(accountId, row);
-    const pdf = await statementPdf({
-      ...facts,
-      ...issue,
-      accountId,
-      publicUrl,
+      owed: await readModel.owed(accountId, row),
       isOver: row.is_over,
-      owed,
-      lines,
-    });
-    return { pdf, facts: { ...facts, owed: formatUsd(owed) } };
+    };
   }
+}
+
+type StatementFacts = Omit<StatementDocument, 'number' | 'issuedAt' | 'lines'>;
+
+async function print(
+  facts: StatementFacts,
+  lines: StatementLines,
+  issue: Pick<StatementDocument, 'number' | 'issuedAt'>,
+): Promise<Printed> {
+  const { invoice, seller, buyer, digest, sums, owed } = facts;
+  const pdf = await statementPdf({ ...facts, ...issue, lines });
+  return { pdf, facts: { invoice, seller, buyer, digest, sums, owed: formatUsd(owed) } };
 }

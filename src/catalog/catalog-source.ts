@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 import type { Catalog } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
@@ -12,8 +14,8 @@ export interface CatalogSourceOptions {
   readonly file: string;
   /** What `${NAME}` in the file refers to. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Runs before a catalog comes into force; when it rejects, the catalog does not. */
-  readonly prepare: (catalog: Catalog) => Promise<void>;
+  /** Runs before a catalog comes into force; when it rejects, the catalog does not. `name` tells its text from any other. */
+  readonly prepare: (catalog: Catalog, name: string) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -39,7 +41,7 @@ export class CatalogSource {
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
     const text = await read(options.file);
     const catalog = parseCatalog(text, options.file, options.variables);
-    await options.prepare(catalog);
+    await options.prepare(catalog, nameOf(options.file, text));
     return new CatalogSource(options, text, catalog);
   }
 
@@ -88,7 +90,7 @@ export class CatalogSource {
       for (const check of this.#checks) {
         this.#pass(check, catalog);
       }
-      await prepare(catalog);
+      await prepare(catalog, nameOf(file, text));
       this.#text = text;
       this.#current = catalog;
       for (const listener of this.#listeners) {
@@ -109,6 +111,11 @@ export class CatalogSource {
       throw new CatalogError(`${this.#options.file}: ${mistake}`);
     }
   }
+}
+
+/** The file's name and the digest of its text, e.g. `tollgate.yaml@3b1c…`. */
+function nameOf(file: string, text: string): string {
+  return `${basename(file)}@${createHash('sha256').update(text).digest('hex')}`;
 }
 
 async function read(file: string): Promise<string> {

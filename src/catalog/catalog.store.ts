@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
-import { savePriceVersions } from './catalog.sql.ts';
+import { recordPrices } from './catalog.sql.ts';
 import type { Model } from './catalog.types.ts';
 import { morePrices } from './media-options.ts';
 import { formatPrice, PRICE_NAMES } from './pricing.ts';
@@ -13,8 +13,8 @@ export class CatalogStore {
     this.#pool = pool;
   }
 
-  /** Stores the prices of models; ones that are known already stay as they are. */
-  async savePrices(models: Iterable<Model>): Promise<void> {
+  /** Stores the prices of a catalog that comes into force, and since when each is. `actor`: whose catalog it is. */
+  async savePrices(models: Iterable<Model>, actor: string): Promise<void> {
     const rows = [...models].map((model) => ({
       id: model.priceVersion,
       model: model.id,
@@ -23,6 +23,6 @@ export class CatalogStore {
         ...(model.media && morePrices(model.media)),
       },
     }));
-    await run(this.#pool, savePriceVersions, [JSON.stringify(rows)]);
+    await run(this.#pool, recordPrices, [JSON.stringify(rows), actor]);
   }
 }

@@ -1,8 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
-import type { Catalog } from '../catalog/catalog.types.ts';
-import { CatalogSource } from '../catalog/catalog-source.ts';
+import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
 import type { Config } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
@@ -128,11 +127,11 @@ export async function composeFoundation(
 }
 
 /** Keeps the prices of a catalog before it is in force: where charges are made. The role of a worker may not write them. */
-function pricesKeeper(process: 'api' | 'worker', database: Database): (catalog: Catalog) => Promise<void> {
+function pricesKeeper(process: 'api' | 'worker', database: Database): CatalogSourceOptions['prepare'] {
   const store = new CatalogStore(database.money);
-  return async (catalog) => {
+  return async (catalog, name) => {
     if (process === 'api') {
-      await store.savePrices(catalog.models.values());
+      await store.savePrices(catalog.models.values(), name);
     }
   };
 }

@@ -16,6 +16,7 @@ import { AuditReadModel } from '../operators/audit.read-model.ts';
 import { AuditStore } from '../operators/audit.store.ts';
 import { operatorPages } from '../operators/board/operator-pages.ts';
 import { OperatorSessions } from '../operators/board/operator-session.ts';
+import { BookReportsReadModel } from '../operators/books/book-reports.read-model.ts';
 import { CorrectionsService } from '../operators/corrections.service.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
 import { DeliveriesService } from '../operators/deliveries.service.ts';
@@ -125,6 +126,7 @@ export function composeOperatorServices(
     statements: new StatementsService(new InvoicesReadModel(sequelize), months),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sequelize),
+    bookReports: new BookReportsReadModel(sequelize),
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
     retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, { deadlineMs: TASK_DEADLINE_MS }),
     queues: new QueuesService(inspector, audit),

@@ -80,6 +80,7 @@ export const ACCOUNT_EXAMPLES = {
   Generation: {
     id: GENERATION,
     created_at: CREATED,
+    completed_at: CREATED,
     endpoint: '/api/v1/chat/completions',
     status: 'completed',
     ...WITH_IDS,
@@ -90,6 +91,8 @@ export const ACCOUNT_EXAMPLES = {
     error: null,
     usage_source: 'provider',
     cost_details: { input: '0.00003', cache_read: '0.000075', output: '0.00021' },
+    price_version: '9f2c41d07be63a58',
+    unit_prices: { prompt: '0.00000015', completion: '0.0000006', input_cache_read: '0.000000075' },
     finish_reason: 'stop',
     streamed: true,
     first_token_ms: 190,

@@ -10,6 +10,7 @@ export function presentGeneration(row: GenerationRow): GenerationJson {
   return {
     id: publicId('generation', row.id),
     created_at: row.created_at.toISOString(),
+    completed_at: row.completed_at?.toISOString() ?? null,
     endpoint: row.endpoint,
     status: row.status,
     model: row.model,
@@ -21,6 +22,9 @@ export function presentGeneration(row: GenerationRow): GenerationJson {
     error,
     usage_source: row.usage_source,
     cost_details: Object.fromEntries(lines.map(([item, amount]) => [item, formatUsd(nanoUsd(amount))])),
+    price_version: row.price_version,
+    unit_prices:
+      row.pricing && Object.fromEntries(Object.entries(row.pricing).filter(([, price]) => price !== '0')),
     finish_reason: row.finish_reason,
     streamed: row.streamed,
     first_token_ms: row.first_token_ms,

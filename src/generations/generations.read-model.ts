@@ -32,6 +32,11 @@ export interface GenerationRow {
   readonly streamed: boolean;
   readonly latency_ms: number;
   readonly first_token_ms: number | null;
+  /** When it was settled, which dates its charge; null while it runs. */
+  readonly completed_at: Date | null;
+  readonly price_version: string;
+  /** USD per unit as decimal text by name; null for prices of before they were kept. */
+  readonly pricing: Readonly<Record<string, string>> | null;
   readonly metering: { readonly ignored?: readonly string[] } | null;
 }
 

@@ -24,7 +24,11 @@ export const listGenerationsQuery = z.strictObject({
 export const generationJson = z
   .object({
     id: z.string(),
-    created_at: z.iso.datetime(),
+    created_at: z.iso.datetime().meta({ description: 'When it was ordered' }),
+    completed_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When it ended: the date of its charge, in reports and on the statement' }),
     endpoint: z.string(),
     status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
     model: z.string(),
@@ -36,6 +40,11 @@ export const generationJson = z
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     usage_source: z.string().meta({ description: 'Who counted: provider, counted (our tokenizer), none' }),
     cost_details: z.record(z.string(), usdString).meta({ description: 'The charge by line item' }),
+    price_version: z.string().meta({ description: 'Which prices of the model it was charged at' }),
+    unit_prices: z
+      .record(z.string(), z.string())
+      .nullable()
+      .meta({ description: 'Those prices: USD per token, request or image, without those that are 0' }),
     finish_reason: z.string().nullable(),
     streamed: z.boolean(),
     first_token_ms: z.int().nullable(),

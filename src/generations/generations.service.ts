@@ -3,6 +3,7 @@ import { FieldError } from '../http/field-error.ts';
 import { cutPage, type Page } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
+import { idAt } from '../lib/ids.ts';
 import type { GenerationFilter, GenerationRow, GenerationsReadModel } from './generations.read-model.ts';
 import type { ListGenerationsQuery } from './generations.schema.ts';
 
@@ -68,10 +69,4 @@ export class GenerationsService {
     }
     return row;
   }
-}
-
-/** The least id of a moment: ids begin with 48 bits of Unix ms. */
-function idAt(timeMs: number): string {
-  const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }

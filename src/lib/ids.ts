@@ -90,6 +90,12 @@ export function ulidToUuid(ulid: string): string | undefined {
   return bytesToUuid(Buffer.from(bits.toString(16).padStart(32, '0'), 'hex'));
 }
 
+/** The least UUID of a moment (Unix ms): ours begin with 48 bits of Unix ms. */
+export function idAt(timeMs: number): string {
+  const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
+}
+
 function bytesToUuid(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

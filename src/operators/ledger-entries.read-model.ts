@@ -24,8 +24,15 @@ export class LedgerEntriesReadModel {
     before: Date | null,
     after: readonly string[] | undefined,
     limit: number,
+    onlyManual: boolean,
   ): Promise<LedgerEntryRow[]> {
     const position = [after?.[0] ?? null, after?.[1] ?? null, after?.[2] ?? null];
-    return readRows<LedgerEntryRow>(this.#sequelize, allEntries, [from, before, ...position, limit]);
+    return readRows<LedgerEntryRow>(this.#sequelize, allEntries, [
+      from,
+      before,
+      ...position,
+      limit,
+      onlyManual,
+    ]);
   }
 }

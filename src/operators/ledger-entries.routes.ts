@@ -29,7 +29,7 @@ export function ledgerEntryRoutes(entries: LedgerEntriesReadModel): Route[] {
         }
         const after =
           cursor === undefined ? undefined : decodeCursor(cursor, [UUID_PART, TIME_PART, INTEGER_PART]);
-        const rows = await entries.list(from, before, after, limit + 1);
+        const rows = await entries.list(from, before, after, limit + 1, query.booked_by === 'operators');
         const page = cutPage(rows, limit, (row) => [row.account_id, row.at_text, row.seq]);
         return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentLedgerEntry) } };
       },

@@ -6,6 +6,7 @@ import { timeParameter } from '../http/time-range.ts';
 export const listEntriesQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
+  booked_by: z.literal('operators').optional().meta({ description: 'Only what an operator booked by hand' }),
   ...pageQuery,
 });
 

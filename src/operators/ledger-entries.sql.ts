@@ -1,6 +1,12 @@
 import type { Statement } from '../store/statement.ts';
 
-/** $1 from or NULL, $2 before or NULL, $3–$5 account, time with µs and seq of the last row or NULL, $6 how many. By account and time. */
+/** Who else than operators books. */
+const SERVICES = `'system', 'upgrade', 'stripe', 'test'`;
+
+/**
+ * $1 from or NULL, $2 before or NULL, $3–$5 account, time with µs and seq of the last row or NULL, $6 how many, $7 whether only what
+ * operators booked. By account and time.
+ */
 export const allEntries: Statement = {
   name: 'all_ledger_entries',
   text: `
@@ -14,5 +20,6 @@ export const allEntries: Statement = {
            AND i.period_start = date_trunc('month', e.at, 'UTC')
      WHERE e.at >= coalesce($1::timestamptz, '-infinity') AND e.at < coalesce($2::timestamptz, 'infinity')
        AND ($3::uuid IS NULL OR (e.account_id, e.at, e.seq) > ($3::uuid, $4::timestamptz, $5::bigint))
+       AND (NOT $7::boolean OR (e.type <> 'usage_charge' AND e.actor NOT IN (${SERVICES})))
      ORDER BY e.account_id, e.at, e.seq LIMIT $6`,
 };

@@ -6,6 +6,9 @@ import { accountRoutes } from './accounts.routes.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
 import { auditRoutes } from './audit.routes.ts';
+import type { BookReportsReadModel } from './books/book-reports.read-model.ts';
+import { instantReportRoutes } from './books/instant-reports.routes.ts';
+import { periodReportRoutes } from './books/period-reports.routes.ts';
 import { correctionRoutes } from './corrections.routes.ts';
 import type { CorrectionsService } from './corrections.service.ts';
 import { deliveryRoutes } from './deliveries.routes.ts';
@@ -28,6 +31,7 @@ export interface OperatorServices {
   readonly statements: StatementsService;
   readonly verifier: LedgerVerifier;
   readonly ledgerEntries: LedgerEntriesReadModel;
+  readonly bookReports: BookReportsReadModel;
   readonly tasks: OperatorTasksService;
   readonly retries: TaskRetryService;
   readonly queues: QueuesService;
@@ -44,6 +48,8 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...statementRoutes(services.statements, services.accounts),
     verifyRoute(services.verifier),
     ...ledgerEntryRoutes(services.ledgerEntries),
+    ...instantReportRoutes(services.bookReports),
+    ...periodReportRoutes(services.bookReports),
     ...operatorTaskRoutes(services.tasks, services.retries),
     ...queueRoutes(services.queues),
     ...deliveryRoutes(services.deliveries),

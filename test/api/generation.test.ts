@@ -55,6 +55,9 @@ test('a finished generation with its usage, charge and lines', async () => {
     finish_reason: 'stop',
     streamed: false,
     first_token_ms: null,
+    completed_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    price_version: 'test',
+    unit_prices: null,
     ignored_parameters: [],
   });
   expect((await get('my-request')).json.data.id).toBe(publicId('generation', uuid));

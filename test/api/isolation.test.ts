@@ -31,6 +31,8 @@ const PLAIN = [
   'category',
   'endpoint',
   'q',
+  'at',
+  'booked_by',
   'start_time',
   'end_time',
   'created_after',

@@ -41,15 +41,24 @@ export class AdminClient {
   /** Up to `limit` rows of a list, however many pages that takes. `onRows` hears how many there are so far. */
   async list<Row>(path: string, query: Query, limit: number, onRows: (rows: number) => void): Promise<Row[]> {
     const rows: Row[] = [];
-    const first = String(Math.min(limit, PAGE_ROWS));
-    let next: string | undefined = path + queryText({ ...query, limit: first });
-    while (next !== undefined && rows.length < limit) {
-      const page: Page<Row> = await this.#page<Row>(next);
-      rows.push(...page.rows);
+    for await (const page of this.pages<Row>(path, query, Math.min(limit, PAGE_ROWS))) {
+      rows.push(...page);
       onRows(rows.length);
-      next = page.next;
+      if (rows.length >= limit) {
+        break;
+      }
     }
     return rows.slice(0, limit);
+  }
+
+  /** A list page by page: only one is held at a time. */
+  async *pages<Row>(path: string, query: Query, pageRows = PAGE_ROWS): AsyncGenerator<readonly Row[]> {
+    let next: string | undefined = path + queryText({ ...query, limit: String(pageRows) });
+    while (next !== undefined) {
+      const page: Page<Row> = await this.#page<Row>(next);
+      yield page.rows;
+      next = page.next;
+    }
   }
 
   async #page<Row>(path: string): Promise<Page<Row>> {

@@ -8,7 +8,10 @@ import { type Column, textRecord, textTable } from './text-table.ts';
 /** What `tollgate` is run with. */
 export interface CliSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: {
+    write(text: string): unknown;
+    once?(event: 'drain', listener: () => void): unknown;
+  };
   readonly stderr: ProgressTerminal;
   /** Sets the exit code that the process will end with. */
   readonly setExitCode: (code: number) => void;
@@ -68,6 +71,20 @@ export class CliContext {
 
   showRecord(data: object, entries: readonly (readonly [string, unknown])[]): void {
     this.#print(data, () => textRecord(entries));
+  }
+
+  /** Text as it comes; waits for a reader that is slower. */
+  async showText(chunks: AsyncIterable<string>): Promise<void> {
+    const stdout = this.#stdout;
+    for await (const chunk of chunks) {
+      if (stdout.write(chunk) === false) {
+        await new Promise<void>((resolve) => (stdout.once ? stdout.once('drain', resolve) : resolve()));
+      }
+    }
+  }
+
+  get wantsJson(): boolean {
+    return this.#json;
   }
 
   /** A sentence for people, the data for scripts. */

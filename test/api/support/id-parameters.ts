@@ -30,6 +30,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   getCheckoutSession: { session_id: 'session' },
   getCheckoutReceipt: { session_id: 'session' },
   endSession: { id: 'browser' },
+  listPricePeriods: { model: 'model' },
   getAccount: { id: 'account' },
   updateAccount: { id: 'account' },
   listAccountKeys: { id: 'account' },

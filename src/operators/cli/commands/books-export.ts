@@ -8,33 +8,52 @@ const COLUMNS = [
   ...['request_id', 'payment_id', 'related_generation_id', 'related_checkout_session_id', 'invoice_id'],
 ] as const satisfies readonly (keyof LedgerEntryJson)[];
 
-/** The entries as a file that a spreadsheet, hledger or beancount reads; each entry balances. */
-export function exportBooks(entries: readonly LedgerEntryJson[], format: ExportFormat): string {
-  const sorted = [...entries].sort((one, other) => (one.created_at < other.created_at ? -1 : 1));
-  switch (format) {
-    case 'csv':
-      return csv(sorted);
-    case 'hledger':
-      return sorted.map((entry) => journalEntry(entry, 'hledger')).join('\n');
-    case 'beancount': {
-      const accounts = [...new Set(sorted.flatMap((entry) => pairOf(entry)))].sort();
-      const opened = accounts.map((account) => `1970-01-01 open ${account} USD`);
-      const booked = sorted.map((entry) => journalEntry(entry, 'beancount'));
-      return [...opened, '', ...booked].join('\n');
+/**
+ * Entries as a file that a spreadsheet, hledger or beancount reads, in their order; each entry balances. Holds one page of entries, and
+ * the names of the accounts that beancount was told of.
+ */
+export async function* exportBooks(
+  pages: AsyncIterable<readonly LedgerEntryJson[]>,
+  format: ExportFormat | 'json',
+): AsyncGenerator<string> {
+  const opened = new Set<string>();
+  let first = true;
+  if (format === 'csv') {
+    yield csvLine([...COLUMNS, 'amount', 'balance_after', 'currency']);
+  }
+  for await (const entries of pages) {
+    for (const entry of entries) {
+      if (format === 'beancount') {
+        yield* newAccounts(entry, opened);
+      }
+      yield format === 'json' ? `${first ? '[' : ','}\n${JSON.stringify(entry)}` : entryText(entry, format);
+      first = false;
+    }
+  }
+  if (format === 'json') {
+    yield first ? '[]\n' : '\n]\n';
+  }
+}
+
+function entryText(entry: LedgerEntryJson, format: ExportFormat): string {
+  if (format !== 'csv') {
+    return `${journalEntry(entry, format)}\n`;
+  }
+  const columns = COLUMNS.map((name) => inert(String(entry[name] ?? '')));
+  return csvLine([...columns, entry.amount.value, entry.balance_after.value, entry.amount.currency]);
+}
+
+function* newAccounts(entry: LedgerEntryJson, opened: Set<string>): Generator<string> {
+  for (const account of pairOf(entry)) {
+    if (!opened.has(account)) {
+      opened.add(account);
+      yield `1970-01-01 open ${account} USD\n`;
     }
   }
 }
 
-function csv(entries: readonly LedgerEntryJson[]): string {
-  const lines = entries.map((entry) => [
-    ...COLUMNS.map((name) => inert(String(entry[name] ?? ''))),
-    entry.amount.value,
-    entry.balance_after.value,
-    entry.amount.currency,
-  ]);
-  return [[...COLUMNS, 'amount', 'balance_after', 'currency'], ...lines]
-    .map((fields) => fields.map(quoted).join(','))
-    .join('\r\n');
+function csvLine(fields: readonly string[]): string {
+  return `${fields.map(quoted).join(',')}\r\n`;
 }
 
 /** The customer's account and the one on the other side; an entry's amount is the liability's, negated. */

@@ -1,0 +1,134 @@
+import type { Sequelize } from 'sequelize';
+import { invariant } from '../../lib/invariant.ts';
+import { readRows } from '../../store/report.ts';
+import {
+  accountsForCredits,
+  agedDebts,
+  creditMovements,
+  deferredRevenue,
+  marginByModel,
+  payouts,
+  pricePeriods,
+  writeOffs,
+} from './book-reports.sql.ts';
+import type { CreditMovement } from './credit-kinds.ts';
+
+/** Amounts are nano-USD as decimal text in every row. */
+export interface DeferredRevenueRow {
+  readonly credits: string;
+  readonly receivable: string;
+  /** Those with a balance. */
+  readonly accounts: number;
+}
+
+export interface AgedDebtRow {
+  readonly account_id: string;
+  readonly name: string;
+  readonly oldest_at: Date;
+  readonly owed: string;
+  readonly under_30_days: string;
+  readonly under_60_days: string;
+  readonly under_90_days: string;
+  readonly older: string;
+}
+
+export interface MarginRow {
+  readonly month: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly failed_calls: number;
+  readonly calls_without_cost: number;
+  readonly charged: string;
+  readonly refunded: string;
+  readonly provider_cost: string;
+  readonly margin: string;
+}
+
+export interface WriteOffRow {
+  readonly month: string;
+  readonly reason: string;
+  readonly count: number;
+  readonly amount: string;
+}
+
+export interface PayoutRow {
+  /** Of the checkout session, or of the entry of a payment by bank. */
+  readonly id: string;
+  readonly has_session: boolean;
+  readonly provider: string;
+  readonly payment_id: string | null;
+  readonly account_id: string;
+  readonly last_at: Date;
+  readonly received: string;
+  readonly taken_back: string;
+  readonly given_back: string;
+  readonly net: string;
+}
+
+export interface PricePeriodRow {
+  readonly id: string;
+  readonly model: string;
+  readonly price_version: string | null;
+  readonly pricing: Readonly<Record<string, string>> | null;
+  readonly starts_at: Date;
+  readonly ends_at: Date | null;
+  readonly actor: string;
+}
+
+interface Period {
+  readonly start: Date;
+  readonly end: Date;
+}
+
+/** What a bookkeeper asks of the whole ledger. */
+export class BookReportsReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  async deferredRevenue(at: Date): Promise<DeferredRevenueRow> {
+    const [row] = await readRows<DeferredRevenueRow>(this.#sequelize, deferredRevenue, [at]);
+    invariant(row, 'sums are always there');
+    return row;
+  }
+
+  /** By account, above `after`. */
+  agedDebts(at: Date, after: string | null, limit: number): Promise<AgedDebtRow[]> {
+    return readRows<AgedDebtRow>(this.#sequelize, agedDebts, [at, after, limit]);
+  }
+
+  /** By month and model. `leastId`: no call below it can have ended in the period. */
+  margin({ start, end }: Period, leastId: string): Promise<MarginRow[]> {
+    return readRows<MarginRow>(this.#sequelize, marginByModel, [start, end, leastId]);
+  }
+
+  writeOffs({ start, end }: Period): Promise<WriteOffRow[]> {
+    return readRows<WriteOffRow>(this.#sequelize, writeOffs, [start, end]);
+  }
+
+  /** By payment, above `after`. */
+  payouts({ start, end }: Period, after: string | null, limit: number): Promise<PayoutRow[]> {
+    return readRows<PayoutRow>(this.#sequelize, payouts, [start, end, after, limit]);
+  }
+
+  /** By id, above `after`. */
+  accounts(after: string | null, limit: number): Promise<{ readonly id: string; readonly name: string }[]> {
+    return readRows(this.#sequelize, accountsForCredits, [after, limit]);
+  }
+
+  /** Movements of an account up to the end of a period, in order. */
+  creditMovements(accountId: string, { start, end }: Period): Promise<CreditMovement[]> {
+    return readRows<CreditMovement>(this.#sequelize, creditMovements, [accountId, end, start]);
+  }
+
+  /** Newest first, below `before`; with an instant those that it lies in. */
+  prices(
+    filter: { readonly model: string | null; readonly at: Date | null },
+    before: string | null,
+    limit: number,
+  ): Promise<PricePeriodRow[]> {
+    return readRows<PricePeriodRow>(this.#sequelize, pricePeriods, [filter.model, filter.at, before, limit]);
+  }
+}

@@ -1,0 +1,120 @@
+import type { Statement } from '../../store/statement.ts';
+
+/**
+ * $1 instant. Balances and receivables of all accounts then: the last entry of each before it says its balance.
+ */
+export const deferredRevenue: Statement = {
+  name: 'deferred_revenue',
+  text: `
+    SELECT coalesce(sum(l.balance_after), 0)::text AS credits, count(*) FILTER (WHERE l.balance_after <> 0)::integer AS accounts,
+           coalesce((SELECT sum(r.amount) FROM ledger_entries r
+                      WHERE r.type = 'adjustment' AND r.contra = 'receivable' AND r.at < $1), 0)::text AS receivable
+      FROM accounts a CROSS JOIN LATERAL
+        (SELECT e.balance_after FROM ledger_entries e WHERE e.account_id = a.id AND e.at < $1
+          ORDER BY e.at DESC, e.seq DESC LIMIT 1) l`,
+};
+
+/** $1 instant, $2 only accounts above this or NULL, $3 how many. What repaid a debt went to the oldest first. */
+export const agedDebts: Statement = {
+  name: 'aged_debts',
+  text: `
+    WITH moved AS (
+      SELECT e.account_id, e.at, e.seq, e.amount FROM ledger_entries e
+       WHERE e.type = 'adjustment' AND e.contra = 'receivable' AND e.at < $1::timestamptz AND ($2::uuid IS NULL OR e.account_id > $2)),
+    repaid AS (SELECT account_id, coalesce(-sum(amount) FILTER (WHERE amount < 0), 0) AS amount FROM moved GROUP BY 1),
+    debts AS (
+      SELECT account_id, at, amount, sum(amount) OVER (PARTITION BY account_id ORDER BY seq) AS through FROM moved WHERE amount > 0),
+    owed AS (
+      SELECT d.account_id, d.at, least(d.amount, d.through - r.amount) AS amount, $1::timestamptz - d.at AS age
+        FROM debts d JOIN repaid r USING (account_id) WHERE d.through > r.amount)
+    SELECT o.account_id, a.name, min(o.at) AS oldest_at, sum(o.amount)::text AS owed,
+           coalesce(sum(o.amount) FILTER (WHERE o.age < '30 days'), 0)::text AS under_30_days,
+           coalesce(sum(o.amount) FILTER (WHERE o.age >= '30 days' AND o.age < '60 days'), 0)::text AS under_60_days,
+           coalesce(sum(o.amount) FILTER (WHERE o.age >= '60 days' AND o.age < '90 days'), 0)::text AS under_90_days,
+           coalesce(sum(o.amount) FILTER (WHERE o.age >= '90 days'), 0)::text AS older
+      FROM owed o JOIN accounts a ON a.id = o.account_id GROUP BY 1, 2 ORDER BY 1 LIMIT $3`,
+};
+
+/** $1 start, $2 end, $3 least id of a call that can have ended since. Calls by month of their end, refunds by their own month. */
+export const marginByModel: Statement = {
+  name: 'margin_by_model',
+  text: `
+    WITH calls AS (
+      SELECT date_trunc('month', g.completed_at, 'UTC') AS month, g.model, count(*) AS calls,
+             count(*) FILTER (WHERE g.status = 'failed') AS failed_calls, sum(g.charge) AS charged,
+             coalesce(sum(g.provider_cost), 0) AS provider_cost, count(*) FILTER (WHERE g.provider_cost IS NULL) AS calls_without_cost
+        FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
+    refunds AS (
+      SELECT date_trunc('month', e.at, 'UTC') AS month, g.model, sum(e.amount) AS refunded
+        FROM ledger_entries e JOIN generations g ON g.id = e.reverses
+       WHERE e.type = 'refund' AND e.contra = 'revenue' AND e.at >= $1 AND e.at < $2 GROUP BY 1, 2)
+    SELECT to_char(month AT TIME ZONE 'UTC', 'YYYY-MM') AS month, model, coalesce(c.calls, 0)::integer AS calls,
+           coalesce(c.failed_calls, 0)::integer AS failed_calls, coalesce(c.calls_without_cost, 0)::integer AS calls_without_cost,
+           coalesce(c.charged, 0)::text AS charged, coalesce(r.refunded, 0)::text AS refunded,
+           coalesce(c.provider_cost, 0)::text AS provider_cost,
+           (coalesce(c.charged, 0) - coalesce(r.refunded, 0) - coalesce(c.provider_cost, 0))::text AS margin
+      FROM calls c FULL JOIN refunds r USING (month, model) ORDER BY 1, 2`,
+};
+
+/** $1 start, $2 end. What was delivered and not charged, and what was owed and forgiven. */
+export const writeOffs: Statement = {
+  name: 'write_offs_by_month',
+  text: `
+    SELECT to_char(date_trunc('month', w.at, 'UTC') AT TIME ZONE 'UTC', 'YYYY-MM') AS month, w.reason, count(*)::integer AS count,
+           sum(w.amount)::text AS amount
+      FROM (SELECT at, reason, amount FROM write_offs
+            UNION ALL SELECT at, 'debt_forgiven', amount FROM ledger_entries WHERE type = 'adjustment' AND contra = 'write_off') w
+     WHERE w.at >= $1 AND w.at < $2 GROUP BY 1, 2 ORDER BY 1, 2`,
+};
+
+/**
+ * $1 start, $2 end, $3 only payments above this or NULL, $4 how many. Money that moved outside, by the payment that it belongs to;
+ * a payment by bank stands for itself.
+ */
+export const payouts: Statement = {
+  name: 'payouts',
+  text: `
+    SELECT coalesce(s.id, e.reference) AS id, s.id IS NOT NULL AS has_session, coalesce(s.provider, 'bank') AS provider, s.payment_id,
+           e.account_id, max(e.at) AS last_at,
+           coalesce(sum(e.amount) FILTER (WHERE e.amount > 0 AND e.type = 'credit_purchase' OR s.id IS NULL), 0)::text AS received,
+           coalesce(-sum(e.amount) FILTER (WHERE e.type = 'refund'), 0)::text AS taken_back,
+           coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment' AND s.id IS NOT NULL), 0)::text AS given_back,
+           sum(e.amount)::text AS net
+      FROM ledger_entries e LEFT JOIN checkout_sessions s ON s.id = coalesce(e.reverses, e.reference)
+     WHERE e.contra = 'cash_clearing' AND e.type <> 'usage_charge' AND e.at >= $1 AND e.at < $2
+       AND ($3::uuid IS NULL OR coalesce(s.id, e.reference) > $3)
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1 LIMIT $4`,
+};
+
+/** $1 only accounts above this or NULL, $2 how many. */
+export const accountsForCredits: Statement = {
+  name: 'accounts_for_credits',
+  text: 'SELECT id, name FROM accounts WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
+};
+
+/**
+ * $1 account, $2 end, $3 start. Its movements in order, the charges between two others summed: what they use up does not depend on
+ * how they are cut. → contra, amount, is_before (before the start)
+ */
+export const creditMovements: Statement = {
+  name: 'credit_movements',
+  text: `
+    SELECT contra::text AS contra, is_before, sum(amount)::text AS amount FROM (
+      SELECT e.seq, e.contra, e.amount, e.at < $3 AS is_before,
+             CASE WHEN e.type = 'usage_charge' THEN 0 ELSE e.seq END AS own,
+             count(*) FILTER (WHERE e.type <> 'usage_charge') OVER (ORDER BY e.seq) AS block
+        FROM ledger_entries e WHERE e.account_id = $1 AND e.at < $2) m
+     GROUP BY block, own, contra, is_before ORDER BY min(seq)`,
+};
+
+/** $1 model or NULL, $2 instant or NULL, $3 only before this row or NULL, $4 how many. With an instant: the period it lies in. */
+export const pricePeriods: Statement = {
+  name: 'price_periods',
+  text: `
+    SELECT p.id::text AS id, p.model, p.price_version, v.pricing, p.starts_at, p.ends_at, p.actor
+      FROM (SELECT q.*, lead(q.starts_at) OVER (PARTITION BY q.model ORDER BY q.id) AS ends_at FROM price_periods q
+             WHERE $1::text IS NULL OR q.model = $1) p
+      LEFT JOIN price_versions v ON v.id = p.price_version
+     WHERE ($2::timestamptz IS NULL OR (p.starts_at <= $2 AND (p.ends_at IS NULL OR p.ends_at > $2)))
+       AND ($3::bigint IS NULL OR p.id < $3) ORDER BY p.id DESC LIMIT $4`,
+};

@@ -1,0 +1,125 @@
+import { decodeCursor, UUID_PART } from '../../http/cursor.ts';
+import { FieldError } from '../../http/field-error.ts';
+import { cutPage, linkHeader } from '../../http/page.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { idAt, publicId } from '../../lib/ids.ts';
+import { OPERATOR_ROUTE } from '../operator-access.ts';
+import { presentKind, presentPayout, usd } from './book-reports.presenter.ts';
+import type { BookReportsReadModel } from './book-reports.read-model.ts';
+import {
+  creditsByKindResponse,
+  marginResponse,
+  payoutsResponse,
+  periodPageQuery,
+  periodQuery,
+  writeOffsResponse,
+} from './book-reports.schema.ts';
+import { splitCredits } from './credit-kinds.ts';
+
+const report = { ...OPERATOR_ROUTE, method: 'get' } as const;
+const DAY_MS = 86_400_000;
+const RANGE_DAYS_MAX = 366;
+/** A task may wait and run this long: no call that ended later was ordered before. */
+const CALL_DAYS_MAX = 31;
+
+/** Reports over a period: `/admin/v1/reports/…`. */
+export function periodReportRoutes(books: BookReportsReadModel): Route[] {
+  return [
+    defineRoute({
+      ...report,
+      path: '/admin/v1/reports/margin',
+      operationId: 'reportMargin',
+      summary: 'Charges, refunds and what providers cost, by month and model',
+      query: periodQuery,
+      response: { status: 200, schema: marginResponse },
+      errors: [],
+      async handle({ query }) {
+        const period = periodOf(query);
+        const leastId = idAt(period.start.getTime() - CALL_DAYS_MAX * DAY_MS);
+        const data = (await books.margin(period, leastId)).map((row) => ({
+          ...row,
+          charged: usd(row.charged),
+          refunded: usd(row.refunded),
+          provider_cost: usd(row.provider_cost),
+          margin: usd(row.margin),
+        }));
+        return { body: { data } };
+      },
+    }),
+    defineRoute({
+      ...report,
+      path: '/admin/v1/reports/write-offs',
+      operationId: 'reportWriteOffs',
+      summary: 'What was delivered and not charged, or owed and forgiven, by month and reason',
+      query: periodQuery,
+      response: { status: 200, schema: writeOffsResponse },
+      errors: [],
+      async handle({ query }) {
+        const rows = await books.writeOffs(periodOf(query));
+        return { body: { data: rows.map((row) => ({ ...row, amount: usd(row.amount) })) } };
+      },
+    }),
+    ...pagedPeriodRoutes(books),
+  ];
+}
+
+function pagedPeriodRoutes(books: BookReportsReadModel): Route[] {
+  return [
+    defineRoute({
+      ...report,
+      path: '/admin/v1/reports/payouts',
+      operationId: 'reportPayouts',
+      summary: "Money that moved outside, by the provider's payment",
+      query: periodPageQuery,
+      response: { status: 200, schema: payoutsResponse },
+      errors: ['invalid_cursor'],
+      async handle({ query, url }) {
+        const rows = await books.payouts(periodOf(query), above(query.cursor), query.limit + 1);
+        const page = cutPage(rows, query.limit, (row) => [row.id]);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentPayout) } };
+      },
+    }),
+    defineRoute({
+      ...report,
+      path: '/admin/v1/reports/credits',
+      operationId: 'reportCredits',
+      summary: 'Paid and granted credits of each account: what was added, used and is left',
+      query: periodPageQuery,
+      response: { status: 200, schema: creditsByKindResponse },
+      errors: ['invalid_cursor'],
+      async handle({ query, url }) {
+        const period = periodOf(query);
+        const accounts = await books.accounts(above(query.cursor), query.limit + 1);
+        const page = cutPage(accounts, query.limit, (row) => [row.id]);
+        const data = [];
+        for (const { id, name } of page.rows) {
+          const { granted, paid } = splitCredits(await books.creditMovements(id, period));
+          data.push({
+            account_id: publicId('account', id),
+            name,
+            granted: presentKind(granted),
+            paid: presentKind(paid),
+          });
+        }
+        return { headers: linkHeader(url, page.next), body: { data } };
+      },
+    }),
+  ];
+}
+
+/** Throws FieldError for a period that ends before it starts, or is too long for one answer. */
+function periodOf(query: { readonly start_time: Date; readonly end_time: Date }) {
+  const { start_time: start, end_time: end } = query;
+  if (start > end) {
+    throw new FieldError('start_time', 'must not be after end_time');
+  }
+  if (end.getTime() - start.getTime() > RANGE_DAYS_MAX * DAY_MS) {
+    throw new FieldError('end_time', `must be at most ${RANGE_DAYS_MAX} days after start_time`);
+  }
+  return { start, end };
+}
+
+function above(cursor: string | undefined): string | null {
+  const [id = null] = cursor === undefined ? [] : decodeCursor(cursor, [UUID_PART]);
+  return id;
+}
