@@ -1,0 +1,197 @@
+import fc from 'fast-check';
+import { publicId } from '../../../src/lib/ids.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from '../../api/support/test-server.ts';
+import { usd } from '../../factories/ledger.ts';
+import { business, type Customer, RunningBusiness } from './business.ts';
+
+interface Transaction {
+  readonly id: string;
+  readonly type: string;
+  readonly amount: { readonly value: string };
+  readonly balance_after: { readonly value: string };
+  readonly created_at: string;
+  readonly invoice_id: string;
+}
+
+interface Invoice {
+  readonly id: string;
+  readonly status: string;
+  readonly period_start: string;
+  readonly period_end: string;
+  readonly opening_balance: string;
+  readonly credit_purchase_total: string;
+  readonly usage_charge_total: string;
+  readonly refund_total: string;
+  readonly adjustment_total: string;
+  readonly closing_balance: string;
+}
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server?.close());
+
+async function all<Row>(path: string, key: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const answer: Awaited<ReturnType<typeof server.call>> = await server.call('GET', next, { key });
+    expect([next, answer.status]).toEqual([next, 200]);
+    rows.push(...answer.json.data);
+    next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  return rows;
+}
+
+const sum = (amounts: readonly string[]): bigint => amounts.reduce((total, text) => total + usd(text), 0n);
+const amountsOf = (rows: readonly Transaction[], type?: string): bigint =>
+  sum(rows.filter((row) => type === undefined || row.type === type).map(({ amount }) => amount.value));
+
+/** Balance by every source that tells one, row by row and page by page. Returns the transactions, oldest first. */
+async function reconcileBalance({ id, key }: Customer): Promise<Transaction[]> {
+  const path = '/api/v1/billing/balance-transactions';
+  const newestFirst = await all<Transaction>(`${path}?limit=1000`, key.secret);
+  expect((await all<Transaction>(`${path}?limit=7`, key.secret)).map((row) => row.id)).toEqual(
+    newestFirst.map((row) => row.id),
+  );
+  const types = ['credit_purchase', 'usage_charge', 'refund', 'adjustment'];
+  const byType = await Promise.all(types.map((type) => all<Transaction>(`${path}?type=${type}`, key.secret)));
+  expect(
+    byType
+      .flat()
+      .map((row) => row.id)
+      .sort(),
+  ).toEqual(newestFirst.map((row) => row.id).sort());
+  const rows = newestFirst.reverse();
+  let balance = 0n;
+  for (const [index, row] of rows.entries()) {
+    balance += usd(row.amount.value);
+    expect(usd(row.balance_after.value)).toBe(balance);
+    expect(row.created_at >= (rows[index - 1]?.created_at ?? '')).toBe(true);
+  }
+  const credits = await server.call('GET', '/api/v1/credits', { key: key.secret });
+  const account = await server.call('GET', `/admin/v1/accounts/${publicId('account', id)}`, {
+    key: ADMIN_TOKEN,
+  });
+  expect(usd(account.json.data.remaining_credits)).toBe(balance);
+  expect(usd(credits.json.data.total_credits) - usd(credits.json.data.total_usage)).toBe(balance);
+  const keys = await all<{ usage: number }>('/api/v1/keys', key.secret);
+  const used = keys.reduce((total, { usage }) => total + BigInt(Math.round(usage * 1e9)), 0n);
+  expect(used).toBe(usd(credits.json.data.total_usage));
+  return rows;
+}
+
+/** Charges by every grouping, and by two halves of the range. */
+async function reconcileCosts({ key }: Customer, rows: readonly Transaction[]): Promise<void> {
+  const [first] = rows;
+  if (!first) {
+    return;
+  }
+  const day = (time: number) => new Date(Math.floor(time / 86_400_000) * 86_400_000).toISOString();
+  const start = day(Date.parse(first.created_at));
+  const end = day(Date.parse(rows.at(-1)?.created_at ?? '') + 2 * 86_400_000);
+  const middle = day((Date.parse(start) + Date.parse(end)) / 2);
+  const costs = async (from: string, to: string, group = '') => {
+    const query = `start_time=${from}&end_time=${to}&granularity=day${group}`;
+    const found = await all<{ amount: { value: string } }>(`/api/v1/costs?${query}`, key.secret);
+    return sum(found.map(({ amount }) => amount.value));
+  };
+  const charged = -amountsOf(rows, 'usage_charge');
+  for (const group of ['', '&group_by=model', '&group_by=api_key', '&group_by=endpoint,model,api_key']) {
+    expect([group, await costs(start, end, group)]).toEqual([group, charged]);
+  }
+  expect((await costs(start, middle)) + (await costs(middle, end))).toBe(charged);
+}
+
+/** Statements: identity, chain, their transactions, CSV; every transaction in exactly one. Returns the last closing balance. */
+async function reconcileStatements({ key }: Customer, rows: readonly Transaction[]): Promise<bigint> {
+  const path = '/api/v1/billing/invoices';
+  const invoices = (await all<Invoice>(path, key.secret)).reverse();
+  let opening = 0n;
+  const stated: string[] = [];
+  for (const invoice of invoices) {
+    const own = rows.filter((row) => row.invoice_id === invoice.id);
+    expect(usd(invoice.opening_balance)).toBe(opening);
+    opening += amountsOf(own);
+    expect([invoice.period_start, usd(invoice.closing_balance)]).toEqual([invoice.period_start, opening]);
+    expect(usd(invoice.credit_purchase_total)).toBe(amountsOf(own, 'credit_purchase'));
+    expect(usd(invoice.usage_charge_total)).toBe(-amountsOf(own, 'usage_charge'));
+    expect(usd(invoice.refund_total)).toBe(amountsOf(own, 'refund'));
+    expect(usd(invoice.adjustment_total)).toBe(amountsOf(own, 'adjustment'));
+    expect(own.every(({ created_at: at }) => at >= invoice.period_start && at < invoice.period_end)).toBe(
+      true,
+    );
+    const csv = await server.call('GET', `${path}/${invoice.id}.csv`, { key: key.secret });
+    const lines = csv.text.trimEnd().split('\r\n').slice(1);
+    expect(lines.map((line) => line.split(',')[1])).toEqual(own.map(({ id }) => id));
+    stated.push(...own.map(({ id }) => id));
+    expect(['paid', 'draft']).toContain(invoice.status);
+  }
+  expect(stated).toEqual(rows.map(({ id }) => id));
+  return opening;
+}
+
+interface Entry extends Transaction {
+  readonly account_id: string;
+  readonly contra: string;
+}
+
+/** The operator's side: what really moved, audited and booked; reports and the proof. */
+async function reconcileBooks(run: RunningBusiness): Promise<void> {
+  const ids = run.customers.map(({ id }) => publicId('account', id));
+  const entries = (await all<Entry>('/admin/v1/ledger/entries?limit=500', ADMIN_TOKEN)).filter((entry) =>
+    ids.includes(entry.account_id),
+  );
+  const against = (contra: string) =>
+    sum(entries.filter((entry) => entry.contra === contra).map(({ amount }) => amount.value));
+  expect(against('cash_clearing')).toBe(run.cash);
+  expect(against('operator')).toBe(run.adjusted);
+  const audit = await all<{ object: string; detail: { amount: string } }>(
+    '/admin/v1/audit?action=account.adjust&limit=500',
+    ADMIN_TOKEN,
+  );
+  const audited = audit.filter(({ object }) => ids.includes(object));
+  expect(audited.reduce((total, { detail }) => total + BigInt(detail.amount), 0n)).toBe(run.adjusted);
+  const accounts = await all<{ id: string; remaining_credits: string; debt: string }>(
+    '/admin/v1/accounts',
+    ADMIN_TOKEN,
+  );
+  const at = new Date().toISOString();
+  const deferred = await server.call('GET', `/admin/v1/reports/deferred-revenue?at=${at}`, {
+    key: ADMIN_TOKEN,
+  });
+  expect(usd(deferred.json.data.credits)).toBe(sum(accounts.map((row) => row.remaining_credits)));
+  expect(usd(deferred.json.data.receivable)).toBe(sum(accounts.map(({ debt }) => debt)));
+  expect(against('receivable')).toBe(
+    sum(accounts.filter(({ id }) => ids.includes(id)).map(({ debt }) => debt)),
+  );
+  const debts = await all<{ owed: string }>(`/admin/v1/reports/aged-debts?at=${at}`, ADMIN_TOKEN);
+  expect(sum(debts.map(({ owed }) => owed))).toBe(usd(deferred.json.data.receivable));
+  const proof = await server.call('GET', '/admin/v1/ledger/verify', { key: ADMIN_TOKEN });
+  expect(proof.json.data.violations).toEqual([]);
+}
+
+test('whatever a business does and its clock, every source tells the same money', async () => {
+  await fc.assert(
+    fc.asyncProperty(business, async ({ start, deeds }) => {
+      const run = new RunningBusiness(server.database, server.test.url, start);
+      try {
+        await run.open();
+        for (const deed of deeds) {
+          await run.run(deed);
+        }
+        await run.finish();
+        for (const customer of run.customers) {
+          const rows = await reconcileBalance(customer);
+          await reconcileCosts(customer, rows);
+          expect(await reconcileStatements(customer, rows)).toBe(amountsOf(rows));
+        }
+        await reconcileBooks(run);
+      } finally {
+        await run.close();
+      }
+    }),
+    { numRuns: 3, interruptAfterTimeLimit: 60_000 },
+  );
+}, 120_000);
