@@ -75,18 +75,33 @@ const STARTS = [
   '2024-03-10T06:55:00Z',
 ];
 
+const deed: fc.Arbitrary<Deed> = fc.record({
+  passing,
+  account: fc.nat(1),
+  act,
+  amount: fc.bigInt({ min: 1n, max: 9_000_000_000n }),
+  pick: fc.nat(30),
+});
+
+/** A month is closed as soon as it is over; then the clock steps back into it, and business goes on. */
+const closeAndStepBack: fc.Arbitrary<Deed[]> = fc
+  .tuple(deed, deed, fc.integer({ min: 6, max: 60 }))
+  .map(([close, next, seconds]) => [
+    { ...close, passing: { pass: 'into the next month' }, act: 'close' },
+    { ...next, passing: { pass: 'back', seconds } },
+  ]);
+
 export const business: fc.Arbitrary<Business> = fc.record({
   start: fc.constantFrom(...STARTS),
-  deeds: fc.array(
-    fc.record({
-      passing,
-      account: fc.nat(1),
-      act,
-      amount: fc.bigInt({ min: 1n, max: 9_000_000_000n }),
-      pick: fc.nat(30),
-    }),
-    { minLength: 25, maxLength: 45 },
-  ),
+  deeds: fc
+    .array(
+      fc.oneof(
+        { weight: 5, arbitrary: deed.map((one) => [one]) },
+        { weight: 1, arbitrary: closeAndStepBack },
+      ),
+      { minLength: 25, maxLength: 45 },
+    )
+    .map((parts) => parts.flat()),
 });
 
 export interface Customer {
