@@ -114,21 +114,22 @@ test('a period that is too long, or ends before it starts, is refused', async ()
 });
 
 test('which price was in force when, whoever brought it back', async () => {
-  const store = new CatalogStore(server.database.money);
-  const load = async (prompt: string, name: string) => {
+  const load = async (ago: string, prompt: string, name: string) => {
     const models = `[{ id: acme/p, endpoints: [chat], context_length: 10, max_output_tokens: 5, pricing: { prompt: "${prompt}" }, routes: [{ provider: b, model: x }] }]`;
     const text = `{ providers: [{ id: b, protocol: builtin }], models: ${models} }`;
-    await store.savePrices(parseCatalog(text, 'test', {}).models.values(), name);
+    const { models: read } = parseCatalog(text, 'test', {});
+    await atTime(server.test.url, server.database, ago, ({ money }) =>
+      new CatalogStore(money).savePrices(read.values(), name),
+    );
   };
-  await load('0.000001', 'one');
-  await load('0.000002', 'two');
-  const between = new Date().toISOString();
-  await load('0.000002', 'the same');
-  await load('0.000001', 'three');
+  await load('-4 days', '0.000001', 'one');
+  await load('-3 days', '0.000002', 'two');
+  await load('-2 days', '0.000002', 'the same');
+  await load('-1 days', '0.000001', 'three');
   const all = await report('prices?model=acme/p');
   expect(all.map((row: { changed_by: string }) => row.changed_by)).toEqual(['three', 'two', 'one']);
   expect(all[0].price_version).toBe(all[2].price_version);
-  const [then] = await report(`prices?model=acme/p&at=${between}`);
+  const [then] = await report(`prices?model=acme/p&at=${past(2.5)}`);
   expect(then).toMatchObject({ changed_by: 'two', prices: { prompt: '0.000002' } });
 });
 
