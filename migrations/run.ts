@@ -1,6 +1,9 @@
 import { migrateDown, migrateUp } from './migrate.ts';
 
-/** `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1. */
+/** A wrong setting: another attempt would end the same way. */
+class SettingsError extends Error {}
+
+/** `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1, a wrong setting with 2. */
 async function main(
   environment: NodeJS.ProcessEnv,
   command: string | undefined,
@@ -8,7 +11,14 @@ async function main(
 ): Promise<string> {
   const ownerUrl = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
   if (ownerUrl === undefined) {
-    throw new Error('set DATABASE_URL (or DATABASE_OWNER_URL, when the schema belongs to another role)');
+    throw new SettingsError(
+      'set DATABASE_URL (or DATABASE_OWNER_URL, when the schema belongs to another role)',
+    );
+  }
+  if (!URL.canParse(ownerUrl)) {
+    throw new SettingsError(
+      'DATABASE_URL (or DATABASE_OWNER_URL) is no URL like postgres://user@host/database',
+    );
   }
   if (command === 'down') {
     const undone = await migrateDown({ ownerUrl }, to);
@@ -29,5 +39,5 @@ try {
   process.stdout.write(`${await main(process.env, process.argv[2], process.argv[3])}\n`);
 } catch (error) {
   process.stderr.write(`migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof SettingsError ? 2 : 1;
 }

@@ -1,12 +1,18 @@
 import { RedisSettingsError } from '../queues/inspect-redis.ts';
 import { untilRedisWorks } from '../queues/redis-watch.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
+import type { CatalogSource } from '../src/catalog/catalog-source.ts';
 import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
+import {
+  parseQueueSelection,
+  type QueueSelection,
+  QueueSelectionError,
+  servesPool,
+} from './queue-selection.ts';
 import { startWorkerPage } from './worker-page.ts';
 import { runWorkerProcess } from './worker-process.ts';
 
@@ -34,11 +40,31 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     selection,
     workerName: worker.workerName,
   };
-  runWorkerProcess(parts, settings, async () => {
+  const running = runWorkerProcess(parts, settings, async () => {
     page.close();
     await worker.close();
     await foundation.close();
   });
+  followCatalog(foundation.catalogSource, selection, () => running.restart(worker.renewEngines));
+}
+
+/** Serves by the engines of each catalog that comes into force. What is sold for how much is the API's. */
+function followCatalog(source: CatalogSource, { pools }: QueueSelection, restart: () => void): void {
+  let engines = JSON.stringify(source.current.engines);
+  source.addCheck((catalog) => {
+    const named = pools === 'all' ? [] : pools;
+    const missing = named.find((pool) => !catalog.engines.some(({ id }) => id === pool));
+    return missing === undefined ? undefined : `engines: lack ${missing}, which this worker serves`;
+  });
+  source.onChange((catalog) => {
+    const changed = JSON.stringify(catalog.engines);
+    if (changed !== engines) {
+      engines = changed;
+      restart();
+    }
+  });
+  source.watch();
+  process.on('SIGHUP', () => void source.reload());
 }
 
 /** Configuration errors: print one line, exit 2. */

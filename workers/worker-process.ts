@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from '../src/lib/logger.ts';
 import type { QueueSelection } from './queue-selection.ts';
-import { startWorker } from './start-worker.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from './start-worker.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerProcessSettings {
@@ -24,15 +24,16 @@ const EXIT_DEAF = 1;
 
 /**
  * Serves queues until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and
- * ends the process itself; `release` closes what the parts were made from.
+ * ends the process itself; `release` closes what the parts were made from. `restart` lets jobs end, prepares, and serves anew.
  */
 export function runWorkerProcess(
   parts: WorkerParts,
   settings: WorkerProcessSettings,
   release: () => Promise<void>,
-): void {
+): { restart(prepare: () => Promise<void>): void } {
   const { log } = parts;
   let stopping = false;
+  let restarting = Promise.resolve();
   const stop = (reason: string, exitCode: number): void => {
     if (stopping) {
       return;
@@ -40,13 +41,13 @@ export function runWorkerProcess(
     stopping = true;
     log.info({ reason }, 'worker stopping');
     endAfter(settings.drainMs + EXIT_GRACE_MS, log);
-    void running
-      .close()
+    void restarting
+      .then(() => running.close())
       .then(release)
       .catch((error: unknown) => log.error({ error }, 'worker did not stop cleanly'))
       .finally(() => process.exit(exitCode));
   };
-  const running = startWorker(parts, {
+  const options: WorkerOptions = {
     ...settings,
     concurrency: {
       postprocess: POSTPROCESS_SLOTS_PER_CORE * availableParallelism(),
@@ -57,12 +58,37 @@ export function runWorkerProcess(
       log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
       stop('deaf', EXIT_DEAF);
     },
-  });
+  };
+  let running: Pick<RunningWorker, 'slots' | 'close'> = startWorker(parts, options);
+  const restart = async (prepare: () => Promise<void>): Promise<void> => {
+    if (stopping) {
+      return;
+    }
+    log.info('the engines have changed: running jobs end, then the worker serves by the new ones');
+    await running.close();
+    running = { slots: new Map(), close: async () => undefined };
+    await prepare();
+    if (!stopping) {
+      running = startWorker(parts, options);
+      log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
+    }
+  };
   process.once('SIGTERM', () => stop('SIGTERM', 0));
   process.once('SIGINT', () => stop('SIGINT', 0));
   process.once('disconnect', () => stop('disconnect', 0));
   log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
   process.send?.({ type: 'ready' });
+  return {
+    restart: (prepare) => {
+      restarting = restarting
+        .then(() => restart(prepare))
+        .catch((error: unknown) => {
+          log.fatal({ error }, 'the worker could not start again');
+          // not awaited by `stop`, which waits for this very promise
+          setImmediate(() => stop('restart failed', EXIT_DEAF));
+        });
+    },
+  };
 }
 
 function endAfter(milliseconds: number, log: Logger): void {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const open = (prepare: () => Promise<void> = async () => undefined) =>
-  CatalogSource.open({ file, variables: {}, prepare, log });
+  CatalogSource.open({ file, variables: {}, check: () => undefined, prepare, log });
 const price = (source: CatalogSource) => source.current.models.get('m')?.pricing.prompt;
 
 test('a changed file comes into force and listeners hear of it', async () => {

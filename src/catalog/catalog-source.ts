@@ -14,13 +14,15 @@ export interface CatalogSourceOptions {
   readonly file: string;
   /** What `${NAME}` in the file refers to. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Says what is wrong with a catalog beyond what the file alone shows. */
+  readonly check: CatalogCheck;
   /** Runs before a catalog comes into force; when it rejects, the catalog does not. `name` tells its text from any other. */
   readonly prepare: (catalog: Catalog, name: string) => Promise<void>;
   readonly log: Logger;
 }
 
-/** Says what is wrong with a catalog beyond what the file alone shows; undefined where nothing is. */
-type CatalogCheck = (catalog: Catalog) => string | undefined;
+/** Says in one line what is wrong with a catalog; undefined where nothing is. */
+export type CatalogCheck = (catalog: Catalog) => string | undefined;
 
 /** The catalog in force, reloaded when the file changes. A catalog with a mistake never replaces a good one. */
 export class CatalogSource {
@@ -41,8 +43,10 @@ export class CatalogSource {
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
     const text = await read(options.file);
     const catalog = parseCatalog(text, options.file, options.variables);
+    const source = new CatalogSource(options, text, catalog);
+    source.addCheck(options.check);
     await options.prepare(catalog, nameOf(options.file, text));
-    return new CatalogSource(options, text, catalog);
+    return source;
   }
 
   get current(): Catalog {

@@ -6,6 +6,7 @@ import { watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
+import { composeEngines } from '../catalog/engine-kinds.ts';
 import { builtConsoleFolder } from '../console/static.pages.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
@@ -48,7 +49,6 @@ import { tracedRoute } from '../telemetry/traced-routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
 import { composeConsolePages, composeConsoleRoutes, composeSessions } from './console.ts';
-import { composeEngines } from './engines.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
@@ -99,7 +99,8 @@ export async function composeApi(
   const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation);
-  const engines = composeEngines(foundation, 1);
+  const engines = composeEngines(config, foundation.catalogSource.current, 1);
+  foundation.catalogSource.onChange((catalog) => void engines.replace(composeEngines(config, catalog, 1)));
   const operators = composeOperators(foundation, {
     ...identity,
     authenticator: kernel.authenticator,
@@ -108,7 +109,7 @@ export async function composeApi(
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const paidRoutes = [
     ...invocation.routes,
-    ...composeTaskRoutes(foundation, tasks, redis.connection, engines.stoppable),
+    ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
   ];
   const app = createApp({
     watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
@@ -244,7 +245,7 @@ function composeTaskRoutes(
   { ledger, catalog, catalogSource, storage }: Foundation,
   tasks: TaskParts,
   redis: Redis,
-  stoppablePools: readonly string[],
+  stoppablePools: () => readonly string[],
 ): Route[] {
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     deadlineMs: TASK_DEADLINE_MS,

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
+import { engineMistake } from '../catalog/engine-kinds.ts';
 import type { Config } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
@@ -75,6 +76,7 @@ export async function composeFoundation(
     return await CatalogSource.open({
       file: config.catalogFile,
       variables: config.variables,
+      check: (catalog) => engineMistake(config, catalog),
       prepare: pricesKeeper(process, database),
       log,
     });

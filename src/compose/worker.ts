@@ -1,5 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { composeEngines } from '../catalog/engine-kinds.ts';
 import { discoverGpus } from '../engines/gpu-slots.ts';
 import type { EngineRegistry } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
@@ -9,6 +10,7 @@ import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { WriteOffTotals } from '../ledger/write-off-totals.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import { createFfmpeg } from '../media/ffmpeg.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
@@ -30,7 +32,6 @@ import { UsageDays } from '../usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
 import { composeBilling, createStatements } from './billing.ts';
-import { composeEngines, composeFfmpeg } from './engines.ts';
 import type { Foundation } from './foundation.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
 
@@ -61,7 +62,9 @@ export async function composeWorker(
     variables: config.variables,
     log,
   });
-  const engines = composeEngines(foundation, gpus.length, supervision);
+  const { catalogSource } = foundation;
+  const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
+  const engines = compose();
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
   const sender = new WebhookSender({
     allowPrivateTargets: config.webhookPrivateTargets,
@@ -97,6 +100,8 @@ export async function composeWorker(
         new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
       log,
     },
+    /** Builds the engines of the catalog in force in the place of those before, on which nothing may run any more. Throws EngineSettingsError. */
+    renewEngines: () => engines.replace(compose()),
     close: async () => {
       tasks.waiter.close();
       leases.close();
@@ -111,7 +116,7 @@ function composeRunners(
   { claims, reads, endings }: TaskParts,
   own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string; postprocesses: boolean },
 ) {
-  const ffmpeg = composeFfmpeg(config);
+  const ffmpeg = createFfmpeg({ ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath });
   // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
   const cores = availableParallelism();
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };

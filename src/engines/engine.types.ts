@@ -82,6 +82,8 @@ export interface Engine {
   readonly id: string;
   readonly kind: string;
   readonly capabilities: EngineCapabilities;
+  /** What is wrong with a route to that model, as far as it can be told without asking upstream. */
+  modelMistake?(model: string, kind: 'image' | 'video'): string | undefined;
   /** Starts the work. Returns the upstream's reference. Throws {@link EngineError}. */
   submit(request: EngineRequest, context: EngineContext): Promise<string>;
   /** After a crash without a stored reference: the reference, `null` = certainly never accepted, `'unknown'` = can't tell. */

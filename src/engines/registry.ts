@@ -31,7 +31,7 @@ const SLOTS = z.union([z.literal('auto'), z.int().min(1).max(SLOTS_MAX)]).option
 
 /** The engines of this installation by pool; a pool is named after its engine. Owns them. */
 export class EngineRegistry {
-  readonly #pools: ReadonlyMap<string, EnginePool>;
+  #pools: ReadonlyMap<string, EnginePool>;
 
   constructor(pools: ReadonlyMap<string, EnginePool>) {
     this.#pools = pools;
@@ -55,6 +55,13 @@ export class EngineRegistry {
   /** Runs at once on this host; 0 without such a pool. */
   slots(pool: string): number {
     return this.#pools.get(pool)?.slots ?? 0;
+  }
+
+  /** Takes the place of its engines by those of `next`, which is used up by it. Closes the ones before: to be called when nothing runs on them. */
+  async replace(next: EngineRegistry): Promise<void> {
+    const before = new EngineRegistry(this.#pools);
+    this.#pools = next.#pools;
+    await before.close();
   }
 
   /** Closes every engine. */

@@ -15,7 +15,7 @@ export interface CancelDependencies {
   readonly endings: Pick<TaskEndings, 'cancel'>;
   readonly publisher: CancelPublisher;
   /** Pools whose engine can stop a run that has begun. */
-  readonly stoppablePools: readonly string[];
+  readonly stoppablePools: () => readonly string[];
 }
 
 /** Cancels tasks on whichever host they are: flag in the row first, then a message; either is enough. */
@@ -33,7 +33,7 @@ export class CancelTaskService {
     if (!task) {
       throw taskNotFound();
     }
-    const flagged = await sweeps.requestCancel(taskId, task.accountId, stoppablePools);
+    const flagged = await sweeps.requestCancel(taskId, task.accountId, stoppablePools());
     if (!flagged) {
       return await this.#answerUncanceled(taskId, scope);
     }

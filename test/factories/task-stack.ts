@@ -217,7 +217,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       sweeps: sweepStore,
       endings,
       publisher: { publish: async (id) => void published.push(id) },
-      stoppablePools: engines.stoppable,
+      stoppablePools: () => engines.stoppable,
     }),
     /** Starts a worker of this process; `queues` as on the command line. */
     start: (queues?: string, drainMs = 5_000): RunningWorker => {

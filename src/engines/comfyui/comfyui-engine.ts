@@ -65,6 +65,14 @@ export class ComfyUiEngine implements Engine {
     };
   }
 
+  modelMistake(model: string, kind: 'image' | 'video'): string | undefined {
+    const workflow = this.#workflows.get(model);
+    if (!workflow) {
+      return `engines.${this.id}.workflows has no ${model}`;
+    }
+    return workflow.settings.kind === kind ? undefined : `workflow ${model} makes no ${kind}s`;
+  }
+
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const workflow = this.#workflowOf(request);
     const { found, free } = await this.#look(request, context);

@@ -12,7 +12,7 @@ import {
 } from '../engine.types.ts';
 import { MALFORMED, RUN_LOST, SUBMIT_UNCONFIRMED } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { modelPath } from '../model-path.ts';
+import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { type UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
@@ -57,6 +57,10 @@ export class FalEngine implements Engine {
       cancelRunning: true,
       paid: true,
     };
+  }
+
+  modelMistake(model: string): string | undefined {
+    return modelPathMistake(model);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {

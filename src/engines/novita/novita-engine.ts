@@ -13,7 +13,7 @@ import {
 } from '../engine.types.ts';
 import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { modelPath } from '../model-path.ts';
+import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { UpstreamHttp } from '../upstream-http.ts';
@@ -62,6 +62,10 @@ export class NovitaEngine implements Engine {
       cancelRunning: this.#idempotent,
       paid: true,
     };
+  }
+
+  modelMistake(model: string): string | undefined {
+    return modelPathMistake(model);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {

@@ -5,6 +5,7 @@ import { CliError, EXIT } from './cli-error.ts';
 import { addAccountCommands } from './commands/accounts.command.ts';
 import { addAuditCommand } from './commands/audit.command.ts';
 import { addBookCommands } from './commands/books.command.ts';
+import { addCatalogCommand } from './commands/catalog.command.ts';
 import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
 import { addDebtCommands, addMoneyCommands } from './commands/money.command.ts';
@@ -78,5 +79,6 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addLedgerCommands(program, surroundings);
   addAuditCommand(program, surroundings);
   addBookCommands(program, surroundings);
+  addCatalogCommand(program, surroundings);
   return program;
 }

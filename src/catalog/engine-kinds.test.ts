@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { engineMistake } from './engine-kinds.ts';
+import { parseCatalog } from './parse-catalog.ts';
+
+const SURROUNDINGS = { catalogFile: 'tollgate.yaml', ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' };
+const WORKFLOW = 'file: docs/examples/comfyui-z-image-turbo.json, parameters: { prompt: 6.inputs.text }';
+
+function mistakeOf(engine: string, model = 'z', kind = 'image'): string | undefined {
+  const text = `{ models: [{ id: m, endpoints: [${kind}], routes: [{ engine: e, model: "${model}" }] }], engines: [{ id: e, ${engine} }] }`;
+  return engineMistake(SURROUNDINGS, parseCatalog(text, 'tollgate.yaml', {}));
+}
+
+test.each([
+  ['a kind that is none', 'kind: nosuch', 'engines[0].kind: nosuch is not one of builtin, comfyui, '],
+  [
+    'a setting that is none',
+    'kind: sdcpp, base_url: "http://a", speed: 1',
+    'engines.e.speed: is no setting of kind sdcpp',
+  ],
+  ['slots', 'kind: builtin, slots: 0', 'engines[0].slots: '],
+  [
+    'a place the workflow lacks',
+    `kind: comfyui, base_url: "http://a", workflows: { z: { kind: image, ${WORKFLOW.replace('text', 'txt')} } }`,
+    'the workflow has no 6.inputs.txt',
+  ],
+  ['a process', 'kind: sdcpp, process: { nothing: 1 }', 'engines.e.process'],
+])('refused before it comes into force: %s', (_, engine, message) => {
+  expect(mistakeOf(engine)).toContain(message);
+  expect(mistakeOf(engine)).not.toContain('\n');
+});
+
+const COMFY = `kind: comfyui, base_url: "http://a", workflows: { z: { kind: image, ${WORKFLOW} } }`;
+
+test.each([
+  [COMFY, 'z', 'image', undefined],
+  [COMFY, 'other', 'image', 'models.m.routes[0].model: engines.e.workflows has no other'],
+  [COMFY, 'z', 'video', 'models.m.routes[0].engine: e makes no videos'],
+  [
+    'kind: fal, api_key: k, kinds: [image]',
+    'fal-ai/flux',
+    'video',
+    'models.m.routes[0].engine: e makes no videos',
+  ],
+  ['kind: novita', '../account', 'image', 'models.m.routes[0].model: "../account" is no path'],
+])('a route to %s with %s for %s', (engine, model, kind, message) => {
+  const mistake = mistakeOf(engine, model, kind);
+  expect(mistake?.slice(0, message?.length)).toBe(message);
+});

@@ -1,0 +1,97 @@
+import { dirname } from 'node:path';
+import { BuiltinEngine } from '../engines/builtin/builtin-engine.ts';
+import { comfyUiKind } from '../engines/comfyui/comfyui-engine.ts';
+import { falKind } from '../engines/fal/fal-engine.ts';
+import { novitaKind } from '../engines/novita/novita-engine.ts';
+import { openAiKind } from '../engines/openai/openai-engine.ts';
+import {
+  buildEngines,
+  type EngineKind,
+  type EngineRegistry,
+  EngineSettingsError,
+} from '../engines/registry.ts';
+import { sdCppKind } from '../engines/sdcpp/sdcpp-engine.ts';
+import { parseProcess } from '../engines/supervision/process-settings.ts';
+import { EngineSupervision } from '../engines/supervision/supervise-engines.ts';
+import { createFfmpeg } from '../media/ffmpeg.ts';
+import { encodePng } from '../media/image.ts';
+import type { Catalog } from './catalog.types.ts';
+
+export interface EngineSurroundings {
+  /** Path of tollgate.yaml: the files that it names are relative to its folder. */
+  readonly catalogFile: string;
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+}
+
+/**
+ * The engines of a catalog, `slots: auto` with one slot per GPU. None opens anything before it is used. Those with a `process` work where
+ * `supervision` has started it; elsewhere they only tell what they can do. Throws EngineSettingsError.
+ */
+export function composeEngines(
+  surroundings: EngineSurroundings,
+  { engines }: Pick<Catalog, 'engines'>,
+  gpus: number,
+  supervision = new EngineSupervision(),
+): EngineRegistry {
+  return buildEngines(supervision.resolve(engines), supervision.extend(engineKinds(surroundings)), gpus);
+}
+
+/** What is wrong with the engines of a catalog or with a model's route to one, in one line; undefined where nothing is. */
+export function engineMistake(surroundings: EngineSurroundings, catalog: Catalog): string | undefined {
+  let engines: EngineRegistry;
+  try {
+    for (const entry of catalog.engines) {
+      parseProcess(entry);
+    }
+    engines = composeEngines(surroundings, catalog, 1);
+  } catch (error) {
+    if (error instanceof EngineSettingsError) {
+      return error.message;
+    }
+    throw error;
+  }
+  try {
+    return routeMistake(engines, catalog);
+  } finally {
+    // nothing was opened; a registry's close never rejects
+    void engines.close();
+  }
+}
+
+function routeMistake(engines: EngineRegistry, { models }: Catalog): string | undefined {
+  for (const { id, endpoints, engine: route } of models.values()) {
+    const kind = endpoints.includes('video') ? 'video' : 'image';
+    const engine = route && engines.find(route.engine);
+    if (!route || !engine) {
+      continue;
+    }
+    if (!engine.capabilities.kinds.includes(kind)) {
+      return `models.${id}.routes[0].engine: ${engine.id} makes no ${kind}s`;
+    }
+    const mistake = engine.modelMistake?.(route.model, kind);
+    if (mistake !== undefined) {
+      return `models.${id}.routes[0].model: ${mistake}`;
+    }
+  }
+  return undefined;
+}
+
+function engineKinds({ catalogFile, ffmpegPath, ffprobePath }: EngineSurroundings): Map<string, EngineKind> {
+  const ffmpeg = createFfmpeg({ ffmpegPath, ffprobePath });
+  return new Map<string, EngineKind>([
+    [
+      'builtin',
+      {
+        slotsDefault: 2,
+        create: ({ id }) =>
+          new BuiltinEngine({ id, encoders: { encodePng, encodeFrames: ffmpeg.encodeFrames } }),
+      },
+    ],
+    ['comfyui', comfyUiKind(dirname(catalogFile))],
+    ['sdcpp', sdCppKind],
+    ['openai', openAiKind],
+    ['novita', novitaKind],
+    ['fal', falKind],
+  ]);
+}

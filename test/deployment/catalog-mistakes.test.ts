@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '../factories/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const catalogOf = (...engines: readonly string[]) => `
+models:
+  - { id: image-two, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: first }] }
+engines: [${engines.join(', ')}]
+`;
+const FIRST = '{ id: first, kind: builtin }';
+const GOOD = catalogOf(FIRST);
+const BAD = catalogOf(FIRST, '{ id: second, kind: nosuch }');
+
+let database: TestDatabase;
+let folder: string;
+let catalog: string;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-mistakes-'));
+  catalog = join(folder, 'tollgate.yaml');
+  database = await createTestDatabase();
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGKILL');
+  }
+});
+
+afterAll(async () => {
+  await database?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** An entry of the product as a process of its own. */
+function start(...command: readonly string[]) {
+  const redis = new URL(process.env.TEST_REDIS_URL ?? '');
+  redis.pathname = '/10';
+  const child = spawn(process.execPath, ['--import', 'tsx', ...command], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.href,
+      DATA_DIR: folder,
+      TOLLGATE_CONFIG: catalog,
+      TOLLGATE_SECRET: 'a secret of the installation, for tests',
+      ADMIN_TOKEN: 'an-admin-token-for-tests-0123456789',
+      PORT: '0',
+      DRAIN_SECONDS: '1',
+    },
+  });
+  children.push(child);
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said.stdout += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said.stderr += chunk.toString();
+  });
+  return { child, said, code: new Promise<number | null>((resolve) => child.once('close', resolve)) };
+}
+
+test('an engine that cannot be built ends every start with one line and code 2', async () => {
+  await writeFile(catalog, BAD);
+  const ends = await Promise.all(
+    [['src/server.ts'], ['workers/main.ts'], ['src/operators/cli/main.ts', 'catalog', 'check', catalog]].map(
+      async (command) => {
+        const { code, said } = start(...command);
+        return { code: await code, lines: said.stderr.trim().split('\n') };
+      },
+    ),
+  );
+  for (const { code, lines } of ends) {
+    expect({ code, lines }).toEqual({
+      code: 2,
+      lines: [expect.stringContaining(`${catalog}: engines[1].kind: nosuch is not one of builtin, `)],
+    });
+  }
+}, 60_000);
+
+test('a worker serves by a catalog that has changed, and keeps the old one where the new one has a mistake', async () => {
+  await writeFile(catalog, GOOD);
+  const worker = start('workers/main.ts', '--queues=generate');
+  const says = (text: string) => eventually(async () => worker.said.stdout.includes(text), 30_000, text);
+  await says('"slots":{"generate-first":');
+  await writeFile(catalog, BAD);
+  worker.child.kill('SIGHUP');
+  await says('nosuch is not one of');
+  await writeFile(catalog, catalogOf(FIRST, '{ id: second, kind: builtin, slots: 3 }'));
+  worker.child.kill('SIGHUP');
+  await says('"generate-second":3');
+  worker.child.kill('SIGTERM');
+  expect(await worker.code).toBe(0);
+}, 60_000);
+
+test('tollgate catalog check says what a good file holds', async () => {
+  await writeFile(catalog, GOOD);
+  const { code, said } = start('src/operators/cli/main.ts', 'catalog', 'check', catalog);
+  expect(await code).toBe(0);
+  expect(said.stdout).toBe(`${catalog}: 1 models, 1 engines, no mistake\n`);
+}, 30_000);
