@@ -30,6 +30,7 @@ export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions):
       bodyBytesMax: BODY_BYTES_MAX,
       response: { status: 200, schema: z.object({ received: z.literal(true) }) },
       errors: ['signature_invalid', 'payload_too_large'],
+      idempotency: 'natural',
       async handle({ body, headers }) {
         const signature = headers['stripe-signature'];
         await inbox.receive(verify(body, typeof signature === 'string' ? signature : undefined));

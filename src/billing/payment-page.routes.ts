@@ -68,6 +68,7 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       bodyFormat: 'raw',
       bodyMediaType: 'application/x-www-form-urlencoded',
       bodyBytesMax: 1_024,
+      idempotency: 'natural',
       response: { ...html, status: 303, also: { ...UNPAYABLE, 402: 'The card was declined' } },
       handle({ params, body, response }) {
         const isDeclined = new URLSearchParams(body.toString('utf8')).get('card') === 'declined';

@@ -153,7 +153,7 @@ function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => 
 /** Whether a POST to a path is a paid call; a route that takes the rest of the path stands for all below it. */
 function paidPaths(routes: readonly Route[]): (path: string) => boolean {
   const paid = routes
-    .filter((route) => route.idempotency !== undefined && route.access === 'inference')
+    .filter((route) => route.idempotency === 'replay' && route.access === 'inference')
     .map(({ path }) => path);
   const exact = new Set(paid);
   const prefixes = paid.flatMap((path) => /^(.*\/)\{\w+\+\}$/.exec(path)?.[1] ?? []);

@@ -107,7 +107,9 @@ function descriptionOf(route: Route): string {
     access === 'owner' && 'Needs an owner key.',
     access === 'operator' && "Needs the operator's token.",
     response.stream && 'With `stream: true` the answer is text/event-stream, see `x-event-stream`.',
-    idempotency && 'With an Idempotency-Key it happens once, however often it is sent.',
+    (idempotency === 'replay' || idempotency === 'booked') &&
+      'With an Idempotency-Key it happens once, however often it is sent.',
+    idempotency === 'natural' && 'Repeating it changes nothing.',
   ]
     .filter(Boolean)
     .join(' ');
@@ -125,7 +127,7 @@ function parameters(route: Route, making: Making): JsonSchema[] {
   for (const [name, description] of Object.entries(route.requestHeaders ?? {})) {
     found.push({ name, in: 'header', required: false, description, schema: { type: 'string' } });
   }
-  if (route.idempotency) {
+  if (route.idempotency === 'replay' || route.idempotency === 'booked') {
     found.push({
       name: 'Idempotency-Key',
       in: 'header',
@@ -224,8 +226,10 @@ function answerHeaders(route: Route): JsonSchema {
   return {
     'x-request-id': text('The id of this request: the one sent, else a new one'),
     ...(route.access === 'inference' &&
-      route.idempotency && { 'X-Generation-Id': text('Id of the generation that this call makes') }),
-    ...(route.idempotency && { 'Idempotent-Replayed': text('true: an answer given before') }),
+      route.idempotency === 'replay' && {
+        'X-Generation-Id': text('Id of the generation that this call makes'),
+      }),
+    ...(route.idempotency === 'replay' && { 'Idempotent-Replayed': text('true: an answer given before') }),
     ...(isLimited && {
       'x-ratelimit-limit-requests': text('Requests per minute'),
       'x-ratelimit-remaining-requests': text('Requests left now'),
@@ -264,7 +268,7 @@ function made(schema: JsonSchema, { schemas, examples }: Making): unknown {
 function errorResponses(route: Route): JsonSchema {
   const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
   const byStatus = new Map<number, ErrorCode[]>();
-  const repeated = route.idempotency ? REPEAT_ERRORS : [];
+  const repeated = route.idempotency === 'replay' ? REPEAT_ERRORS : [];
   for (const code of new Set([...COMMON_ERRORS[route.access], ...repeated, ...route.errors])) {
     const status = table.get(code) ?? 500;
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);

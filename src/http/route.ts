@@ -115,8 +115,12 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   };
   /** Documented beside the ones every route has (400, 401, 403, 429, 500). */
   readonly errors: readonly ErrorCode[];
-  /** Accepts Idempotency-Key: the (encrypted) answer is stored for 24 h; of a stream only the generation id. */
-  readonly idempotency?: 'replay';
+  /**
+   * Of a POST, what an Idempotency-Key does. `replay`: the (encrypted) answer is stored for 24 h; of a stream only the generation id.
+   * `booked`: the handler books once under it, for ever. `natural`: nothing, repeating the request changes nothing. Absent: the header is
+   * refused, because a repetition would act again.
+   */
+  readonly idempotency?: 'replay' | 'booked' | 'natural';
   /** A browser's session must be of a sign-in within the last 15 minutes. */
   readonly recentLogin?: boolean;
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;

@@ -4,6 +4,7 @@ import { ZERO_USD } from '../lib/money.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
+import { FieldError } from './field-error.ts';
 import { isForm, parseForm } from './form-body.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
 import { idempotencyKey } from './idempotency.ts';
@@ -48,7 +49,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
       return;
     }
     const generationId = begun?.generationId ?? newUuid();
-    if (route.access === 'inference' && route.idempotency) {
+    if (route.access === 'inference' && route.idempotency === 'replay') {
       exchange.generationId = publicId('generation', generationId);
     }
     await answer(route, exchange, contextOf(exchange, admission, input, generationId), begun);
@@ -123,7 +124,14 @@ async function beginOnce(
   principal: Pick<Principal, 'accountId' | 'apiKeyId'> | undefined,
   input: Input,
 ): Promise<IdempotencyRun | RecordedAnswer | undefined> {
-  const key = route.idempotency ? idempotencyKey(exchange.request.headers['idempotency-key']) : undefined;
+  const header = exchange.request.headers['idempotency-key'];
+  if (route.method === 'post' && route.idempotency === undefined && header !== undefined) {
+    throw new FieldError(
+      'Idempotency-Key',
+      'is not honoured here, the request would act again; leave it out',
+    );
+  }
+  const key = route.idempotency === 'replay' ? idempotencyKey(header) : undefined;
   if (key === undefined || !principal) {
     return undefined;
   }

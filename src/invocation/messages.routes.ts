@@ -76,6 +76,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       requestHeaders: VERSION_HEADERS,
       response: { status: 200, schema: inputCount },
       errors: COUNT_ERRORS,
+      idempotency: 'natural',
       handle: (context) => countInput(context, context.body, versioned(route, context.headers)),
     }),
   ];

@@ -46,6 +46,7 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       body: createKeyBody,
       response: { status: 201, schema: createdKeyResponse },
       errors: ['account_not_found', 'too_many_keys'],
+      idempotency: 'replay',
       async handle({ params, body, operator, requestId }) {
         const { row, secret } = await keys.create(params.id, body, { operator, requestId });
         return { body: { data: presentKey(row), key: secret } };

@@ -29,6 +29,7 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       body: adjustmentBody,
       response: { status: 201, schema: adjustmentResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'insufficient_credits', 'idempotency_key_reused'],
+      idempotency: 'booked',
       async handle({ params, body, headers, operator, requestId }) {
         const key = idempotencyKey(headers['idempotency-key']);
         const booked = await corrections.adjust(
@@ -51,6 +52,7 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       body: refundBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'transaction_not_found', 'idempotency_key_reused'],
+      idempotency: 'booked',
       async handle({ params, body, headers, operator, requestId }) {
         const key = idempotencyKey(headers['idempotency-key']);
         const refund = await corrections.refund(
@@ -71,6 +73,7 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       body: clearDebtBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'idempotency_key_reused'],
+      idempotency: 'booked',
       async handle({ params, body, headers, operator, requestId }) {
         const key = idempotencyKey(headers['idempotency-key']);
         const call = { account: params.id, idempotencyKey: key, operator, requestId };

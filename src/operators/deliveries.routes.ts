@@ -36,6 +36,7 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       params: deliveryParams,
       response: { status: 200, schema: deliveryResponse },
       errors: ['delivery_not_found'],
+      idempotency: 'replay',
       async handle({ params, operator, requestId }) {
         return {
           body: { data: presentDelivery(await deliveries.redeliver(params.id, { operator, requestId })) },

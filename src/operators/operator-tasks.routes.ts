@@ -58,6 +58,7 @@ export function operatorTaskRoutes(tasks: OperatorTasksService, retries: TaskRet
         also: { 200: 'It had been retried before' },
       },
       errors: ['task_not_found', 'task_not_retryable', 'insufficient_credits', 'model_not_allowed'],
+      idempotency: 'replay',
       async handle({ params, operator, requestId }) {
         const { id, created } = await retries.retry(taskUuid(params.id), { operator, requestId });
         const data = { id: publicId('generation', id), retry_of: params.id, created };

@@ -12,6 +12,7 @@ export function queueRoutes(queues: QueuesService): Route[] {
     params: queueParams,
     response: { status: 200, schema: queueResponse },
     errors: ['queue_not_found', 'service_unavailable'],
+    idempotency: 'natural',
   } as const;
   return [
     defineRoute({

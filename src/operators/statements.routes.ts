@@ -41,6 +41,7 @@ export function statementRoutes(statements: StatementsService, accounts: Account
       body: reissueBody,
       response: { status: 201, schema: statementListResponse },
       errors: ['account_not_found', 'invoice_not_found'],
+      idempotency: 'replay',
       async handle({ params, body, operator, requestId }) {
         const account = await accounts.get(params.id);
         const act = { operator, requestId };

@@ -84,6 +84,7 @@ function cancelRoute(cancels: CancelTaskService): Route {
       also: { 202: 'Its worker has been told; the task ends soon' },
     },
     errors: ['task_not_found', 'task_not_cancelable'],
+    idempotency: 'natural',
     async handle({ principal, params }) {
       const id = taskIdOf(params.id);
       const outcome = await cancels.cancel(id, scopeOf(principal));

@@ -45,6 +45,7 @@ function secretRoutes(secrets: WebhookSecretsService): Route[] {
       envelope: 'data',
       response: { status: 200, schema: WEBHOOK_SECRET_RESPONSE },
       errors: [],
+      idempotency: 'replay',
       async handle({ principal }) {
         return { body: { data: presentSecret(await secrets.rotate(principal.accountId)) } };
       },
@@ -82,6 +83,7 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       params: DELIVERY_PARAMS,
       response: { status: 200, schema: REDELIVERY_RESPONSE },
       errors: ['task_not_found'],
+      idempotency: 'replay',
       async handle({ principal, params }) {
         const id = parsePublicId('webhookDelivery', params.id);
         if (id === undefined || !(await deliveries.redeliver(id, principal.accountId))) {

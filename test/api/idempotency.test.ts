@@ -43,12 +43,28 @@ const work = defineRoute({
   },
 });
 
+const again = defineRoute({
+  method: 'post',
+  path: '/api/v1/again',
+  operationId: 'again',
+  summary: 'again',
+  tag: 'Test',
+  access: 'inference',
+  envelope: 'data',
+  response: { status: 200, schema: z.any() },
+  errors: [],
+  async handle({ generationId }) {
+    runs.push(generationId);
+    return { body: { data: {} } };
+  },
+});
+
 let server: TestServer;
 let accountId: string;
 let key: TestKey;
 
 beforeAll(async () => {
-  server = await startTestServer({ extraRoutes: [work] });
+  server = await startTestServer({ extraRoutes: [work, again] });
   accountId = (await createAccount(server.database)).id;
   key = await createKey(server.database, accountId);
 });
@@ -208,4 +224,13 @@ test('answers are encrypted at rest: a secret does not stand in the table', asyn
 test.each(['', 'has space', 'x'.repeat(256), 'ü'])('400 for the Idempotency-Key %j', async (id) => {
   const answer = await post(id);
   expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_parameter']);
+});
+
+test('a POST that does not honour the header refuses it, before it acts', async () => {
+  const call = { key: key.secret, headers: { 'idempotency-key': 'again-1' } };
+  const { status, json } = await server.call('POST', '/api/v1/again', call);
+  expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'invalid_parameter' });
+  expect(json.error.message).toContain('Idempotency-Key: is not honoured here');
+  expect(runs).toEqual([]);
+  expect((await server.call('POST', '/api/v1/again', { key: key.secret })).status).toBe(200);
 });

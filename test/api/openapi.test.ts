@@ -126,6 +126,11 @@ describe('every operation', () => {
     expect(unknown).toBe(true);
   });
 
+  test('of a POST says what an Idempotency-Key does, but for the sign-in of browsers, where the header is refused', () => {
+    const refusing = routes.filter((route) => route.method === 'post' && route.idempotency === undefined);
+    expect(refusing.map((route) => route.operationId)).toEqual(['createSession']);
+  });
+
   test('of the interface is there', () => {
     const have = new Set(routes.map((route) => `${route.method.toUpperCase()} ${route.path}`));
     for (const operation of INTERFACE) {

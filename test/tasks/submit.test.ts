@@ -237,3 +237,15 @@ test('an account has so many tasks waiting for one pool; beyond them it is told 
   });
   await expect(submitImage(it.stack, who)).resolves.toEqual(expect.any(String));
 });
+
+test('a new webhook secret under one Idempotency-Key is one secret', async () => {
+  const rotate = (name: string) =>
+    server.call('POST', '/api/v1/webhooks/secret/rotate', { headers: { 'idempotency-key': name } });
+  const first = await rotate('rotation-1');
+  const again = await rotate('rotation-1');
+  const other = await rotate('rotation-2');
+  expect(first.json.data.secret).toMatch(/^whsec_/);
+  expect(again.json.data).toEqual(first.json.data);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect(other.json.data.secret).not.toBe(first.json.data.secret);
+});
