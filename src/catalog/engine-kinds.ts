@@ -16,6 +16,7 @@ import { EngineSupervision } from '../engines/supervision/supervise-engines.ts';
 import { createFfmpeg } from '../media/ffmpeg.ts';
 import { encodePng } from '../media/image.ts';
 import type { Catalog } from './catalog.types.ts';
+import type { CatalogSource } from './catalog-source.ts';
 
 export interface EngineSurroundings {
   /** Path of tollgate.yaml: the files that it names are relative to its folder. */
@@ -35,6 +36,13 @@ export function composeEngines(
   supervision = new EngineSupervision(),
 ): EngineRegistry {
   return buildEngines(supervision.resolve(engines), supervision.extend(engineKinds(surroundings)), gpus);
+}
+
+/** The engines of each catalog that comes into force, for a process that only asks what they can do. */
+export function followEngines(surroundings: EngineSurroundings, source: CatalogSource): EngineRegistry {
+  const engines = composeEngines(surroundings, source.current, 1);
+  source.onChange((catalog) => void engines.replace(composeEngines(surroundings, catalog, 1)));
+  return engines;
 }
 
 /** What is wrong with the engines of a catalog or with a model's route to one, in one line; undefined where nothing is. */

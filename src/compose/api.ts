@@ -6,7 +6,7 @@ import { watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
-import { composeEngines } from '../catalog/engine-kinds.ts';
+import { followEngines } from '../catalog/engine-kinds.ts';
 import { builtConsoleFolder } from '../console/static.pages.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
@@ -99,8 +99,7 @@ export async function composeApi(
   const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation);
-  const engines = composeEngines(config, foundation.catalogSource.current, 1);
-  foundation.catalogSource.onChange((catalog) => void engines.replace(composeEngines(config, catalog, 1)));
+  const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
     ...identity,
     authenticator: kernel.authenticator,

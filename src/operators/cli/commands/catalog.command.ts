@@ -8,7 +8,7 @@ import type { CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 
 /** `tollgate catalog` */
-export function addCatalogCommand(program: Command, { environment, stdout }: CliSurroundings): void {
+export function addCatalogCommand(program: Command, surroundings: CliSurroundings): void {
   program
     .command('catalog')
     .description('what is sold, and who serves it')
@@ -16,8 +16,8 @@ export function addCatalogCommand(program: Command, { environment, stdout }: Cli
     .description('checks a tollgate.yaml as a start would, without a service')
     .argument('<file>', 'the variables that it refers to have to be set')
     .action(async (file: string) => {
-      const { models, engines } = await checkCatalog(file, environment);
-      stdout.write(`${file}: ${models.size} models, ${engines.length} engines, no mistake\n`);
+      const { models, engines } = await checkCatalog(file, surroundings.environment);
+      surroundings.stdout.write(`${file}: ${models.size} models, ${engines.length} engines, no mistake\n`);
     });
 }
 
