@@ -229,6 +229,7 @@ test('every setting of the table at once', async () => {
     TRUSTED_PROXIES: '1',
     DRAIN_SECONDS: '5',
     LOG_LEVEL: 'warn',
+    LOG_KEEP_MB: '20',
     FFMPEG_PATH: process.env.FFMPEG_PATH!,
     FFPROBE_PATH: process.env.FFPROBE_PATH!,
     WEBHOOK_PRIVATE_TARGETS: 'allow',

@@ -38,10 +38,17 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
   for (const video of videos.slice(3)) {
     await failTask(server, customer, video, true);
   }
-  const sessions = await several(async () => {
+  const checkout = async (): Promise<string> => {
     const body = { amount: '5.00' };
     const path = '/api/v1/billing/checkout/sessions';
     return (await server.call('POST', path, { token: own.owner, body })).json.data.id;
+  };
+  const sessions = await several(checkout);
+  const paid = await checkout();
+  await fetch(`${server.url}/checkout/${paid}`, {
+    method: 'POST',
+    body: new URLSearchParams({ card: 'accepted' }),
+    redirect: 'manual',
   });
   const browsers = await several(async () => {
     const body = { api_key: own.owner };
@@ -74,6 +81,13 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         'getOperatorTask.id': ended,
       },
       ...{ 'getTaskContent.id': [own.ids.task], 'retryTask.id': failed.slice(0, 3) },
+      'getCheckoutReceipt.session_id': [paid],
+      ...Object.fromEntries(
+        ['Margin', 'WriteOffs', 'Payouts', 'Credits'].flatMap((report) => [
+          [`report${report}.start_time`, ['2026-09-01T00:00:00Z', '2026-10-01T00:00:00Z']],
+          [`report${report}.end_time`, ['2026-11-01T00:00:00Z']],
+        ]),
+      ),
       'endSession.id': browsers,
       'redeliverWebhook.id': [own.ids.delivery],
       'redeliverOperatorDelivery.id': [own.ids.delivery],
