@@ -53,12 +53,19 @@ const PLAIN = [
   'dl',
 ];
 
+/**
+ * Members of bodies that name no object of ours: the secret of a key that a browser signs in with is the right itself, earlier
+ * responses are never kept, and a cache key is the caller's own word to the provider.
+ */
+const NO_OBJECT = ['api_key', 'previous_response_id', 'prompt_cache_key'];
+
 /** Ids of the right form that nobody has. */
 const UNKNOWN: Readonly<Record<ObjectKind, string>> = {
   account: publicId('account', newUuid()),
   key: 'f'.repeat(64),
   generation: publicId('generation', newUuid()),
   task: publicId('generation', newUuid()),
+  video: publicId('generation', newUuid()),
   delivery: publicId('webhookDelivery', newUuid()),
   session: publicId('checkoutSession', newUuid()),
   transaction: transactionId({ type: 'usage_charge', reference: newUuid() }),
@@ -165,8 +172,7 @@ test('no body of a customer takes an id of an account’s object', () => {
     return Object.keys((components[name]?.properties ?? schema.properties ?? {}) as object);
   });
   expect(members.length).toBeGreaterThan(20);
-  // the secret of a key that a browser signs in with: it names nothing, it is the right itself
-  const ids = members.filter((name) => name !== 'api_key' && /(^|_)(id|hash|key|account)$/.test(name));
+  const ids = members.filter((name) => !NO_OBJECT.includes(name) && /(^|_)(id|hash|key|account)$/.test(name));
   expect(ids).toEqual([]);
 });
 
@@ -211,14 +217,14 @@ test('after all that, everything is as it was for its owner', async () => {
   expect(key.json.data).toMatchObject({ name: 'test', disabled: false });
   const log = await server.call('GET', `/api/v1/webhooks/deliveries?task_id=${ids.task}`, { token });
   expect(log.json.data).toHaveLength(1);
-  const destructive = ['deleteKey', 'deleteTask'];
+  const destructive = ['deleteKey', 'deleteTask', 'deleteVideo'];
   const order = [...forTenants].sort(
     (a, b) => destructive.indexOf(a.operation.name) - destructive.indexOf(b.operation.name),
   );
   for (const use of order.filter(({ kind }) => kind !== 'file')) {
     const own = await ask(use, token, ids[use.kind], theirs);
     // an ended task cannot be cancelled any more, but its owner is told so; a session without payment has no receipt
-    const others = { getTaskContent: 302, cancelTask: 409, getCheckoutReceipt: 404 };
+    const others = { getTaskContent: 302, getVideoContent: 302, cancelTask: 409, getCheckoutReceipt: 404 };
     const expected = (others as Record<string, number>)[use.operation.name] ?? 200;
     expect([use.name, own.status]).toEqual([use.name, expected]);
   }

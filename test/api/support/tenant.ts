@@ -2,7 +2,7 @@ import { transactionId } from '../../../src/billing/transaction-id.ts';
 import { parsePublicId } from '../../../src/lib/ids.ts';
 import { createKey } from '../../factories/api-key.ts';
 import { eventually } from '../../factories/eventually.ts';
-import { type Customer, createCustomer, orderImage } from '../../operators/support/customer.ts';
+import { type Customer, createCustomer, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import type { OperatorServer } from '../../operators/support/operator-server.ts';
 
 /** What an id can name. */
@@ -11,6 +11,7 @@ export const OBJECT_KINDS = [
   'key',
   'generation',
   'task',
+  'video',
   'delivery',
   'session',
   'transaction',
@@ -33,7 +34,7 @@ export interface Tenant {
   readonly ids: Readonly<Record<ObjectKind, string>>;
 }
 
-/** An account that has one of everything and has called `model`: run a worker beside the server, so that its task ends. */
+/** An account that has one of everything and has called `model`: run a worker beside the server, so that its tasks end. */
 export async function createTenant(server: OperatorServer, model = 'acme/small'): Promise<Tenant> {
   const customer = await createCustomer(server);
   const token = customer.secret;
@@ -41,6 +42,7 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
   const idle = await createKey(server.db.database, customer.accountId, { role: 'inference' });
   const webhook = { url: 'https://127.0.0.1/refused' };
   const task = await orderImage(server, customer, { extra: { webhook } });
+  const video = await orderVideo(server, customer);
   const chat = await server.call('POST', '/api/v1/chat/completions', {
     token,
     body: { model, max_tokens: 5, messages: [{ content: 'hello' }] },
@@ -64,6 +66,11 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
     60_000,
     'the end of the task and its webhook',
   );
+  await eventually(
+    async () => (await server.call('GET', `/api/v1/videos/${video}`, { token })).json.status === 'completed',
+    60_000,
+    'the end of the video',
+  );
   const content = await server.call('GET', `/api/v1/tasks/${task}/content`, { token });
   const reference = parsePublicId('generation', chat.json.id) ?? '';
   return {
@@ -76,6 +83,7 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
       key: spare.hash,
       generation: chat.json.id,
       task,
+      video,
       delivery: found.id,
       session: session.json.data.id,
       transaction: transactionId({ type: 'usage_charge', reference }),
