@@ -75,5 +75,7 @@ export default {
     { ...shared, ...services, displayName: 'slow', testMatch: slow },
   ],
   testTimeout: 30_000,
+  // every test file leaves compiled modules behind: a worker of 2 GB takes longer to exit than Jest waits
+  workerIdleMemoryLimit: '1GB',
   reporters: ['default', '<rootDir>/test/setup/count-reporter.js'],
 };
