@@ -25,14 +25,14 @@ export type InstalledAgents = Readonly<Record<keyof typeof AGENTS, string>>;
 
 const INSTALL_TIMEOUT_MS = 180_000;
 
-/** The registry could not be asked: nothing is known of the agents then. */
-export class RegistryUnreachable extends Error {
-  override readonly name = 'RegistryUnreachable';
+/** npm could not install them, for instance behind a mirror that has not got them: nothing is known of the agents then. */
+export class AgentsNotInstalled extends Error {
+  override readonly name = 'AgentsNotInstalled';
 }
 
 /**
  * Paths of the agents' programs, from the user's cache or npm's registry; neither the lock file nor the repository knows them.
- * Throws {@link RegistryUnreachable}.
+ * Throws {@link AgentsNotInstalled}.
  */
 export async function installAgents(environment: NodeJS.ProcessEnv): Promise<InstalledAgents> {
   const userCache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
@@ -70,11 +70,10 @@ async function installInto(folder: string, packages: readonly string[]): Promise
     });
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    const text = `${(error as { stderr?: string }).stderr ?? ''}${error}`;
-    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|network/i.test(text)) {
-      throw new RegistryUnreachable(`npm's registry cannot be reached: ${text.slice(0, 300)}`);
-    }
-    throw error;
+    const text = (error as { stderr?: string }).stderr || String(error);
+    throw new AgentsNotInstalled(`npm cannot install ${packages.join(' and ')}: ${text.slice(0, 300)}`, {
+      cause: error,
+    });
   }
   await rm(folder, { recursive: true, force: true });
   await rename(partial, folder);

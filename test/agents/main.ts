@@ -2,12 +2,12 @@ import { markdownTable } from '../../bench/measure/table.ts';
 import { rowsOf } from './agent-rows.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
-import { installAgents, RegistryUnreachable } from './installed-agents.ts';
+import { AgentsNotInstalled, installAgents } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
 /**
  * `npm run test:agents`: coding agents as npm ships them, run without a terminal against the compiled product and providers that play
- * models. Prints a table; exit code 1 when a row fails. Without npm's registry and with an empty cache it says so and tests nothing.
+ * models. Prints a table; exit code 1 when a row fails. Where npm cannot install them it says so and tests nothing.
  */
 async function main(): Promise<number> {
   const installed = await installAgents(process.env);
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  if (error instanceof RegistryUnreachable) {
+  if (error instanceof AgentsNotInstalled) {
     process.stderr.write(`test:agents SKIPPED, no agent was run: ${error.message}\n`);
     return 0;
   }

@@ -2,14 +2,13 @@ import { transactionId } from '../../src/billing/transaction-id.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { eventually } from '../factories/eventually.ts';
 import type { OperatorServer } from '../operators/support/operator-server.ts';
-import { startOperatorWorker } from '../operators/support/operator-worker.ts';
 import {
   type DescribedOperation,
   type DescribedParameter,
   describedApi,
 } from './support/described-operations.ts';
 import { TAKES } from './support/id-parameters.ts';
-import { createTenant, type ObjectKind, type Tenant } from './support/tenant.ts';
+import { createTenants, type ObjectKind, type Tenant } from './support/tenant.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
 const { operations, components } = describedApi();
@@ -85,12 +84,7 @@ let theirs: Tenant;
 
 beforeAll(async () => {
   server = await startWholeApplication({ redisDatabase: 13 });
-  const worker = await startOperatorWorker(server.environment);
-  try {
-    [ours, theirs] = await Promise.all([createTenant(server), createTenant(server, 'acme/hidden')]);
-  } finally {
-    await worker.close();
-  }
+  [ours, theirs] = await createTenants(server, 'acme/hidden');
   const body = { allowed_models: ['acme/small', 'image-turbo'] };
   await server.call('PATCH', `/admin/v1/accounts/${ours.ids.account}`, { body });
   await eventually(
@@ -223,8 +217,14 @@ test('after all that, everything is as it was for its owner', async () => {
   );
   for (const use of order.filter(({ kind }) => kind !== 'file')) {
     const own = await ask(use, token, ids[use.kind], theirs);
-    // an ended task cannot be cancelled any more, but its owner is told so; a session without payment has no receipt
-    const others = { getTaskContent: 302, getVideoContent: 302, cancelTask: 409, getCheckoutReceipt: 404 };
+    // an ended task cannot be cancelled any more and a waiting one has no content and stays, but its owner is told so; a session without payment has no receipt
+    const others = {
+      getTaskContent: 302,
+      getVideoContent: 409,
+      deleteVideo: 409,
+      cancelTask: 409,
+      getCheckoutReceipt: 404,
+    };
     const expected = (others as Record<string, number>)[use.operation.name] ?? 200;
     expect([use.name, own.status]).toEqual([use.name, expected]);
   }

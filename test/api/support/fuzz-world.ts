@@ -5,19 +5,15 @@ import { createGeneration } from '../../factories/generation.ts';
 import { purchaseCredits, usd } from '../../factories/ledger.ts';
 import { failTask, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer } from '../../operators/support/operator-server.ts';
-import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
 import type { FuzzWorld } from './fuzz-requests.ts';
-import { createTenant } from './tenant.ts';
+import { createTenants } from './tenant.ts';
 
 const OF_EACH = 6;
 
 /** Fills an installation with everything that an operation can be about. No worker is left running. */
 export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld> {
-  const worker = await startOperatorWorker(server.environment);
   // the operators' requests go against another account: the fuzzer must not suspend its own
-  const [own, other] = await Promise.all([createTenant(server), createTenant(server)]).finally(() =>
-    worker.close(),
-  );
+  const [own, other] = await createTenants(server);
   const { database } = server.db;
   const { customer } = own;
   const several = async (make: () => Promise<string>): Promise<string[]> => {

@@ -4,6 +4,7 @@ import { createKey } from '../../factories/api-key.ts';
 import { eventually } from '../../factories/eventually.ts';
 import { type Customer, createCustomer, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import type { OperatorServer } from '../../operators/support/operator-server.ts';
+import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
 
 /** What an id can name. */
 export const OBJECT_KINDS = [
@@ -34,15 +35,30 @@ export interface Tenant {
   readonly ids: Readonly<Record<ObjectKind, string>>;
 }
 
-/** An account that has one of everything and has called `model`: run a worker beside the server, so that its tasks end. */
-export async function createTenant(server: OperatorServer, model = 'acme/small'): Promise<Tenant> {
+/** Two accounts that have one of everything; the first has called `acme/small`, the second `model`. No worker is left running. */
+export async function createTenants(server: OperatorServer, model = 'acme/small'): Promise<[Tenant, Tenant]> {
+  const worker = await startOperatorWorker(server.environment);
+  const made = await Promise.all([createEnded(server, 'acme/small'), createEnded(server, model)]).finally(
+    () => worker.close(),
+  );
+  // nobody makes these: a video takes long
+  const withVideo = async (tenant: EndedTenant): Promise<Tenant> => ({
+    ...tenant,
+    ids: { ...tenant.ids, video: await orderVideo(server, tenant.customer) },
+  });
+  return [await withVideo(made[0]), await withVideo(made[1])];
+}
+
+type EndedTenant = Omit<Tenant, 'ids'> & { readonly ids: Omit<Tenant['ids'], 'video'> };
+
+/** Ends when its picture is made. */
+async function createEnded(server: OperatorServer, model: string): Promise<EndedTenant> {
   const customer = await createCustomer(server);
   const token = customer.secret;
   const spare = await createKey(server.db.database, customer.accountId, { role: 'inference' });
   const idle = await createKey(server.db.database, customer.accountId, { role: 'inference' });
   const webhook = { url: 'https://127.0.0.1/refused' };
   const task = await orderImage(server, customer, { extra: { webhook } });
-  const video = await orderVideo(server, customer);
   const chat = await server.call('POST', '/api/v1/chat/completions', {
     token,
     body: { model, max_tokens: 5, messages: [{ content: 'hello' }] },
@@ -66,11 +82,6 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
     60_000,
     'the end of the task and its webhook',
   );
-  await eventually(
-    async () => (await server.call('GET', `/api/v1/videos/${video}`, { token })).json.status === 'completed',
-    60_000,
-    'the end of the video',
-  );
   const content = await server.call('GET', `/api/v1/tasks/${task}/content`, { token });
   const reference = parsePublicId('generation', chat.json.id) ?? '';
   return {
@@ -83,7 +94,6 @@ export async function createTenant(server: OperatorServer, model = 'acme/small')
       key: spare.hash,
       generation: chat.json.id,
       task,
-      video,
       delivery: found.id,
       session: session.json.data.id,
       transaction: transactionId({ type: 'usage_charge', reference }),
