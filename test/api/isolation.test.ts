@@ -217,7 +217,8 @@ test('after all that, everything is as it was for its owner', async () => {
   );
   for (const use of order.filter(({ kind }) => kind !== 'file')) {
     const own = await ask(use, token, ids[use.kind], theirs);
-    // an ended task cannot be cancelled any more and a waiting one has no content and stays, but its owner is told so; a session without payment has no receipt
+    // an ended task cannot be cancelled any more and a waiting one has no content and stays, but its owner is told so; a session
+    // without payment has no receipt
     const others = {
       getTaskContent: 302,
       getVideoContent: 409,
