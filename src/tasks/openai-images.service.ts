@@ -29,8 +29,9 @@ export class OpenAiImagesService {
   }
 
   /**
-   * The result of the task that `order` submits (its id, UUID) when it has succeeded; undefined when the caller left, whose task is canceled then. Throws AppError: what the order
-   * throws, the reason of a task that failed, provider_timeout when it takes too long (it is canceled, too).
+   * The result of the task that `order` submits (its id, UUID) when it has succeeded; undefined when the caller left, whose task is
+   * canceled then. Throws AppError: what the order throws, the reason of a task that failed, provider_timeout when it takes too long
+   * (it is canceled, too).
    */
   async draw(order: () => Promise<string>, context: SubmitContext): Promise<TaskResult | undefined> {
     const { signal } = context;

@@ -1,4 +1,5 @@
 import type { Sequelize } from 'sequelize';
+import type { Period } from '../../billing/invoices.read-model.ts';
 import { invariant } from '../../lib/invariant.ts';
 import { readRows } from '../../store/report.ts';
 import {
@@ -73,11 +74,6 @@ export interface PricePeriodRow {
   readonly starts_at: Date;
   readonly ends_at: Date | null;
   readonly actor: string;
-}
-
-interface Period {
-  readonly start: Date;
-  readonly end: Date;
 }
 
 /** What a bookkeeper asks of the whole ledger. */
