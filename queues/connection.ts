@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { redisAddress } from '../src/lib/redis-url.ts';
@@ -52,6 +53,26 @@ export function createProducerConnection(url: string, onError: (error: Error) =>
   });
   connection.on('error', onError);
   return connection;
+}
+
+/**
+ * Resolves when the connection's first attempt has ended, well or not, which takes at most its connect timeout. A process that
+ * listens earlier would answer 503 for queues that are there.
+ */
+export async function firstAttempt(connection: Redis): Promise<void> {
+  if (connection.status === 'ready') {
+    return;
+  }
+  const over = new AbortController();
+  const { signal } = over;
+  // an error ends the attempt as well; whoever made the connection hears it
+  const ends = [
+    once(connection, 'ready', { signal }),
+    once(connection, 'close', { signal }),
+    pause(CONNECT_TIMEOUT_MS, undefined, { signal }),
+  ];
+  await Promise.race(ends.map((end) => end.catch(() => undefined)));
+  over.abort();
 }
 
 /** A connection that waits for Redis as long as it takes: a worker has nothing better to do. */

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
-import { createProducerConnection } from '../../queues/connection.ts';
+import { createProducerConnection, firstAttempt } from '../../queues/connection.ts';
 import { watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
@@ -136,6 +136,7 @@ export async function composeApi(
     },
   });
   resealSecrets(foundation, tasks);
+  await Promise.all([redis.connection, operators.redis].map(firstAttempt));
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,

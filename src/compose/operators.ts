@@ -83,6 +83,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   });
   return {
     services,
+    redis,
     mounted: { path: '/admin', handler: pages },
     close: async () => {
       await producer.close();

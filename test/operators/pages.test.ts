@@ -6,6 +6,7 @@ import { Producer } from '../../queues/producer.ts';
 import { REDIS_PREFIX } from '../../src/compose/foundation.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { OperatorSessions, SESSION_SECONDS } from '../../src/operators/board/operator-session.ts';
+import { startFaultProxy } from '../setup/fault-proxy.ts';
 import { Browser } from './support/browser.ts';
 import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
 import {
@@ -306,4 +307,25 @@ describe('without Redis', () => {
     expect(Date.now() - startedAt).toBeLessThan(2_500);
     expect((await lonely.call('GET', '/admin/v1/tasks')).status).toBe(200);
   });
+});
+
+test('a Redis that greets slowly is waited for: the first call of a process finds its queues', async () => {
+  const redis = new URL(process.env.TEST_REDIS_URL!);
+  const [targetHost, targetPort] = [redis.hostname, Number(redis.port)];
+  const slow = await startFaultProxy({ targetHost, targetPort, cutReplyChance: 0 });
+  redis.port = String(slow.port);
+  slow.freeze();
+  const thaw = setTimeout(() => slow.thaw(), 1_500);
+  const fresh = await startOperatorServer({
+    redisDatabase: 10,
+    environment: { REDIS_URL: redis.href },
+  });
+  try {
+    expect((await fresh.call('GET', '/admin/v1/queues')).status).toBe(200);
+    expect((await fresh.call('GET', '/admin/queues/api/queues')).status).toBe(200);
+  } finally {
+    clearTimeout(thaw);
+    await fresh.close();
+    await slow.close();
+  }
 });
