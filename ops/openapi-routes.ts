@@ -55,6 +55,13 @@ export function describedRoutes(): Route[] {
   });
 }
 
+/** The paths of all routes as a module: what aliases of a catalog may lead to is checked where no route is loaded. */
+export function routePathsModule(): string {
+  const paths = [...new Set(describedRoutes().map(({ path }) => path))].toSorted();
+  const lines = paths.map((path) => `  '${path}',\n`).join('');
+  return `/** Written by \`npm run generate\`: the path of every route. */\nexport const ROUTE_PATHS: readonly string[] = [\n${lines}];\n`;
+}
+
 export function documentOf(): JsonSchema {
   return openApiDocument(describedRoutes(), API_DESCRIPTION);
 }

@@ -2,8 +2,11 @@ import { errorCode, errorMessage } from './error-code.ts';
 
 /** A start that cannot go on. `message` is the one line shown to the person: what is wrong and what to do. */
 export class StartFailure extends Error {
-  override readonly name = 'StartFailure';
+  override readonly name: string = 'StartFailure';
 }
+
+/** A start that would end the same way again, because a setting or the catalog is wrong. */
+export class SettingsFailure extends StartFailure {}
 
 const FILE_SYSTEM_REASONS: Record<string, (path: string) => string> = {
   ENOSPC: (path) => `The disk that holds ${path} is full. Free some space, or set DATA_DIR to a bigger disk.`,

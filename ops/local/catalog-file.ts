@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import { errorCode } from '../embedded/error-code.ts';
-import { StartFailure } from '../embedded/start-failure.ts';
+import { SettingsFailure } from '../embedded/start-failure.ts';
 
 /** A model of the catalog as far as the welcome text needs it. */
 export type CatalogModel = { id: string; endpoints: readonly string[] };
 
 /**
  * Checks early that the catalog can be read and is YAML, and returns its models. What the entries mean is checked by
- * the processes that use them. Throws StartFailure with one line.
+ * the processes that use them. Throws SettingsFailure with one line.
  */
 export function readCatalog(path: string): CatalogModel[] {
   let text: string;
@@ -17,14 +17,14 @@ export function readCatalog(path: string): CatalogModel[] {
   } catch (error) {
     const code = errorCode(error);
     const reason = code === 'ENOENT' ? 'does not exist' : 'cannot be read';
-    throw new StartFailure(`The catalog ${path} ${reason}. Set TOLLGATE_CONFIG to your tollgate.yaml.`);
+    throw new SettingsFailure(`The catalog ${path} ${reason}. Set TOLLGATE_CONFIG to your tollgate.yaml.`);
   }
   const document = parseDocument(text);
   const problem = document.errors[0];
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line;
     const place = line === undefined ? '' : ` line ${line}:`;
-    throw new StartFailure(
+    throw new SettingsFailure(
       `The catalog ${path} is not valid YAML:${place} ${problem.message.split('\n')[0]?.replace(/ at line.*$/, '')}`,
     );
   }

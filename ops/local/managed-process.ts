@@ -1,5 +1,5 @@
 import { errorMessage } from '../embedded/error-code.ts';
-import { StartFailure } from '../embedded/start-failure.ts';
+import { SettingsFailure, StartFailure } from '../embedded/start-failure.ts';
 import { type ChildRun, type ProcessPlan, startChildRun } from './child-run.ts';
 
 export type ProcessEvents = {
@@ -45,7 +45,7 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
     readyAt = undefined;
     failures = worked ? 1 : failures + 1;
     if (!everReady && (final || failures >= ATTEMPTS_MAX)) {
-      events.onGiveUp(giveUpFailure(plan, reason, failures));
+      events.onGiveUp(giveUpFailure(plan, reason, failures, final));
       return;
     }
     const pauseMs = backoffMs(failures);
@@ -101,7 +101,13 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
   };
 }
 
-function giveUpFailure(plan: ProcessPlan, reason: string, attempts: number): StartFailure {
+function giveUpFailure(
+  plan: ProcessPlan,
+  reason: string,
+  attempts: number,
+  badSettings: boolean,
+): StartFailure {
   const times = attempts > 1 ? ` after ${attempts} attempts` : '';
-  return new StartFailure(`${plan.label} does not start${times}, it ${reason}. Its log is ${plan.logFile}`);
+  const Failure = badSettings ? SettingsFailure : StartFailure;
+  return new Failure(`${plan.label} does not start${times}, it ${reason}. Its log is ${plan.logFile}`);
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { StartFailure } from '../embedded/start-failure.ts';
+import { SettingsFailure } from '../embedded/start-failure.ts';
 
 export type SupervisorSettings = {
   port: number;
@@ -27,7 +27,7 @@ const DRAIN_MARGIN_MS = 5_000;
 const LOG_MEGABYTES_MIN = 5;
 const SECRET_CHARACTERS_MIN = 32;
 
-/** Reads and checks the settings of a local start. Throws StartFailure with one line that names the bad setting. */
+/** Reads and checks the settings of a local start. Throws SettingsFailure with one line that names the bad setting. */
 export function readSettings(environment: NodeJS.ProcessEnv, root: string): SupervisorSettings {
   const host = read(environment, 'HOST') ?? '127.0.0.1';
   const port = readPort(environment);
@@ -64,7 +64,7 @@ function readPort(environment: NodeJS.ProcessEnv): number {
   const text = read(environment, 'PORT') ?? '8080';
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
-    throw new StartFailure(`PORT is "${text}", but must be a number from 1 to 65535.`);
+    throw new SettingsFailure(`PORT is "${text}", but must be a number from 1 to 65535.`);
   }
   return port;
 }
@@ -72,7 +72,7 @@ function readPort(environment: NodeJS.ProcessEnv): number {
 function readDrainSeconds(environment: NodeJS.ProcessEnv): number {
   const text = read(environment, 'DRAIN_SECONDS') ?? '30';
   if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600) {
-    throw new StartFailure(`DRAIN_SECONDS is "${text}", but must be a number from 0 to 3600.`);
+    throw new SettingsFailure(`DRAIN_SECONDS is "${text}", but must be a number from 0 to 3600.`);
   }
   return Number(text);
 }
@@ -80,7 +80,7 @@ function readDrainSeconds(environment: NodeJS.ProcessEnv): number {
 function readLogMegabytes(environment: NodeJS.ProcessEnv): number {
   const text = read(environment, 'LOG_KEEP_MB') ?? '100';
   if (!/^\d{1,6}$/.test(text) || Number(text) < LOG_MEGABYTES_MIN) {
-    throw new StartFailure(
+    throw new SettingsFailure(
       `LOG_KEEP_MB is "${text}", but must be a number from ${LOG_MEGABYTES_MIN} to 999999.`,
     );
   }
@@ -89,7 +89,7 @@ function readLogMegabytes(environment: NodeJS.ProcessEnv): number {
 
 function checkHost(host: string): string {
   if (!/^[\w.:-]+$/.test(host)) {
-    throw new StartFailure(`HOST is "${host}", but must be an address such as 127.0.0.1 or 0.0.0.0.`);
+    throw new SettingsFailure(`HOST is "${host}", but must be an address such as 127.0.0.1 or 0.0.0.0.`);
   }
   return host;
 }
@@ -105,7 +105,7 @@ function readUrl(
   }
   // The value is not repeated: it may hold a password.
   if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
-    throw new StartFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
+    throw new SettingsFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
   }
   return text;
 }
@@ -113,7 +113,7 @@ function readUrl(
 function readSecret(environment: NodeJS.ProcessEnv): string | undefined {
   const secret = read(environment, 'TOLLGATE_SECRET');
   if (secret !== undefined && secret.length < SECRET_CHARACTERS_MIN) {
-    throw new StartFailure(
+    throw new SettingsFailure(
       `TOLLGATE_SECRET has ${secret.length} characters, but needs at least ${SECRET_CHARACTERS_MIN}.`,
     );
   }

@@ -3,7 +3,7 @@ import { errorMessage } from '../embedded/error-code.ts';
 import { findFfmpeg } from '../embedded/ffmpeg.ts';
 import { tryListen } from '../embedded/free-port.ts';
 import { runCommand } from '../embedded/run-command.ts';
-import { StartFailure } from '../embedded/start-failure.ts';
+import { SettingsFailure, StartFailure } from '../embedded/start-failure.ts';
 import { startApplication } from './application.ts';
 import { type CatalogModel, readCatalog } from './catalog-file.ts';
 import { ownerEnvironment, processEnvironment } from './child-environment.ts';
@@ -41,6 +41,7 @@ const FIRST_START_TIMEOUT_MS = 60_000;
 const LOGS = ['api', 'worker', 'postgres', 'redis'];
 const BUILD_TIMEOUT_MS = 30_000;
 const EXIT_FAILED = 1;
+const EXIT_BAD_SETTINGS = 2;
 const EXIT_IMPATIENT = 130;
 
 /**
@@ -70,7 +71,7 @@ export async function supervise(options: SupervisorOptions): Promise<number> {
   } catch (error) {
     // A Ctrl-C also reaches what we were just running; its failure is then no news.
     if (!(error instanceof Stopped) && stop.reason() === undefined) {
-      code = EXIT_FAILED;
+      code = error instanceof SettingsFailure ? EXIT_BAD_SETTINGS : EXIT_FAILED;
       terminal.failure(failureLine(error));
     }
   }
@@ -187,12 +188,12 @@ async function checkPort(settings: SupervisorSettings): Promise<void> {
     );
   }
   if (problem === 'EACCES') {
-    throw new StartFailure(
+    throw new SettingsFailure(
       `Port ${port} needs more rights than this account has. Set PORT to 1024 or above.`,
     );
   }
   if (problem !== undefined) {
-    throw new StartFailure(`HOST ${host} is no address of this machine (${problem}). Set HOST=127.0.0.1.`);
+    throw new SettingsFailure(`HOST ${host} is no address of this machine (${problem}). Set HOST=127.0.0.1.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { Aliases, withOverrides } from '../http/aliases.ts';
+import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
 import { FieldError } from '../http/field-error.ts';
 import { validate } from '../http/validate.ts';
 import { AppError } from '../lib/errors.ts';
@@ -8,6 +8,7 @@ import type { Catalog, Model } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
 import { type CatalogFile, catalogFile } from './catalog-file.schema.ts';
 import { interpolate } from './interpolate.ts';
+import { ROUTE_PATHS } from './route-paths.gen.ts';
 
 /**
  * Reads the text of a tollgate.yaml. `variables` is what `${NAME}` refers to. Throws CatalogError with one line naming
@@ -65,9 +66,18 @@ function toCatalog(file: CatalogFile): Catalog {
       concurrency: file.limits.concurrency,
     },
     queuedTasksMax: file.limits.queued_tasks,
-    aliases: new Aliases(withOverrides(file.aliases)),
+    aliases: toAliases(file.aliases),
     seller: file.seller,
   };
+}
+
+function toAliases(overrides: CatalogFile['aliases']): Aliases {
+  const names = withOverrides(overrides);
+  const mistake = aliasMistake(ROUTE_PATHS, names);
+  if (mistake !== undefined) {
+    throw new CatalogError(mistake);
+  }
+  return new Aliases(names);
 }
 
 /** A name must say which model is meant, whether it is an id or another name of one. */

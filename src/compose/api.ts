@@ -11,7 +11,6 @@ import { builtConsoleFolder } from '../console/static.pages.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
 import { GenerationsService } from '../generations/generations.service.ts';
-import type { AliasSource } from '../http/aliases.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { BodyBytes } from '../http/body-bytes.ts';
@@ -125,12 +124,12 @@ export async function composeApi(
       about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
     },
     surroundings: {
-      aliases: aliasSource(foundation),
+      aliases: { current: () => foundation.catalogSource.current.aliases },
       trustedProxies: config.trustedProxies,
       corsOrigins: config.corsOrigins,
       pages: [
         operators.mounted,
-        composeConsolePages(config, consoleFolder),
+        ...composeConsolePages(config, consoleFolder),
         ...composeWorkerStorage(foundation),
       ],
     },
@@ -163,13 +162,6 @@ function composeRedis({ config, log, registry }: Foundation): { readonly connect
       watch.close();
       connection.disconnect();
     },
-  };
-}
-
-function aliasSource({ catalogSource }: Foundation): AliasSource {
-  return {
-    current: () => catalogSource.current.aliases,
-    addCheck: (mistakeOf) => catalogSource.addCheck(({ aliases }) => mistakeOf(aliases)),
   };
 }
 

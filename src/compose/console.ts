@@ -4,7 +4,7 @@ import { accountOverviewRoutes } from '../console/account.routes.ts';
 import { sessionRoutes } from '../console/sessions.routes.ts';
 import { SessionsService } from '../console/sessions.service.ts';
 import { SessionsStore } from '../console/sessions.store.ts';
-import { consolePages } from '../console/static.pages.ts';
+import { consolePages, frontDoor } from '../console/static.pages.ts';
 import type { Kernel } from '../http/kernel.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
@@ -44,18 +44,21 @@ export function composeConsoleRoutes(
   ];
 }
 
-/** The web console itself. */
+/** The web console itself, and the way to it from the bare address. */
 export function composeConsolePages(
   config: Config,
   folder: string,
-): { readonly path: string; readonly handler: ReturnType<typeof consolePages> } {
+): { readonly path: string; readonly handler: ReturnType<typeof frontDoor> }[] {
   const { origin, pathname } = new URL(config.publicUrl);
   const handler = consolePages({
     folder,
     prefix: pathname.replace(/\/$/, ''),
     mediaOrigins: [origin, ...bucketOrigin(config)],
   });
-  return { path: '/console', handler };
+  return [
+    { path: '/console', handler },
+    { path: '/', handler: frontDoor(folder) },
+  ];
 }
 
 function bucketOrigin({ storage }: Config): string[] {

@@ -71,6 +71,25 @@ export function consolePages(options: ConsolePagesOptions): RequestHandler {
   };
 }
 
+/** Leads a browser that asks for the bare address to the console, or to the API's page where no console is built. */
+export function frontDoor(consoleFolder: string): RequestHandler {
+  const target = existsSync(join(consoleFolder, 'index.html')) ? 'console' : 'docs';
+  return (request, response, next) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (request.path !== '/' || !isRead || request.accepts(['json', 'html']) !== 'html') {
+      return next();
+    }
+    const exchange = exchangeOf(response);
+    if (exchange) {
+      exchange.route = '/';
+    }
+    // relative: a proxy may serve us below a path of its own
+    response.status(302).setHeader('Location', target);
+    response.setHeader('Vary', 'Accept');
+    response.end();
+  };
+}
+
 function sendAsset(asset: Asset, request: Request, response: Response): void {
   const accepted = String(request.headers['accept-encoding'] ?? '');
   const encoding =

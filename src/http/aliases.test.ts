@@ -32,8 +32,9 @@ test.each([
   [{ '/a': '/nothing' }, 'there is no route /nothing'],
   [{ '/a/*': '/nothing/*' }, 'there is no route /nothing/*'],
 ])('%j is a mistake', (paths, mistake) => {
-  const routes = [{ path: '/api/v1/keys' }, { path: '/api/v1/credits' }];
   const [alias] = Object.keys(paths);
-  const aliases = new Aliases({ paths: paths as unknown as Record<string, string>, headers: {} });
-  expect(aliasMistake(routes, aliases)).toBe(`aliases.paths: ${alias}: ${mistake}`);
+  const names = { paths: paths as unknown as Record<string, string>, headers: {} };
+  expect(aliasMistake(['/api/v1/keys', '/api/v1/credits'], names)).toBe(
+    `aliases.paths: ${alias}: ${mistake}`,
+  );
 });

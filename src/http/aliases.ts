@@ -1,5 +1,3 @@
-import type { Route } from './route.ts';
-
 /** Other names under which clients written for other services find ours. */
 export interface AliasNames {
   /**
@@ -84,19 +82,16 @@ export class Aliases {
 /** The aliases in force, which may change while the process runs. */
 export interface AliasSource {
   current(): Aliases;
-  /** Asks `mistakeOf` of those in force and of every later ones: what is wrong with them, if anything. Throws for those in force. */
-  addCheck(mistakeOf: (aliases: Aliases) => string | undefined): void;
 }
 
 /**
  * What is wrong with the first alias that leads nowhere or hides a route; undefined when none does. The built-in names are right by
  * themselves: a process that serves only a part of the routes has them too.
  */
-export function aliasMistake(routes: readonly Pick<Route, 'path'>[], aliases: Aliases): string | undefined {
-  const paths = routes.map(({ path }) => path);
-  for (const [alias, path] of Object.entries(aliases.names.paths)) {
-    const mistake =
-      BUILTIN_ALIASES.paths[alias] === path ? undefined : mistakeOfPath(new Set(paths), alias, path);
+export function aliasMistake(routePaths: readonly string[], names: AliasNames): string | undefined {
+  const paths = new Set(routePaths);
+  for (const [alias, path] of Object.entries(names.paths)) {
+    const mistake = BUILTIN_ALIASES.paths[alias] === path ? undefined : mistakeOfPath(paths, alias, path);
     if (mistake !== undefined) {
       return `aliases.paths: ${alias}: ${mistake}`;
     }

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import express from 'express';
 import { AppError } from '../lib/errors.ts';
-import { type Aliases, type AliasSource, aliasMistake } from './aliases.ts';
+import type { Aliases, AliasSource } from './aliases.ts';
 import { allowOrigins } from './cors.ts';
 import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
@@ -25,10 +25,7 @@ export interface HttpAppOptions {
   readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
 }
 
-/**
- * The Express application: every route behind the kernel, every other request answered in the envelope. Throws what the source of the
- * aliases throws for one that leads nowhere.
- */
+/** The Express application: every route behind the kernel, every other request answered in the envelope. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { kernel } = options;
   // the line of a request has ten fields of ours and nothing to hide: looking for secrets in it would only cost time
@@ -45,7 +42,6 @@ export function createHttpApp(options: HttpAppOptions): Express {
     app.use(allowOrigins(options.corsOrigins));
   }
   const table = routeTable(options.routes);
-  options.aliases.addCheck((aliases) => aliasMistake(options.routes, aliases));
   const warnOfProxy = createProxyWarning(options);
   // Express tries its layers and patterns one after the other; a path without parameters is found at once
   const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));

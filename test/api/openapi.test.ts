@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { z } from 'zod';
-import { describedRoutes, documentOf } from '../../ops/openapi-routes.ts';
+import { describedRoutes, documentOf, routePathsModule } from '../../ops/openapi-routes.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { describedApi } from './support/described-operations.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
@@ -15,6 +15,11 @@ afterAll(() => server?.close());
 test('openapi.json is the description of the routes; npm run generate writes it anew', () => {
   const committed = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
   expect(committed).toEqual(JSON.parse(JSON.stringify(documentOf())));
+});
+
+test('the paths that aliases may lead to are those of the routes (npm run generate writes them)', () => {
+  const file = new URL('../../src/catalog/route-paths.gen.ts', import.meta.url);
+  expect(readFileSync(file, 'utf8')).toBe(routePathsModule());
 });
 
 test('what is mounted is what is served as the description, both ways', async () => {

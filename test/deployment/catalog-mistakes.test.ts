@@ -70,23 +70,36 @@ function start(...command: readonly string[]) {
   return { child, said, code: new Promise<number | null>((resolve) => child.once('close', resolve)) };
 }
 
-test('an engine that cannot be built ends every start with one line and code 2', async () => {
-  await writeFile(catalog, BAD);
-  const ends = await Promise.all(
-    [['src/server.ts'], ['workers/main.ts'], ['src/operators/cli/main.ts', 'catalog', 'check', catalog]].map(
-      async (command) => {
+test.each([
+  ['an engine that cannot be built', BAD, 'engines[1].kind: nosuch is not one of builtin, '],
+  [
+    'an alias that leads nowhere',
+    `${GOOD}aliases: { paths: { /v2/keys: /api/v1/kays } }`,
+    'aliases.paths: /v2/keys: there is no route /api/v1/kays',
+  ],
+])(
+  '%s ends every start with one line and code 2',
+  async (_, text, mistake) => {
+    await writeFile(catalog, text);
+    const ends = await Promise.all(
+      [
+        ['src/server.ts'],
+        ['workers/main.ts'],
+        ['src/operators/cli/main.ts', 'catalog', 'check', catalog],
+      ].map(async (command) => {
         const { code, said } = start(...command);
         return { code: await code, lines: said.stderr.trim().split('\n') };
-      },
-    ),
-  );
-  for (const { code, lines } of ends) {
-    expect({ code, lines }).toEqual({
-      code: 2,
-      lines: [expect.stringContaining(`${catalog}: engines[1].kind: nosuch is not one of builtin, `)],
-    });
-  }
-}, 60_000);
+      }),
+    );
+    for (const { code, lines } of ends) {
+      expect({ code, lines }).toEqual({
+        code: 2,
+        lines: [expect.stringContaining(`${catalog}: ${mistake}`)],
+      });
+    }
+  },
+  60_000,
+);
 
 test('a worker serves by a catalog that has changed, and keeps the old one where the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);

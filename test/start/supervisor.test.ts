@@ -169,9 +169,9 @@ test('a Ctrl-C while starting ends quietly with nothing left', async () => {
 });
 
 describe('each failure is one line, and nothing is left running', () => {
-  async function failure(environment: Record<string, string>): Promise<string> {
+  async function failure(environment: Record<string, string>, code = 1): Promise<string> {
     const supervisor = start(environment);
-    expect(await supervisor.exitCode()).toBe(1);
+    expect(await supervisor.exitCode()).toBe(code);
     const lines = supervisor
       .output()
       .split('\n')
@@ -182,10 +182,10 @@ describe('each failure is one line, and nothing is left running', () => {
   }
 
   test('bad settings', async () => {
-    expect(await failure({ PORT: 'eighty' })).toContain(
+    expect(await failure({ PORT: 'eighty' }, 2)).toContain(
       'PORT is "eighty", but must be a number from 1 to 65535.',
     );
-    expect(await failure({ TOLLGATE_SECRET: 'short' })).toContain('TOLLGATE_SECRET has 5 characters');
+    expect(await failure({ TOLLGATE_SECRET: 'short' }, 2)).toContain('TOLLGATE_SECRET has 5 characters');
   });
 
   test('a taken port', async () => {
@@ -196,9 +196,9 @@ describe('each failure is one line, and nothing is left running', () => {
   });
 
   test('a catalog that is missing or broken', async () => {
-    expect(await failure({ TOLLGATE_CONFIG: './no.yaml' })).toContain('no.yaml does not exist');
+    expect(await failure({ TOLLGATE_CONFIG: './no.yaml' }, 2)).toContain('no.yaml does not exist');
     writeFileSync(join(folder, 'broken.yaml'), 'models: [\n  id: "x\n');
-    expect(await failure({ TOLLGATE_CONFIG: './broken.yaml' })).toMatch(
+    expect(await failure({ TOLLGATE_CONFIG: './broken.yaml' }, 2)).toMatch(
       /broken\.yaml is not valid YAML: line \d/,
     );
   });
@@ -215,7 +215,7 @@ describe('each failure is one line, and nothing is left running', () => {
   });
 
   test('an API that says its settings are wrong is not tried again', async () => {
-    const line = await failure({ STAND_IN_BROKEN: 'api', STAND_IN_EXIT_CODE: '2' });
+    const line = await failure({ STAND_IN_BROKEN: 'api', STAND_IN_EXIT_CODE: '2' }, 2);
     expect(line).toContain(
       'The API does not start, it ended with code 2: the model acme/small has no price.',
     );

@@ -1,0 +1,41 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import { frontDoor } from './static.pages.ts';
+
+let folder: string;
+let server: Server | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-front-door-'));
+});
+afterEach(async () => {
+  server?.close();
+  await rm(folder, { recursive: true });
+});
+
+async function get(path: string, accept: string): Promise<[number, string | null]> {
+  server?.close();
+  const app = express().use(frontDoor(folder));
+  server = app.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server?.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', headers: { accept } });
+  return [answer.status, answer.headers.get('location')];
+}
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+test('a browser is led to the docs, and to the console once it is built', async () => {
+  expect(await get('/', BROWSER)).toEqual([302, 'docs']);
+  await writeFile(join(folder, 'index.html'), '');
+  expect(await get('/', BROWSER)).toEqual([302, 'console']);
+});
+
+test('programs and other paths are not', async () => {
+  expect(await get('/', '*/*')).toEqual([404, null]);
+  expect(await get('/other', BROWSER)).toEqual([404, null]);
+});
