@@ -72,7 +72,7 @@ BEGIN
   END IF;
 END $$;
 
--- key: {id, hash, name, label, role, limit_nano, expires_at, rate_limits}. No row when the account has as many keys as it may.
+-- key: {id, hash, name, label, role, disabled, limit_nano, expires_at, rate_limits, allowed_models}. No row when the account has as many keys as it may.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -83,10 +83,10 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at,
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano, expires_at,
                                    rate_limits, allowed_models)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'),
             CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
               THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)

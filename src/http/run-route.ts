@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError } from '../lib/errors.ts';
 import { newUuid, publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
@@ -8,6 +9,7 @@ import { FieldError } from './field-error.ts';
 import { isForm, parseForm } from './form-body.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
 import { idempotencyKey } from './idempotency.ts';
+import { ignoredHeader } from './ignored-members.ts';
 import type { Kernel } from './kernel.ts';
 import { parseJson, readBody, requireJson } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
@@ -24,6 +26,8 @@ interface Input {
   readonly query: unknown;
   readonly body: unknown;
   readonly bytes: Buffer;
+  /** Tells the members of the body that the route does not know. */
+  readonly ignored: Readonly<Record<string, string>>;
 }
 
 /** Whose the Idempotency-Keys of operators are: no account has this id. */
@@ -52,7 +56,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
     if (route.access === 'inference' && route.idempotency === 'replay') {
       exchange.generationId = publicId('generation', generationId);
     }
-    await answer(route, exchange, contextOf(exchange, admission, input, generationId), begun);
+    await answer(route, exchange, contextOf(exchange, admission, input, generationId), input, begun);
   } catch (error) {
     sendError(exchange, error);
   }
@@ -76,7 +80,7 @@ async function readInput(
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {
-    return { params, query, body: undefined, bytes: Buffer.alloc(0) };
+    return { params, query, body: undefined, bytes: Buffer.alloc(0), ignored: {} };
   }
   const isJson = route.bodyFormat !== 'raw' && !form;
   const bytes =
@@ -84,10 +88,17 @@ async function readInput(
       ? await readLargeBody(kernel, exchange, principal, route.bodyBytesMax)
       : await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX, { json: isJson });
   if (route.bodyFormat === 'raw') {
-    return { params, query, body: bytes, bytes };
+    return { params, query, body: bytes, bytes, ignored: {} };
   }
   const sent = form ? await parseForm(bytes, contentType) : parseJson(bytes);
-  return { params, query, body: validate(route.body, sent, 'body'), bytes };
+  const body = validate(route.body, sent, 'body');
+  return { params, query, body, bytes, ignored: unknownMembers(route.body, sent) };
+}
+
+/** Schemas that let all members through tell of the unknown ones themselves, where they know what becomes of them. */
+function unknownMembers(schema: z.ZodType, sent: unknown): Readonly<Record<string, string>> {
+  const drops = schema instanceof z.ZodObject && schema.def.catchall === undefined;
+  return drops ? ignoredHeader(sent as object, Object.keys(schema.shape)) : {};
 }
 
 /**
@@ -157,6 +168,7 @@ async function answer(
   route: Route,
   exchange: Exchange,
   context: RouteContext<never, unknown, unknown, unknown>,
+  { ignored }: Input,
   run: IdempotencyRun | undefined,
 ): Promise<void> {
   let reply: Reply | undefined;
@@ -171,7 +183,7 @@ async function answer(
     return;
   }
   const status = reply.status ?? route.response.status;
-  const headers = reply.headers ?? {};
+  const headers = { ...ignored, ...reply.headers };
   await run?.answered({ status, headers, body: reply.body });
   setHeaders(exchange, headers);
   sendSuccess(exchange, status, reply.body);

@@ -8,19 +8,20 @@ import { JSON_VALUE, type Members, NUMBER, siftObject, TEXT } from './members/me
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
-export const OWN_MEMBERS = new Set([
-  'model',
-  'stream',
-  'stream_options',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'usage',
-]);
+export const OWN_MEMBERS: Readonly<Record<RequestDialect, ReadonlySet<string>>> = {
+  chat: new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'usage']),
+  messages: new Set(['model', 'stream', 'max_tokens']),
+  embeddings: new Set(['model']),
+};
 
-/** Members that make a provider bill for more than tokens, or answer out of more than the request. */
-const UNMETERED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
+/** What routers of models take in every dialect and what changes the answer: ignoring it would be a silent lie. */
+const ROUTER_MEMBERS = ['plugins', 'models', 'preset'];
+
+/** Members that make a provider bill for more than tokens, or answer out of more or less than the request. */
+const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
   chat: [
+    ...ROUTER_MEMBERS,
+    'moderation',
     'web_search_options',
     'search_parameters',
     'enable_search',
@@ -30,8 +31,20 @@ const UNMETERED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
     'modalities',
     'best_of',
   ],
-  messages: ['mcp_servers', 'container', 'inference_geo', 'speed'],
-  embeddings: [],
+  messages: [...ROUTER_MEMBERS, 'mcp_servers', 'container', 'inference_geo', 'speed', 'fallbacks'],
+  embeddings: ROUTER_MEMBERS,
+};
+
+/** What OpenRouter's `provider` may forbid; its wishes (`order`, `sort`, `require_parameters`) are only told as left out. */
+const ROUTING_BANS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  only: isListed,
+  ignore: isListed,
+  quantizations: isListed,
+  max_price: isListed,
+  allow_fallbacks: (value) => value === false,
+  zdr: (value) => value === true,
+  enforce_distillable_text: (value) => value === true,
+  data_collection: (value) => value === 'deny',
 };
 
 /** Anthropic's tools that the client runs; every other type runs at the provider or may do so one day. */
@@ -58,11 +71,12 @@ const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
  * type.
  */
 export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): AdmissibleRequest {
-  for (const name of UNMETERED_MEMBERS[dialect]) {
-    if (!isHarmless(name, body[name])) {
+  for (const name of REFUSED_MEMBERS[dialect]) {
+    if (!isHarmless(name, body)) {
       throw new AppError('invalid_parameter', `${name}: is not offered here`);
     }
   }
+  requireOpenRouting(body.provider);
   requireClientTools(dialect, body.tools);
   if (dialect === 'messages') {
     requireClientTools(dialect, addedTools(body.messages));
@@ -73,7 +87,7 @@ export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): A
   const members = MEMBERS[dialect];
   for (const name of Object.keys(body)) {
     const value = body[name];
-    if (value === undefined || value === null || OWN_MEMBERS.has(name)) {
+    if (value === undefined || value === null || OWN_MEMBERS[dialect].has(name)) {
       continue;
     }
     if (Object.hasOwn(members, name)) {
@@ -88,14 +102,39 @@ export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): A
 }
 
 /** True for what asks for nothing: absent, or in words that mean text and no search. */
-function isHarmless(name: string, value: unknown): boolean {
+function isHarmless(name: string, body: JsonObject): boolean {
+  const value = body[name];
   if (value === undefined || value === null || value === false) {
     return true;
   }
-  if (name === 'modalities') {
-    return Array.isArray(value) && value.every((item) => item === 'text');
+  switch (name) {
+    case 'modalities':
+      return Array.isArray(value) && value.every((item) => item === 'text');
+    case 'search_parameters':
+      return isObject(value) && value.mode === 'off';
+    case 'plugins':
+      return Array.isArray(value) && objectsOf(value).every(({ enabled }) => enabled === false);
+    case 'models':
+      return Array.isArray(value) && value.every((id) => id === body.model);
+    default:
+      return false;
   }
-  return name === 'search_parameters' && isObject(value) && value.mode === 'off';
+}
+
+/** Whoever says which providers may see a prompt, or what they may cost, must not be served by others. */
+function requireOpenRouting(provider: unknown): void {
+  for (const [name, value] of Object.entries(objectOf(provider))) {
+    if (ROUTING_BANS[name]?.(value)) {
+      throw new AppError(
+        'invalid_parameter',
+        `provider.${name}: is not offered here; which providers serve a model is set up by the operator`,
+      );
+    }
+  }
+}
+
+function isListed(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0;
 }
 
 function requireClientTools(dialect: RequestDialect, tools: unknown): void {

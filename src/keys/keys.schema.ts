@@ -44,6 +44,7 @@ export const createKeyBody = z
   .object({
     name,
     label: label.optional(),
+    disabled: z.boolean().optional().meta({ description: 'Made but not usable until it is enabled' }),
     limit: limit.optional(),
     expires_at: expiresAt.optional(),
     rate_limits: keyRateLimits.optional(),

@@ -41,6 +41,7 @@ export class KeysService {
       name: body.name,
       label: body.label ?? maskedSecret(secret),
       role: body.role,
+      disabled: body.disabled ?? false,
       limitNano: limit?.toString() ?? null,
       expiresAt: futureDate(body.expires_at ?? null),
       rateLimits: body.rate_limits ?? null,

@@ -16,6 +16,7 @@ export interface NewKeyRow {
   readonly name: string;
   readonly label: string;
   readonly role: 'owner' | 'inference';
+  readonly disabled: boolean;
   /** Nano-USD as decimal text; null = unlimited. */
   readonly limitNano: string | null;
   readonly expiresAt: Date | null;
@@ -62,6 +63,7 @@ export class KeysStore {
       name: key.name,
       label: key.label,
       role: key.role,
+      disabled: key.disabled,
       limit_nano: key.limitNano,
       expires_at: key.expiresAt,
       rate_limits: key.rateLimits,

@@ -1,8 +1,11 @@
+import type { z } from 'zod';
+import type { MediaOptions } from '../catalog/media-options.ts';
+import { ignoredHeader } from '../http/ignored-members.ts';
 import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';
 import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
-import type { SubmitTaskService } from './submit-task.service.ts';
+import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
 import { scopeOf, taskIdOf } from './task-scope.ts';
@@ -17,6 +20,10 @@ import {
 
 /** The image model of the interface, and its path. */
 const INTERFACE_IMAGE_MODEL = 'image-turbo';
+
+/** What orders of every model may say. */
+const IMAGE_MEMBERS = ['model_name', 'prompt', 'size', 'seed', 'enable_base64_output', 'extra'];
+const VIDEO_MEMBERS = ['model_name', 'prompt', 'width', 'height', 'seed', 'extra'];
 
 /** The interface caps no image prompt: only the body does. */
 const IMAGE_BODY_BYTES_MAX = 1024 * 1024;
@@ -39,7 +46,11 @@ function videoRoute(submits: SubmitTaskService): Route {
     response: { status: 200, schema: SUBMIT_RESPONSE },
     errors: SUBMIT_ERRORS,
     idempotency: 'replay',
-    handle: async ({ body, ...context }) => handleOf(await orderVideo(submits, body, context)),
+    async handle({ body, ...context }) {
+      const id = await orderVideo(submits, body, context);
+      const { options } = submits.model(body.model_name, 'video', context.principal);
+      return handleOf(id, body, [...VIDEO_MEMBERS, ...optionalMembers(options)]);
+    },
   });
 }
 
@@ -61,8 +72,7 @@ function interfaceImageRoute(submits: SubmitTaskService): Route {
     path: `${IMAGE_PATH}${INTERFACE_IMAGE_MODEL}`,
     operationId: 'submitImage',
     summary: 'Generate an image from text; the answer is the id of a task',
-    handle: async ({ body, ...context }) =>
-      handleOf(await orderImage(submits, INTERFACE_IMAGE_MODEL, body, context)),
+    handle: ({ body, ...context }) => submitImage(submits, INTERFACE_IMAGE_MODEL, body, context),
   });
 }
 
@@ -73,13 +83,27 @@ function imageRoute(submits: SubmitTaskService): Route {
     operationId: 'submitImageOfModel',
     summary: 'Generate an image with the image model of the path; the answer is the id of a task',
     params: IMAGE_MODEL,
-    handle: async ({ params, body, ...context }) =>
-      handleOf(await orderImage(submits, params.model, body, context)),
+    handle: ({ params, body, ...context }) => submitImage(submits, params.model, body, context),
   });
 }
 
-function handleOf(taskId: string): Reply {
-  return { body: { task_id: publicId('generation', taskId) } };
+async function submitImage(
+  submits: SubmitTaskService,
+  name: string,
+  body: z.output<typeof IMAGE_SUBMIT>,
+  context: SubmitContext,
+): Promise<Reply> {
+  const id = await orderImage(submits, name, body, context);
+  const { options } = submits.model(name, 'image', context.principal);
+  return handleOf(id, body, [...IMAGE_MEMBERS, ...optionalMembers(options)]);
+}
+
+function optionalMembers({ steps, seconds }: MediaOptions): string[] {
+  return [...(steps ? ['steps'] : []), ...(seconds ? ['seconds'] : [])];
+}
+
+function handleOf(taskId: string, body: object, said: readonly string[]): Reply {
+  return { headers: ignoredHeader(body, said), body: { task_id: publicId('generation', taskId) } };
 }
 
 function resultRoute(results: TaskResultsService): Route {

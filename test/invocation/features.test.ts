@@ -443,9 +443,8 @@ describe('what is refused', () => {
     expect(answer).toMatchObject({ error: { code: 'invalid_parameter' } });
   });
 
-  test('members that choose models, prices or storage at the provider are dropped', async () => {
+  test('members that wish for prices, providers or storage are dropped', async () => {
     const body = {
-      models: ['other'],
       provider: { order: ['x'] },
       service_tier: 'priority',
       store: true,

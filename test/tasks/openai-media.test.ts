@@ -48,6 +48,10 @@ test('what has no part in the picture is named; what would change the order is r
     status: 200,
     ignored: 'quality, background',
   });
+  const native = await server.call('POST', '/v3/async/image-turbo', {
+    body: { prompt: 'run=1 sea', negative_prompt: 'boats', steps: 9 },
+  });
+  expect(native.headers.get('x-ignored-parameters')).toBe('steps, negative_prompt');
   for (const wrong of [
     { n: 2 },
     { size: '100x100' },

@@ -24,6 +24,9 @@ export interface TranslatedRequest {
 export function responsesRequestToChat(body: ResponsesBody): TranslatedRequest {
   const ignored = new IgnoredMembers();
   const { known, others } = sorted(body, ignored);
+  if (body.include?.some((name) => name !== 'reasoning.encrypted_content')) {
+    ignored.add('include');
+  }
   const request = siftObject(known, RESPONSES_MEMBERS, '', ignored);
   const tools = new OfferedTools(request.tools, ignored);
   const reasoning = objectOf(request.reasoning);
@@ -58,7 +61,7 @@ function sorted(body: ResponsesBody, ignored: IgnoredMembers): { known: JsonObje
     }
     if (Object.hasOwn(RESPONSES_MEMBERS, name)) {
       known[name] = name === 'input' ? typedItems(value) : value;
-    } else if (Object.hasOwn(CHAT_MEMBERS, name) || OWN_MEMBERS.has(name)) {
+    } else if (Object.hasOwn(CHAT_MEMBERS, name) || OWN_MEMBERS.chat.has(name)) {
       ignored.add(name);
     } else {
       others[name] = value;
