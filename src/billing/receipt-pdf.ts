@@ -7,6 +7,7 @@ import {
   drawAmount,
   drawFooters,
   drawHeading,
+  linesOf,
   MARGIN,
   openPaper,
   palette,
@@ -38,9 +39,11 @@ export function includedTax(amount: NanoUsd, percent: string): NanoUsd {
 }
 
 /** A receipt for credits that were paid, as PDF. */
-export function receiptPdf(receipt: Receipt): Promise<Buffer> {
+export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   const { number, issuedAt, paidAt, seller, amount } = receipt;
-  const { pdf, finish } = openPaper('Receipt', issuedAt);
+  const parties = seller ? [seller, receipt.buyer] : [receipt.buyer];
+  const texts = [...parties.flatMap(linesOf), ...(seller?.notes ?? [])];
+  const { pdf, finish } = await openPaper('Receipt', issuedAt, texts);
   const name = documentNumber('receipt', number);
   drawHeading(pdf, {
     ...receipt,
@@ -63,9 +66,8 @@ export function receiptPdf(receipt: Receipt): Promise<Buffer> {
   drawAmount(pdf, 'Total paid', formatUsd(amount), true);
   pdf.y += 12;
   for (const note of seller?.notes ?? []) {
-    const { y } = pdf;
-    pdf.fillColor(palette.soft);
-    drawFreeText(pdf, note, { x: MARGIN, y, size: 9 }, { width: CONTENT_WIDTH });
+    const place = { x: MARGIN, y: pdf.y, width: CONTENT_WIDTH };
+    drawFreeText(pdf, { text: note, size: 9, color: palette.soft, ...place, isParagraph: true });
     pdf.y += 4;
   }
   drawFooters(pdf, name);

@@ -1,51 +1,161 @@
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { LruMap } from '../lib/lru-map.ts';
+import { cjkFont } from './cjk-fonts.ts';
 
 type Pdf = PDFKit.PDFDocument;
 
 const require = createRequire(import.meta.url);
 
 /** What PDF's built-in fonts can show. */
-const LATIN_1 = /^[\x20-\x7e\xa0-\xff]*$/;
+const LATIN_1 = /^[\x20-\x7e\xa0-\xff]$/;
 const BUILT_IN = 'Helvetica';
 /** Latin, Greek, Cyrillic, Armenian, Georgian, Hebrew, Arabic; what a statement uses of it becomes a part of the document. */
-const embeddedFont = () => require.resolve('@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff');
+const EMBEDDED = '@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff2';
 /** Stands for a character that no font here has. */
 const UNKNOWN = '□';
+const CUT = '…';
 
 /** The font that pdfkit has open; its types leave it out. */
 interface OpenFont {
   readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } };
 }
 
+/** As TrueType, 30 to 750 kB each. */
+const UNPACKED_MAX = 40;
+const unpacked = new LruMap<string, Uint8Array>(UNPACKED_MAX);
+
 /** Height of Helvetica's capitals above the baseline, as a share of the font size: where pdfkit puts its lines. */
 const ASCENT = 0.718;
+/** Brings the thinnest weight up to the regular one, as a share of the font size. */
+const CJK_PEN = 0.042;
 
-/**
- * Draws a free text at a place (points), on the line that the built-in font would stand on, in a font that has its characters.
- * Returns whether all of it could be drawn: a box stands for each character that is in no font here, of which Chinese,
- * Japanese and Korean ones are the most likely.
- */
-export function drawFreeText(
-  pdf: Pdf,
-  text: string,
-  place: { readonly x: number; readonly y: number; readonly size: number },
-  options: PDFKit.Mixins.TextOptions,
-): boolean {
-  const shown = chooseFont(pdf, text);
-  const { x, y, size } = place;
-  pdf.fontSize(size).text(shown, x, y + ASCENT * size, { ...options, baseline: 'alphabetic' });
-  pdf.font(BUILT_IN);
-  return !shown.includes(UNKNOWN) || text.includes(UNKNOWN);
+/** A text in one font. */
+interface Run {
+  readonly font: string;
+  text: string;
+  readonly isCjk: boolean;
 }
 
-function chooseFont(pdf: Pdf, text: string): string {
-  if (LATIN_1.test(text)) {
-    pdf.font(BUILT_IN);
-    return text;
+export interface FreeText {
+  readonly text: string;
+  /** In points, of its upper left corner. */
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  readonly color: string;
+  /** In points. */
+  readonly width: number;
+  /** What does not fit goes on below; otherwise it is cut. */
+  readonly isParagraph?: boolean;
+}
+
+/** Makes ready what {@link drawFreeText} needs for these texts. Rejects when a font's file cannot be read. */
+export async function addFonts(pdf: Pdf, texts: Iterable<string>): Promise<void> {
+  const fonts = new Set([...texts].flatMap((text) => charactersOf(text).map(({ font }) => font)));
+  for (const font of fonts) {
+    if (font !== BUILT_IN) {
+      pdf.registerFont(font, (await unpack(font)) as Buffer);
+    }
   }
-  pdf.font(embeddedFont());
-  const { font } = (pdf as unknown as OpenFont)._font;
-  return [...text.replace(/\p{Cc}/gu, ' ')]
-    .map((character) => (font.hasGlyphForCodePoint(character.codePointAt(0) ?? 0) ? character : UNKNOWN))
-    .join('');
+}
+
+/** pdfkit reads WOFF2, too, but what it embeds of one is blank. */
+async function unpack(font: string): Promise<Uint8Array> {
+  const before = unpacked.get(font);
+  if (before) {
+    return before;
+  }
+  // not before the first such text: most services never draw one
+  const { default: decompress } = await import('woff2-encoder/decompress');
+  const bytes = await decompress(await readFile(require.resolve(font)));
+  unpacked.set(font, bytes);
+  return bytes;
+}
+
+/**
+ * Draws a free text on the line that the built-in font would stand on, in fonts that have its characters. Returns whether all of
+ * it could be drawn: a box stands for each character that is in no font here.
+ */
+export function drawFreeText(pdf: Pdf, { text, x, y, size, color, width, isParagraph }: FreeText): boolean {
+  const runs = runsOf(pdf, text);
+  pdf.fontSize(size).fillColor(color);
+  const baseline = y + ASCENT * size;
+  let left = x;
+  const shown = isParagraph ? runs : cut(pdf, runs, width);
+  for (const [index, { font, text: part, isCjk }] of shown.entries()) {
+    pdf.font(font);
+    if (isCjk) {
+      pdf.lineWidth(CJK_PEN * size).strokeColor(color);
+    }
+    const style = { baseline: 'alphabetic', fill: true, stroke: isCjk } as const;
+    if (!isParagraph) {
+      pdf.text(part, left, baseline, { ...style, lineBreak: false });
+      left += pdf.widthOfString(part);
+    } else if (index === 0) {
+      pdf.text(part, x, baseline, { ...style, width, continued: runs.length > 1 });
+    } else {
+      pdf.text(part, { ...style, width, continued: index < runs.length - 1 });
+    }
+  }
+  pdf.font(BUILT_IN);
+  return text.includes(UNKNOWN) || !runs.some((run) => run.text.includes(UNKNOWN));
+}
+
+function runsOf(pdf: Pdf, text: string): Run[] {
+  const runs: Run[] = [];
+  for (const { font, text: character, isCjk } of charactersOf(text)) {
+    const shown = font !== EMBEDDED || hasGlyph(pdf, character) ? character : UNKNOWN;
+    const last = runs.at(-1);
+    if (last?.font === font) {
+      last.text += shown;
+    } else {
+      runs.push({ font, text: shown, isCjk });
+    }
+  }
+  return runs;
+}
+
+function hasGlyph(pdf: Pdf, character: string): boolean {
+  const { font } = (pdf.font(EMBEDDED) as unknown as OpenFont)._font;
+  return font.hasGlyphForCodePoint(character.codePointAt(0) ?? 0);
+}
+
+function charactersOf(text: string): Run[] {
+  const shown = text.replace(/\p{Cc}/gu, ' ');
+  const characters = [...shown].map((character) => ({ text: character, cjk: cjkFont(character, shown) }));
+  const isBuiltIn = characters.every(
+    ({ text: character, cjk }) => cjk !== undefined || LATIN_1.test(character),
+  );
+  // letters of a word stand in one font, also those that the built-in one has
+  const other = isBuiltIn ? BUILT_IN : EMBEDDED;
+  return characters.map(({ text: character, cjk }) => {
+    return { font: cjk ?? other, text: character, isCjk: cjk !== undefined };
+  });
+}
+
+/** As much of it as fits into a width. */
+function cut(pdf: Pdf, runs: readonly Run[], width: number): Run[] {
+  const widthOf = ({ font, text }: Run) => pdf.font(font).widthOfString(text);
+  let room = width;
+  const end: Run = { font: BUILT_IN, text: CUT, isCjk: false };
+  const fits = (run: Run, reserved: number) => widthOf(run) <= room - reserved;
+  const kept: Run[] = [];
+  for (const run of runs) {
+    if (!fits(run, 0)) {
+      return [...kept, { ...run, text: beginning(run, (part) => fits(part, widthOf(end))) }, end];
+    }
+    kept.push(run);
+    room -= widthOf(run);
+  }
+  return kept;
+}
+
+/** The longest beginning of a run that fits. */
+function beginning(run: Run, fits: (run: Run) => boolean): string {
+  const characters = [...run.text];
+  while (characters.length > 0 && !fits({ ...run, text: characters.join('') })) {
+    characters.pop();
+  }
+  return characters.join('');
 }

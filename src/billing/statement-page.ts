@@ -1,6 +1,6 @@
 import PDFDocument from 'pdfkit';
 import type { Party } from './documents.types.ts';
-import { drawFreeText } from './statement-font.ts';
+import { addFonts, drawFreeText } from './statement-font.ts';
 
 type Pdf = PDFKit.PDFDocument;
 
@@ -26,8 +26,11 @@ export interface Paper {
   finish(): Promise<Buffer>;
 }
 
-/** `madeAt`: the only time in the file, so that the same content has the same bytes. */
-export function openPaper(title: string, madeAt: Date): Paper {
+/**
+ * `madeAt`: the only time in the file, so that the same content has the same bytes. `texts`: the free ones that will be drawn.
+ * Rejects when a font's file cannot be read.
+ */
+export async function openPaper(title: string, madeAt: Date, texts: Iterable<string>): Promise<Paper> {
   const pdf = new PDFDocument({
     size: 'A4',
     margin: MARGIN,
@@ -40,6 +43,7 @@ export function openPaper(title: string, madeAt: Date): Paper {
     pdf.on('end', resolve);
     pdf.on('error', reject);
   });
+  await addFonts(pdf, texts);
   return {
     pdf,
     async finish() {
@@ -60,6 +64,10 @@ export interface PaperHeading {
 
 const COLUMN_WIDTH = CONTENT_WIDTH / 2 - 10;
 
+export function linesOf(party: Party): string[] {
+  return [party.name, ...party.address, ...(party.tax_id === null ? [] : [`Tax id ${party.tax_id}`])];
+}
+
 /** Who it is from, who it is for, and what it is. */
 export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHeading): void {
   pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text(title, MARGIN, MARGIN);
@@ -72,9 +80,8 @@ export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHead
   let isWhole = left.isWhole && right.isWhole;
   for (const [label, value] of facts) {
     pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
-    pdf.fillColor(palette.ink);
-    const place = { x: MARGIN + 90, y, size: 9 };
-    isWhole = drawFreeText(pdf, value, place, { width: 400, height: 12, ellipsis: true }) && isWhole;
+    const place = { x: MARGIN + 90, y, width: 400 };
+    isWhole = drawFreeText(pdf, { text: value, size: 9, color: palette.ink, ...place }) && isWhole;
     y += 15;
   }
   if (!isWhole) {
@@ -92,13 +99,10 @@ function drawParty(
   { x, y: top }: { readonly x: number; readonly y: number },
 ): { readonly y: number; readonly isWhole: boolean } {
   pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft).text(label, x, top, { lineBreak: false });
-  pdf.fillColor(palette.ink);
-  const lines = [party.name, ...party.address, ...(party.tax_id === null ? [] : [`Tax id ${party.tax_id}`])];
-  const options = { width: COLUMN_WIDTH, height: 12, ellipsis: true };
   let y = top + 11;
   let isWhole = true;
-  for (const line of lines) {
-    isWhole = drawFreeText(pdf, line, { x, y, size: 9 }, options) && isWhole;
+  for (const text of linesOf(party)) {
+    isWhole = drawFreeText(pdf, { text, x, y, size: 9, color: palette.ink, width: COLUMN_WIDTH }) && isWhole;
     y += 13;
   }
   return { y, isWhole };

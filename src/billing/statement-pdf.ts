@@ -11,6 +11,7 @@ import {
   drawFooters,
   drawHeading,
   drawRule,
+  linesOf,
   MARGIN,
   makeRoom,
   openPaper,
@@ -47,9 +48,9 @@ const LINE_DECIMALS = 9;
 type Pdf = PDFKit.PDFDocument;
 
 /** A statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
-export function statementPdf(statement: StatementDocument): Promise<Buffer> {
+export async function statementPdf(statement: StatementDocument): Promise<Buffer> {
   const { invoice, number, issuedAt, lines } = statement;
-  const { pdf, finish } = openPaper('Statement', issuedAt);
+  const { pdf, finish } = await openPaper('Statement', issuedAt, textsOf(statement));
   drawHeading(pdf, { ...statement, title: 'Statement', facts: factsOf(statement) });
   drawTotals(pdf, statement);
   drawSums(pdf, statement.sums);
@@ -65,6 +66,15 @@ export function statementPdf(statement: StatementDocument): Promise<Buffer> {
   }
   drawFooters(pdf, number === undefined ? invoice.id : documentNumber('statement', number));
   return finish();
+}
+
+function textsOf({ accountId, seller, buyer, sums, lines }: StatementDocument): string[] {
+  return [
+    ...(seller ? linesOf(seller) : []),
+    ...linesOf(buyer),
+    ...sums.map(({ name }) => name ?? ''),
+    ...lines.listed.map((row) => presentTransaction(row, accountId).description),
+  ];
 }
 
 /** What people read; `paid` would be taken for an invoice that was paid. */
@@ -165,7 +175,7 @@ function drawColumns(
   pdf.text(calls, MARGIN + 300, y, { ...cell, width: 80, align: 'right' });
   pdf.text(amount, MARGIN + 390, y, { ...cell, width: CONTENT_WIDTH - 390, align: 'right' });
   if (font === 'Helvetica') {
-    drawFreeText(pdf, name, { x: MARGIN, y, size: 7.5 }, { ...cell, width: 290 });
+    drawFreeText(pdf, { text: name, x: MARGIN, y, size: 7.5, color, width: 290 });
   } else {
     pdf.text(name, MARGIN, y, { ...cell, width: 290 });
   }
@@ -183,7 +193,8 @@ function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: Stateme
   const cell = { height: 10, ellipsis: true, lineBreak: false };
   pdf.font('Helvetica').fontSize(7.5).fillColor(palette.ink);
   pdf.text(entry.created_at.slice(0, 19).replace('T', ' '), MARGIN, y, { ...cell, width: 82 });
-  drawFreeText(pdf, entry.description, { x: MARGIN + 84, y, size: 7.5 }, { ...cell, width: 120 });
+  const description = { text: entry.description, size: 7.5, color: palette.ink };
+  drawFreeText(pdf, { ...description, x: MARGIN + 84, y, width: 120 });
   pdf.fillColor(generation ? palette.link : palette.soft);
   const link = generation ? { link: `${publicUrl}/api/v1/generation?id=${generation}` } : {};
   pdf.text(text, MARGIN + 208, y, { ...cell, width: 150, ...link });

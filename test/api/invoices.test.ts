@@ -218,8 +218,11 @@ describe('the statement as a document', () => {
     ['Ελλάδα Α.Ε.', 'Ελλάδα Α.Ε.'],
     ['Торговый дом «Застава»', 'Торговый дом «Застава»'],
     ['Émile & Söhne GmbH', 'Émile & Söhne GmbH'],
-    // no font of a reasonable size has these: they are shown to be missing
-    ['株式会社 Acme', '□□□□ Acme'],
+    ['東京テスト株式会社 Acme', '東京テスト株式会社 Acme'],
+    ['上海示例科技有限公司（浦东）', '上海示例科技有限公司（浦东）'],
+    ['서울시험주식회사 & 龍國際', '서울시험주식회사 & 龍國際'],
+    // in no font here: shown to be missing
+    ['𒀀 Acme', '□ Acme'],
   ])('PDF of the account %s names it as %s', async (name, shown) => {
     const account = await createAccount(server.database, { name, credits: '5.00' });
     const { secret } = await createKey(server.database, account.id);
@@ -227,8 +230,12 @@ describe('the statement as a document', () => {
     const response = await fetch(`${server.url}/api/v1/billing/invoices/${draft.id}.pdf`, {
       headers: { authorization: `Bearer ${secret}` },
     });
-    const text = embeddedText(Buffer.from(await response.arrayBuffer()));
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = embeddedText(bytes);
     expect(text).toContain(shown);
+    for (const outlines of outlineBytes(bytes)) {
+      expect(outlines).toBeGreaterThan(100);
+    }
     expect(text).toContain(publicId('account', account.id));
     expect(text.includes('A box stands for a character')).toBe(name !== shown);
   });
@@ -373,26 +380,64 @@ describe('what was issued', () => {
   });
 });
 
-/** The same with the characters of embedded fonts, read through the tables that let a reader copy them. */
+/** Text in embedded fonts, too. */
 function embeddedText(bytes: Buffer): string {
-  const characters = new Map<string, string>();
-  for (const stream of streamsOf(bytes)) {
-    for (const [, ranges = ''] of stream.matchAll(/beginbfrange\n([\s\S]*?)\nendbfrange/g)) {
-      for (const [, first = '', list = ''] of ranges.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/g)) {
-        [...list.matchAll(/<([0-9a-f]+)>/g)].forEach(([, code = ''], index) => {
-          const glyph = (Number.parseInt(first, 16) + index).toString(16).padStart(4, '0');
-          characters.set(glyph, Buffer.from(code, 'hex').swap16().toString('utf16le'));
-        });
-      }
-    }
-  }
-  const lines = streamsOf(bytes).flatMap((stream) =>
-    [...stream.matchAll(/\[([^\]]*)\] TJ/g)].map(([, line = '']) => {
-      const hex = [...line.matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
-      return (hex.match(/.{4}/g) ?? []).map((glyph) => characters.get(glyph) ?? '').join('');
-    }),
+  const fonts = embeddedFonts(bytes);
+  const lines = streamsOf(bytes).map((stream) =>
+    [...stream.matchAll(/\/(F\d+) [\d.]+ Tf\n[\s\S]*?\[([^\]]*)\] TJ/g)]
+      .map(([, font = '', line = '']) => {
+        const hex = [...line.matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
+        const characters = fonts.get(font);
+        return characters
+          ? (hex.match(/.{4}/g) ?? []).map((glyph) => characters.get(glyph) ?? '').join('')
+          : Buffer.from(hex, 'hex').toString('latin1');
+      })
+      .join(''),
   );
   return `${pdfText(bytes)}\n${lines.join('\n')}`;
+}
+
+/** What the glyphs of each embedded font stand for, by the font's name on the pages. */
+function embeddedFonts(bytes: Buffer): Map<string, Map<string, string>> {
+  const text = bytes.toString('latin1');
+  const objects = new Map(
+    [...text.matchAll(/(\d+) 0 obj\n([\s\S]*?)\nendobj/g)].map(([, id = '', body = '']) => [id, body]),
+  );
+  const fonts = new Map<string, Map<string, string>>();
+  for (const [, name = '', id = ''] of text.matchAll(/\/(F\d+) (\d+) 0 R/g)) {
+    const unicode = /\/ToUnicode (\d+) 0 R/.exec(objects.get(id) ?? '')?.[1];
+    const [map] = unicode === undefined ? [] : streamsOf(Buffer.from(objects.get(unicode) ?? '', 'latin1'));
+    if (map !== undefined) {
+      fonts.set(name, charactersOf(map));
+    }
+  }
+  return fonts;
+}
+
+function charactersOf(map: string): Map<string, string> {
+  const characters = new Map<string, string>();
+  for (const [, ranges = ''] of map.matchAll(/beginbfrange\n([\s\S]*?)\nendbfrange/g)) {
+    for (const [, first = '', list = ''] of ranges.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/g)) {
+      [...list.matchAll(/<([0-9a-f]+)>/g)].forEach(([, code = ''], index) => {
+        const glyph = (Number.parseInt(first, 16) + index).toString(16).padStart(4, '0');
+        characters.set(glyph, Buffer.from(code, 'hex').swap16().toString('utf16le'));
+      });
+    }
+  }
+  return characters;
+}
+
+/** Bytes of outlines in each embedded font: one whose glyphs are blank has next to none. */
+function outlineBytes(bytes: Buffer): number[] {
+  return streamsOf(bytes)
+    .filter((stream) => stream.startsWith('true') || stream.startsWith('\0\x01\0\0'))
+    .map((stream) => {
+      const font = Buffer.from(stream, 'latin1');
+      const tables = Array.from({ length: font.readUInt16BE(4) }, (_, index) =>
+        font.subarray(12 + 16 * index, 28 + 16 * index),
+      );
+      return tables.find((table) => table.toString('latin1', 0, 4) === 'glyf')?.readUInt32BE(12) ?? 0;
+    });
 }
 
 function streamsOf(bytes: Buffer): string[] {
