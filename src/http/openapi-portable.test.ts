@@ -41,6 +41,11 @@ test.each<[string, object, object]>([
   expect(portable(schema as Record<string, unknown>, 'input')).toEqual(expected);
 });
 
+test('a member that may only be null is one of any type', () => {
+  const object = { type: 'object', properties: { prompt: { type: 'null', description: 'd' } } };
+  expect(portable(object, 'input')).toEqual({ type: 'object', properties: { prompt: { description: 'd' } } });
+});
+
 test('what is answered is open, in its members and its words', () => {
   const state = { type: 'string', enum: ['a', 'b'] };
   const object = { type: 'object', properties: { state }, additionalProperties: false };

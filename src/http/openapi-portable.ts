@@ -30,7 +30,10 @@ function mapSchemas(schema: JsonSchema, change: (member: JsonSchema) => JsonSche
     const members = schema[name];
     if (isSchema(members)) {
       changed[name] = Object.fromEntries(
-        Object.entries(members).map(([key, member]) => [key, isSchema(member) ? change(member) : member]),
+        Object.entries(members).map(([key, member]) => [
+          key,
+          isSchema(member) ? change(withoutNullType(member)) : member,
+        ]),
       );
     }
   }
@@ -47,6 +50,12 @@ function mapSchemas(schema: JsonSchema, change: (member: JsonSchema) => JsonSche
     }
   }
   return changed;
+}
+
+/** A member that may only be null has no type of its own in most languages; it is described as a member of any type. */
+function withoutNullType(member: JsonSchema): JsonSchema {
+  const { type, ...annotations } = member;
+  return type === 'null' ? annotations : member;
 }
 
 /** `anyOf` in `anyOf` becomes one list; "this or null" a type with two names; what differs by type a `oneOf`. */

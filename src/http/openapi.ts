@@ -10,7 +10,6 @@ export interface ApiDescription {
   readonly version: string;
   readonly title: string;
   readonly description: string;
-  readonly contactUrl?: string;
   /** Where this installation is reached; generated clients take it for their default. */
   readonly serverUrl: string;
   /** By tag of the routes. */
@@ -64,7 +63,7 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
       version: about.version,
       description: about.description,
       license: { name: 'MIT', identifier: 'MIT' },
-      ...(about.contactUrl !== undefined && { contact: { url: about.contactUrl } }),
+      contact: { name: 'The operator of this installation', url: about.serverUrl },
     },
     servers: [{ url: about.serverUrl, description: 'This installation' }],
     tags: tagsOf(routes, about.tags ?? {}),

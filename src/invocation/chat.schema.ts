@@ -10,7 +10,7 @@ const contentPart = z
   .looseObject({
     type: z.string(),
     text: z.string().optional(),
-    image_url: z.union([z.looseObject({ url: imageUrl }), imageUrl]).optional(),
+    image_url: z.union([z.looseObject({ url: imageUrl }).meta({ id: 'ChatImageUrl' }), imageUrl]).optional(),
   })
   .refine((part) => part.type !== 'text' || part.text !== undefined, {
     path: ['text'],
@@ -19,26 +19,45 @@ const contentPart = z
   .refine((part) => part.type !== 'image_url' || part.image_url !== undefined, {
     path: ['image_url'],
     message: 'is required',
-  });
+  })
+  .meta({ id: 'ChatContentPart' });
 
-const toolCall = z.looseObject({
-  id: z.string(),
-  type: z.string().optional(),
-  function: z.looseObject({ name: z.string(), arguments: z.string() }).optional(),
-});
+const toolCall = z
+  .looseObject({
+    id: z.string(),
+    type: z.string().optional(),
+    function: z
+      .looseObject({
+        name: z.string(),
+        arguments: z.string().meta({ description: 'JSON, as text' }),
+      })
+      .optional(),
+  })
+  .meta({ id: 'ChatRequestToolCall' });
 
-const message = z.looseObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']).default('user'),
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
-  name: z.string().nullish(),
-  tool_call_id: z.string().nullish(),
-  tool_calls: z.array(toolCall).max(TOOLS_MAX).nullish(),
-});
+const message = z
+  .looseObject({
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']).default('user'),
+    content: z.union([z.string(), z.array(contentPart)]).nullish(),
+    name: z.string().nullish(),
+    tool_call_id: z.string().nullish().meta({ description: 'Of a tool message: the call it answers' }),
+    tool_calls: z.array(toolCall).max(TOOLS_MAX).nullish(),
+  })
+  .meta({ id: 'ChatRequestMessage' });
 
-const tool = z.looseObject({
-  type: z.string().default('function'),
-  function: z.looseObject({ name: z.string().min(1).max(128) }).optional(),
-});
+const tool = z
+  .looseObject({
+    type: z.string().default('function'),
+    function: z
+      .looseObject({
+        name: z.string().min(1).max(128),
+        description: z.string().nullish(),
+        parameters: z.looseObject({}).nullish().meta({ description: 'A JSON schema' }),
+        strict: z.boolean().nullish(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'ChatTool' });
 
 const tokens = z.int().min(1).max(100_000_000);
 
@@ -109,13 +128,15 @@ const delta = z
     reasoning_content: z.string().nullish(),
     tool_calls: z
       .array(
-        z.looseObject({
-          index: z.int(),
-          id: z.string().optional(),
-          function: z
-            .looseObject({ name: z.string().optional(), arguments: z.string().optional() })
-            .optional(),
-        }),
+        z
+          .looseObject({
+            index: z.int(),
+            id: z.string().optional(),
+            function: z
+              .looseObject({ name: z.string().optional(), arguments: z.string().optional() })
+              .optional(),
+          })
+          .meta({ id: 'ChatToolCallDelta' }),
       )
       .optional(),
   })

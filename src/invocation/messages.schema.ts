@@ -19,7 +19,8 @@ const source = z
     {
       message: 'a base64 source has media_type and data',
     },
-  );
+  )
+  .meta({ id: 'MessageSource' });
 
 const block = z
   .looseObject({
@@ -39,19 +40,24 @@ const block = z
   .refine((value) => value.type !== 'tool_result' || value.tool_use_id !== undefined, {
     path: ['tool_use_id'],
     message: 'is required',
-  });
+  })
+  .meta({ id: 'MessageRequestBlock' });
 
-const message = z.looseObject({
-  role: z.enum(['user', 'assistant', 'system', 'developer']).default('user'),
-  content: z.union([z.string(), z.array(block)]),
-});
+const message = z
+  .looseObject({
+    role: z.enum(['user', 'assistant', 'system', 'developer']).default('user'),
+    content: z.union([z.string(), z.array(block)]),
+  })
+  .meta({ id: 'MessageRequestMessage' });
 
-const tool = z.looseObject({
-  name: z.string().min(1).max(128),
-  type: z.string().nullish(),
-  description: z.string().nullish(),
-  input_schema: z.looseObject({}).optional(),
-});
+const tool = z
+  .looseObject({
+    name: z.string().min(1).max(128),
+    type: z.string().nullish(),
+    description: z.string().nullish(),
+    input_schema: z.looseObject({}).optional().meta({ description: 'A JSON schema' }),
+  })
+  .meta({ id: 'MessageTool' });
 
 /** Body of a message call. Members it does not know are handed on where the provider speaks the same dialect. */
 export const messagesRequest = z

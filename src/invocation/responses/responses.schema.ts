@@ -3,7 +3,9 @@ import { usageJson } from '../../http/wire-shapes.ts';
 
 const NOT_KEPT = 'responses are not kept here: send the earlier items in `input`';
 
-const textPart = z.looseObject({ type: z.string(), text: z.string().optional() });
+const textPart = z
+  .looseObject({ type: z.string(), text: z.string().optional() })
+  .meta({ id: 'ResponsesPart' });
 const parts = z.array(textPart);
 
 const item = z
@@ -139,7 +141,10 @@ export const responsesAnswer = z
     model: z.string(),
     output: z.array(outputItem),
     incomplete_details: z.looseObject({ reason: z.string() }).nullable(),
-    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    error: z
+      .looseObject({ code: z.string(), message: z.string() })
+      .meta({ id: 'ResponsesFailure' })
+      .nullable(),
     usage: usage.nullable(),
   })
   .meta({ id: 'Response' });
