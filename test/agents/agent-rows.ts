@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Agent, AgentEnd, AgentRun, TokenTotals } from './agent.types.ts';
+import type { ClientRow } from '../clients/client-rows.ts';
+import type { TokenTotals } from '../clients/client-stack.ts';
+import type { Agent, AgentEnd, AgentRun } from './agent.types.ts';
 import { CORRECT, FINAL_WORDS, MISSPELT } from './scripted-model.ts';
 import { type AgentStack, MODELS } from './stack.ts';
-
-/** One thing that an agent must do, or be told. */
-export interface AgentRow {
-  readonly agent: string;
-  readonly call: string;
-  /** What was seen, for the table. Throws with what is wrong. */
-  run(): Promise<string>;
-}
 
 type Protocol = keyof typeof MODELS;
 
@@ -24,8 +18,8 @@ const WORD = 'bit ';
 const TASK_REQUESTS = 4;
 
 /** What every agent is put through, over a provider of either protocol. */
-export function rowsOf(agent: Agent, stack: AgentStack): AgentRow[] {
-  const row = (call: string, run: AgentRow['run']): AgentRow => ({ agent: agent.name, call, run });
+export function rowsOf(agent: Agent, stack: AgentStack): ClientRow[] {
+  const row = (call: string, run: ClientRow['run']): ClientRow => ({ client: agent.name, call, run });
   const refused = async (choice: Partial<AgentRun>, words: RegExp) => {
     const end = await ask(agent, stack, { key: await stack.openAccount('10'), ...choice });
     assert.equal(end.failed, true, end.text);

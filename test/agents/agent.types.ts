@@ -1,9 +1,4 @@
-/** Tokens as a whole: `input` holds what a cache served. */
-export interface TokenTotals {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-}
+import type { TokenTotals } from '../clients/client-stack.ts';
 
 export interface AgentRun {
   /** Of the product, without a path. */

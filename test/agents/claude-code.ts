@@ -1,7 +1,8 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Agent, TokenTotals } from './agent.types.ts';
-import { runProgram } from './run-program.ts';
+import type { TokenTotals } from '../clients/client-stack.ts';
+import { runProgram } from '../clients/run-program.ts';
+import type { Agent } from './agent.types.ts';
 
 interface ResultLine {
   readonly result: string;

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runProgram } from '../clients/run-program.ts';
 import type { Agent, AgentEnd } from './agent.types.ts';
-import { runProgram } from './run-program.ts';
 
 interface EventLine {
   readonly type: string;

@@ -1,8 +1,9 @@
-import { markdownTable } from '../../bench/measure/table.ts';
+import { NotInstalled } from '../clients/client-cache.ts';
+import { runRows } from '../clients/client-rows.ts';
 import { rowsOf } from './agent-rows.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
-import { AgentsNotInstalled, installAgents } from './installed-agents.ts';
+import { installAgents } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
 /**
@@ -13,34 +14,16 @@ async function main(): Promise<number> {
   const installed = await installAgents(process.env);
   const agents = [claudeCode(installed.claude), codex(installed.codex)];
   const stack = await startAgentStack();
-  const table: string[][] = [['Agent', 'Call', 'Seen', '']];
-  let failures = 0;
   try {
-    for (const row of agents.flatMap((agent) => rowsOf(agent, stack))) {
-      const seen = await row.run().then(
-        (text) => ({ text, verdict: 'ok' }),
-        (error: unknown) => ({ text: String(error), verdict: '**no**' }),
-      );
-      failures += seen.verdict === 'ok' ? 0 : 1;
-      table.push([row.agent, row.call, seen.text.replaceAll(/\s+/g, ' '), seen.verdict]);
-    }
-    const violations = await stack.violations();
-    failures += violations.length;
-    table.push([
-      'Ledger',
-      'every invariant',
-      violations.join('; ') || 'holds',
-      violations.length ? '**no**' : 'ok',
-    ]);
+    const rows = agents.flatMap((agent) => rowsOf(agent, stack));
+    return (await runRows(rows, stack.violations)) === 0 ? 0 : 1;
   } finally {
     await stack.stop();
   }
-  process.stdout.write(`${markdownTable(table)}\n`);
-  return failures === 0 ? 0 : 1;
 }
 
 process.exitCode = await main().catch((error: unknown) => {
-  if (error instanceof AgentsNotInstalled) {
+  if (error instanceof NotInstalled) {
     process.stderr.write(`test:agents SKIPPED, no agent was run: ${error.message}\n`);
     return 0;
   }

@@ -5,24 +5,23 @@ import pg from 'pg';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ProductProcess } from '../chaos/product-process.ts';
 import { createDatabase } from '../chaos/services.ts';
-import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { ledgerViolations } from '../setup/database.ts';
-import { startTestServices } from '../setup/test-services.ts';
-import type { TokenTotals } from './agent.types.ts';
-import { startScriptedModels } from './scripted-model.ts';
+import { startTestServices, type TestServices } from '../setup/test-services.ts';
 
 const PRODUCT = fileURLToPath(new URL('../..', import.meta.url));
-const ADMIN_TOKEN = 'admin-token-of-the-runs-with-agents';
+const ADMIN_TOKEN = 'admin-token-of-the-runs-with-clients';
 
-/** A model by the protocol of the provider behind it; one name is ours, one is that of a Claude. */
-export const MODELS = { openai: 'acme/coder', anthropic: 'acme/claude' } as const;
-export const CONTEXT_LENGTH = 200_000;
+/** Tokens as a whole: `input` holds what a cache served. */
+export interface TokenTotals {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+}
 
-/** The compiled API on services of its own, with two providers that play models. */
-export interface AgentStack {
+/** The compiled product on services of its own, for clients that are programs of their own. */
+export interface ClientStack {
   readonly url: string;
   readonly folder: string;
-  readonly upstreams: Readonly<Record<keyof typeof MODELS, UpstreamServer>>;
   /** The key of a new account. */
   openAccount(credits: string): Promise<string>;
   /** What the account of a key was metered for, once nothing is held any more. */
@@ -32,41 +31,54 @@ export interface AgentStack {
   stop(): Promise<void>;
 }
 
-export async function startAgentStack(): Promise<AgentStack> {
+/** Starts an API process and, where pictures are ordered, a worker. JSON is YAML: the catalog may be an object. */
+export async function startClientStack(
+  catalog: object | string,
+  { worker = false }: { readonly worker?: boolean } = {},
+): Promise<ClientStack> {
   const services = await startTestServices(process.env);
   const { folder } = services;
   const database = await createDatabase(services.postgres.ownerUrl, services.postgres.databaseUrl);
-  const upstreams = await startScriptedModels();
   const catalogFile = join(folder, 'tollgate.yaml');
-  writeFileSync(catalogFile, catalogOf(upstreams));
-  mkdirSync(join(folder, 'logs'), { recursive: true });
+  writeFileSync(catalogFile, typeof catalog === 'string' ? catalog : JSON.stringify(catalog));
   const port = await choosePort();
-  const environment = {
-    PATH: process.env.PATH,
-    HOME: process.env.HOME,
-    DATABASE_URL: database.url,
-    REDIS_URL: services.redis.redisUrl,
-    DATA_DIR: join(folder, 'data'),
-    TOLLGATE_CONFIG: catalogFile,
-    TOLLGATE_SECRET: 'a secret of the runs with agents, 32 letters',
-    ADMIN_TOKEN,
-    LOG_LEVEL: 'info',
-    PORT: String(port),
-  };
-  const api = await ProductProcess.start(PRODUCT, 'src/server.js', [], environment, join(folder, 'api.log'));
   const url = `http://127.0.0.1:${port}`;
+  const environment = {
+    ...environmentOf(services, database.url, catalogFile),
+    PORT: String(port),
+    PUBLIC_URL: url,
+  };
+  const start = (script: string, log: string) =>
+    ProductProcess.start(PRODUCT, script, [], environment, join(folder, log));
+  const processes = [
+    await start('src/server.js', 'api.log'),
+    ...(worker ? [await start('workers/main.js', 'worker.log')] : []),
+  ];
   return {
     url,
     folder,
-    upstreams,
     openAccount: (credits) => openAccount(url, credits),
     metered: (key) => meteredBy(url, key),
     violations: () => violationsOf(database.ownerUrl),
     stop: async () => {
-      await api.stop();
-      await Promise.all([upstreams.openai.close(), upstreams.anthropic.close()]);
+      await Promise.all(processes.map((running) => running.stop()));
       await services.stop();
     },
+  };
+}
+
+function environmentOf(services: TestServices, databaseUrl: string, catalogFile: string) {
+  mkdirSync(join(services.folder, 'logs'), { recursive: true });
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: services.redis.redisUrl,
+    DATA_DIR: join(services.folder, 'data'),
+    TOLLGATE_CONFIG: catalogFile,
+    TOLLGATE_SECRET: 'a secret of the runs with clients, 32 letters',
+    ADMIN_TOKEN,
+    LOG_LEVEL: 'info',
   };
 }
 
@@ -74,7 +86,7 @@ async function openAccount(url: string, credits: string): Promise<string> {
   const response = await fetch(`${url}/admin/v1/accounts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'agents', credits }),
+    body: JSON.stringify({ name: 'clients', credits }),
   });
   const text = await response.text();
   if (!response.ok) {
@@ -98,26 +110,4 @@ async function violationsOf(ownerUrl: string): Promise<string[]> {
   } finally {
     await client.end();
   }
-}
-
-/** JSON is YAML. */
-function catalogOf(upstreams: Readonly<Record<keyof typeof MODELS, UpstreamServer>>): string {
-  const protocols = ['openai', 'anthropic'] as const;
-  return JSON.stringify({
-    providers: protocols.map((protocol) => ({
-      id: protocol,
-      protocol,
-      base_url: upstreams[protocol].url,
-      api_key: 'none',
-    })),
-    models: protocols.map((protocol) => ({
-      id: MODELS[protocol],
-      endpoints: ['chat', 'messages'],
-      context_length: CONTEXT_LENGTH,
-      max_output_tokens: 32_000,
-      pricing: { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' },
-      supported_parameters: ['reasoning_effort', 'tools'],
-      routes: [{ provider: protocol, model: protocol === 'openai' ? 'gpt-5' : 'claude-opus-4-8' }],
-    })),
-  });
 }
