@@ -32,6 +32,11 @@ export function thinkingOfDetails(details: unknown): JsonObject[] {
   });
 }
 
+/** Whether {@link thinkingOfDetails} leaves some of them out. */
+export function leavesOutDetails(details: unknown): boolean {
+  return thinkingOfDetails(details).length < mergedDetails(details).length;
+}
+
 /** The details with one entry for each block: a stream, and a client that collected one, has an entry per delta. */
 export function mergedDetails(details: unknown): JsonObject[] {
   const merged = new Map<unknown, JsonObject>();

@@ -30,6 +30,15 @@ test.each<[string, JsonObject]>([
     'messages[].reasoning_content',
     { messages: [USER, { role: 'assistant', content: 'a', reasoning_content: MARK }] },
   ],
+  [
+    'messages[].reasoning_details',
+    {
+      messages: [
+        USER,
+        { role: 'assistant', content: 'a', reasoning_details: [{ type: 'reasoning.text', text: MARK }] },
+      ],
+    },
+  ],
   ['messages[].tool_calls[].extra_content', afterCall({ ...CALL, extra_content: { google: MARK } })],
   ['messages[].tool_calls[].thought_signature', afterCall({ ...CALL, thought_signature: MARK })],
   [

@@ -4,6 +4,7 @@ import { unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
+import { leavesOutDetails } from './thinking-details.ts';
 import type { RequestTranslation } from './translate-request.ts';
 
 /** What a chat request can say in messages. The rest only tunes the answer and is left out. */
@@ -54,6 +55,9 @@ const UNSAID_IN_CHAT = [
   'thinking.display',
 ];
 
+/** Earlier thoughts of a chat: only signed ones can be said in messages. */
+const DETAILS = 'messages[].reasoning_details';
+
 /** Earlier thoughts, which few models want back. */
 const THOUGHTS = 'messages[].content[].thinking';
 
@@ -103,6 +107,8 @@ export function unsaidMembers(body: JsonObject, translation: RequestTranslation)
     unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
     unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
     unsaid.push(...UNSAID_IN_MESSAGES.filter((path) => holds(body, path)));
+    const turns = objectsOf(body.messages);
+    unsaid.push(...(turns.some((turn) => leavesOutDetails(turn.reasoning_details)) ? [DETAILS] : []));
   }
   if (from === 'messages' && to === 'chat') {
     unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
