@@ -24,6 +24,7 @@ import { periodicSums } from './0023-periodic-sums.ts';
 import { documents } from './0024-documents.ts';
 import { rateLimits } from './0025-rate-limits.ts';
 import { pricePeriods } from './0026-price-periods.ts';
+import { keyLabels } from './0027-key-labels.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   documents,
   rateLimits,
   pricePeriods,
+  keyLabels,
 ];

@@ -58,6 +58,7 @@ TABLE api_keys WITH (fillfactor=50)
   CREATE INDEX api_keys_deleted ON api_keys USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (has_history IS NULL))
   CREATE INDEX api_keys_expiry ON api_keys USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (deleted_at IS NULL))
   CREATE UNIQUE INDEX api_keys_hash_unique ON api_keys USING btree (hash)
+  CREATE INDEX api_keys_label ON api_keys USING btree (label)
   CREATE INDEX api_keys_live ON api_keys USING btree (account_id, id DESC) WHERE (deleted_at IS NULL)
 
 TABLE audit_log

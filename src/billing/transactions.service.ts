@@ -21,8 +21,10 @@ export class TransactionsService {
   }
 
   /** Newest first; a key that is not the account's has no movements. */
-  async list(principal: Principal, query: ListTransactionsQuery): Promise<Page<EntryRow>> {
-    const { accountId } = principal;
+  async list(
+    { accountId }: Pick<Principal, 'accountId'>,
+    query: ListTransactionsQuery,
+  ): Promise<Page<EntryRow>> {
     const { start_time: from = null, end_time: before = null, api_key_hash: hash } = query;
     if (from && before && from > before) {
       throw new FieldError('start_time', 'must not be after end_time');

@@ -1,8 +1,13 @@
+import type { Sequelize } from 'sequelize';
 import { createProducerConnection } from '../../queues/connection.ts';
 import { Producer } from '../../queues/producer.ts';
 import { QueueInspector } from '../../queues/queue-inspector.ts';
 import { queueName } from '../../queues/queue-name.ts';
 import { InvoicesReadModel } from '../billing/invoices.read-model.ts';
+import { TransactionsReadModel } from '../billing/transactions.read-model.ts';
+import { TransactionsService } from '../billing/transactions.service.ts';
+import { GenerationsReadModel } from '../generations/generations.read-model.ts';
+import { GenerationsService } from '../generations/generations.service.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { KeyCache } from '../http/key-cache.ts';
 import type { KeysService } from '../keys/keys.service.ts';
@@ -21,6 +26,9 @@ import { CorrectionsService } from '../operators/corrections.service.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
 import { DeliveriesService } from '../operators/deliveries.service.ts';
 import { LedgerEntriesReadModel } from '../operators/ledger-entries.read-model.ts';
+import { ChargeRecordReadModel } from '../operators/lookup/charge-record.read-model.ts';
+import type { LookupParts } from '../operators/lookup/lookup.routes.ts';
+import { SearchReadModel } from '../operators/lookup/search.read-model.ts';
 import { OperatorTasksReadModel } from '../operators/operator-tasks.read-model.ts';
 import { OperatorTasksService } from '../operators/operator-tasks.service.ts';
 import type { OperatorServices } from '../operators/operators.routes.ts';
@@ -137,5 +145,16 @@ export function composeOperatorServices(
       audit,
     ),
     audit: new AuditReadModel(sequelize),
+    lookup: composeLookup(sequelize, keysStore),
+  };
+}
+
+function composeLookup(sequelize: Sequelize, keysStore: KeysStore): LookupParts {
+  const generations = new GenerationsReadModel(sequelize);
+  return {
+    search: new SearchReadModel(sequelize),
+    charges: new ChargeRecordReadModel(sequelize, generations),
+    generations: new GenerationsService(generations, keysStore),
+    transactions: new TransactionsService(new TransactionsReadModel(sequelize), keysStore),
   };
 }

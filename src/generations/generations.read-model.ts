@@ -1,4 +1,5 @@
 import type { Sequelize } from 'sequelize';
+import type { Metering } from '../ledger/ledger.types.ts';
 import { parsePublicId } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';
 import {
@@ -37,7 +38,7 @@ export interface GenerationRow {
   readonly price_version: string;
   /** USD per unit as decimal text by name; null for prices of before they were kept. */
   readonly pricing: Readonly<Record<string, string>> | null;
-  readonly metering: { readonly ignored?: readonly string[] } | null;
+  readonly metering: Metering | null;
 }
 
 export interface GenerationFilter {

@@ -12,6 +12,11 @@ export interface KeyIds {
   idOfHash(accountId: string, hash: string): Promise<string | undefined>;
 }
 
+/** Whose generations are meant: an owner of the account sees all, an inference key its own. */
+export type Reader =
+  | { readonly accountId: string; readonly role: 'owner' }
+  | Pick<Principal, 'accountId' | 'role' | 'apiKeyId' | 'keyHash'>;
+
 /** An id may be older than its generation: a call repeated under its Idempotency-Key has the id of its first try. */
 const ID_OLDER_MS_MAX = 25 * 3_600_000;
 
@@ -28,18 +33,18 @@ export class GenerationsService {
    * Ended generations, newest first; an inference key sees its own. A page looks at a bounded number of rows, so one with filters
    * may be short, even empty, and still name a next one. Throws AppError invalid_cursor, FieldError.
    */
-  async list(principal: Principal, query: ListGenerationsQuery): Promise<Page<GenerationRow>> {
+  async list(reader: Reader, query: ListGenerationsQuery): Promise<Page<GenerationRow>> {
     const { start_time: from = null, end_time: until = null, limit } = query;
     if (from && until && from > until) {
       throw new FieldError('start_time', 'must not be after end_time');
     }
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
-    const apiKeyId = await this.#keyFilter(principal, query.api_key_hash);
+    const apiKeyId = await this.#keyFilter(reader, query.api_key_hash);
     if (apiKeyId === undefined) {
       return { rows: [], next: undefined };
     }
     const filter: GenerationFilter = {
-      ...{ accountId: principal.accountId, apiKeyId, from, until, limit: limit + 1 },
+      ...{ accountId: reader.accountId, apiKeyId, from, until, limit: limit + 1 },
       beforeId: beforeId ?? (until && idAt(until.getTime())),
       leastId: idAt(from ? from.getTime() - ID_OLDER_MS_MAX : 0),
       model: query.model ?? null,
@@ -54,11 +59,11 @@ export class GenerationsService {
   }
 
   /** Null = all keys, undefined = none: the filter names nothing that the caller may see. */
-  async #keyFilter(principal: Principal, hash: string | undefined): Promise<string | null | undefined> {
-    if (principal.role === 'owner') {
-      return hash === undefined ? null : this.#keys.idOfHash(principal.accountId, hash);
+  async #keyFilter(reader: Reader, hash: string | undefined): Promise<string | null | undefined> {
+    if (reader.role === 'owner') {
+      return hash === undefined ? null : this.#keys.idOfHash(reader.accountId, hash);
     }
-    return hash === undefined || hash === principal.keyHash ? principal.apiKeyId : undefined;
+    return hash === undefined || hash === reader.keyHash ? reader.apiKeyId : undefined;
   }
 
   /** A generation that the caller may see: an inference key sees its own. Throws AppError generation_not_found. */

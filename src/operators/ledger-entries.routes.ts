@@ -37,7 +37,7 @@ export function ledgerEntryRoutes(entries: LedgerEntriesReadModel): Route[] {
   ];
 }
 
-function presentLedgerEntry(row: LedgerEntryRow): LedgerEntryJson {
+export function presentLedgerEntry(row: LedgerEntryRow): LedgerEntryJson {
   return {
     ...presentTransaction(row, row.account_id),
     account_id: publicId('account', row.account_id),

@@ -15,6 +15,7 @@ import { deliveryRoutes } from './deliveries.routes.ts';
 import type { DeliveriesService } from './deliveries.service.ts';
 import type { LedgerEntriesReadModel } from './ledger-entries.read-model.ts';
 import { ledgerEntryRoutes } from './ledger-entries.routes.ts';
+import { type LookupParts, lookupRoutes } from './lookup/lookup.routes.ts';
 import { operatorTaskRoutes } from './operator-tasks.routes.ts';
 import type { OperatorTasksService } from './operator-tasks.service.ts';
 import { queueRoutes } from './queues.routes.ts';
@@ -37,6 +38,7 @@ export interface OperatorServices {
   readonly queues: QueuesService;
   readonly deliveries: DeliveriesService;
   readonly audit: AuditReadModel;
+  readonly lookup: LookupParts;
 }
 
 /** `/admin/v1/…`. */
@@ -54,5 +56,6 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...queueRoutes(services.queues),
     ...deliveryRoutes(services.deliveries),
     ...auditRoutes(services.audit),
+    ...lookupRoutes(services.lookup, services.accounts),
   ];
 }

@@ -8,6 +8,7 @@ import { addBookCommands } from './commands/books.command.ts';
 import { addCatalogCommand } from './commands/catalog.command.ts';
 import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
+import { addLookupCommands } from './commands/lookup.command.ts';
 import { addDebtCommands, addMoneyCommands } from './commands/money.command.ts';
 import { addQueueCommands } from './commands/queues.command.ts';
 import { addStatementCommands } from './commands/statements.command.ts';
@@ -24,6 +25,7 @@ Exit codes: 0 done, 1 refused or books violated, 2 wrong usage
 
 Examples:
   tollgate accounts create Acme --credits 100.00
+  tollgate why gen-01JD0000000000000000000000
   tollgate tasks list --state failed
   tollgate ledger verify --json
 `;
@@ -68,6 +70,7 @@ export function createProgram(surroundings: CliSurroundings): Command {
       writeErr: (text) => void surroundings.stderr.write(text),
     })
     .exitOverride();
+  addLookupCommands(program, surroundings);
   addAccountCommands(program, surroundings);
   addMoneyCommands(program, surroundings);
   addDebtCommands(program, surroundings);

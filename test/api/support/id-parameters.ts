@@ -53,4 +53,8 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   listOperatorDeliveries: { account_id: 'account', task_id: 'task' },
   redeliverOperatorDelivery: { id: 'delivery' },
   listAuditEntries: { object: 'account' },
+  searchEverything: { q: 'account' },
+  getChargeRecord: { id: 'generation' },
+  listAccountGenerations: { id: 'account', api_key_hash: 'key', model: 'model' },
+  listAccountTransactions: { id: 'account', api_key_hash: 'key' },
 };

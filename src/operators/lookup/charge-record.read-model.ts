@@ -1,0 +1,58 @@
+import type { Sequelize } from 'sequelize';
+import type { GenerationRow, GenerationsReadModel } from '../../generations/generations.read-model.ts';
+import type { ProviderAttempt } from '../../ledger/ledger.types.ts';
+import { readRows } from '../../store/report.ts';
+import type { LedgerEntryRow } from '../ledger-entries.read-model.ts';
+import { chargeRecord, entriesOfCharge, writeOffsOfCharge } from './charge-record.sql.ts';
+
+/** What only operators see of a generation; amounts are nano-USD as decimal text. */
+export interface ChargeRecordRow {
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly api_key_name: string;
+  readonly held: string;
+  /** What it was worth above its charge. */
+  readonly shortfall: string;
+  readonly provider: string | null;
+  readonly provider_cost: string | null;
+  readonly attempts: readonly ProviderAttempt[];
+}
+
+export interface WriteOffRow {
+  readonly reason: string;
+  readonly amount: string;
+  readonly at: Date;
+}
+
+export interface ChargeRecord {
+  readonly generation: GenerationRow;
+  readonly record: ChargeRecordRow;
+  /** Its charge and the refunds of it, oldest first. */
+  readonly entries: readonly LedgerEntryRow[];
+  readonly writeOffs: readonly WriteOffRow[];
+}
+
+/** One generation of any account, with all that explains its charge. Never what was said in it. */
+export class ChargeRecordReadModel {
+  readonly #sequelize: Sequelize;
+  readonly #generations: Pick<GenerationsReadModel, 'find'>;
+
+  constructor(sequelize: Sequelize, generations: Pick<GenerationsReadModel, 'find'>) {
+    this.#sequelize = sequelize;
+    this.#generations = generations;
+  }
+
+  /** By the stored id, and the public one. */
+  async find(uuid: string, id: string): Promise<ChargeRecord | undefined> {
+    const [record] = await readRows<ChargeRecordRow>(this.#sequelize, chargeRecord, [uuid]);
+    if (!record) {
+      return undefined;
+    }
+    const [generation, entries, writeOffs] = await Promise.all([
+      this.#generations.find(record.account_id, id),
+      readRows<LedgerEntryRow>(this.#sequelize, entriesOfCharge, [record.account_id, uuid]),
+      readRows<WriteOffRow>(this.#sequelize, writeOffsOfCharge, [uuid]),
+    ]);
+    return generation && { generation, record, entries, writeOffs };
+  }
+}

@@ -1,0 +1,32 @@
+import type { Statement } from '../../store/statement.ts';
+
+/** $1 generation. Beside what its customer may read: whose it is, and what only operators see. A hold that is open has no attempts yet. */
+export const chargeRecord: Statement = {
+  name: 'operator_charge_record',
+  text: `
+    SELECT g.account_id, a.name AS account_name, k.name AS api_key_name, g.hold_amount AS held, g.shortfall, g.provider,
+           g.provider_cost, g.attempts
+      FROM generations g JOIN accounts a ON a.id = g.account_id JOIN api_keys k ON k.id = g.api_key_id WHERE g.id = $1::uuid
+    UNION ALL
+    SELECT h.account_id, a.name, k.name, h.amount, 0, NULL, NULL, '[]'::jsonb
+      FROM holds h JOIN accounts a ON a.id = h.account_id JOIN api_keys k ON k.id = h.api_key_id WHERE h.id = $1::uuid
+    LIMIT 1`,
+};
+
+/** $1 account, $2 generation. What was booked for it, oldest first: its charge, and refunds of it. */
+export const entriesOfCharge: Statement = {
+  name: 'operator_entries_of_charge',
+  text: `
+    SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
+           e.reason_code, e.description, e.at, NULL::integer AS statement_version, e.account_id, e.actor, e.request_id,
+           NULL AS payment_id
+      FROM ledger_entries e
+     WHERE e.account_id = $1::uuid AND ((e.reference = $2::uuid AND e.type = 'usage_charge') OR e.reverses = $2::uuid)
+     ORDER BY e.seq`,
+};
+
+/** $1 generation. */
+export const writeOffsOfCharge: Statement = {
+  name: 'operator_write_offs_of_charge',
+  text: 'SELECT reason, amount, at FROM write_offs WHERE generation_id = $1::uuid ORDER BY at, id',
+};

@@ -1,0 +1,104 @@
+import { presentTransaction } from '../../billing/transactions.presenter.ts';
+import { listTransactionsQuery, transactionListResponse } from '../../billing/transactions.schema.ts';
+import type { TransactionsService } from '../../billing/transactions.service.ts';
+import { presentGeneration } from '../../generations/generations.presenter.ts';
+import { generationListResponse, listGenerationsQuery } from '../../generations/generations.schema.ts';
+import type { GenerationsService } from '../../generations/generations.service.ts';
+import { linkHeader } from '../../http/page.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { AppError } from '../../lib/errors.ts';
+import { parsePublicId } from '../../lib/ids.ts';
+import type { AccountsService } from '../accounts.service.ts';
+import { OPERATOR_ROUTE } from '../operator-access.ts';
+import { accountParams } from '../operators.schema.ts';
+import { presentChargeRecord } from './charge-record.presenter.ts';
+import type { ChargeRecordReadModel } from './charge-record.read-model.ts';
+import { chargeParams, chargeRecordResponse } from './charge-record.schema.ts';
+import type { SearchReadModel } from './search.read-model.ts';
+import { searchQuery, searchResponse } from './search.schema.ts';
+
+export interface LookupParts {
+  readonly search: SearchReadModel;
+  readonly charges: ChargeRecordReadModel;
+  readonly generations: GenerationsService;
+  readonly transactions: TransactionsService;
+}
+
+/** What support asks for: what an id stands for, and why something was charged. */
+export function lookupRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {
+  return [...findingRoutes(lookup), ...accountHistoryRoutes(lookup, accounts)];
+}
+
+function findingRoutes(lookup: LookupParts): Route[] {
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/search',
+      operationId: 'searchEverything',
+      summary: 'Find what an id, a number or a name stands for, in all accounts',
+      query: searchQuery,
+      response: { status: 200, schema: searchResponse },
+      errors: [],
+      async handle({ query }) {
+        return { body: { data: await lookup.search.find(query.q) } };
+      },
+    }),
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/generations/{id}',
+      operationId: 'getChargeRecord',
+      summary: 'Get all that explains the charge of a call or task; never what was said in it',
+      params: chargeParams,
+      response: { status: 200, schema: chargeRecordResponse },
+      errors: ['generation_not_found'],
+      async handle({ params }) {
+        const uuid = parsePublicId('generation', params.id);
+        const record = uuid === undefined ? undefined : await lookup.charges.find(uuid, params.id);
+        if (!record) {
+          throw new AppError('generation_not_found', 'There is no such generation.');
+        }
+        return { body: { data: presentChargeRecord(record) } };
+      },
+    }),
+  ];
+}
+
+function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/accounts/{id}/generations',
+      operationId: 'listAccountGenerations',
+      summary: 'List the ended calls and tasks of an account, newest first',
+      params: accountParams,
+      query: listGenerationsQuery,
+      response: { status: 200, schema: generationListResponse },
+      errors: ['account_not_found', 'invalid_cursor'],
+      async handle({ params, query, url }) {
+        const { id } = await accounts.get(params.id);
+        const page = await lookup.generations.list({ accountId: id, role: 'owner' }, query);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
+      },
+    }),
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/accounts/{id}/transactions',
+      operationId: 'listAccountTransactions',
+      summary: 'List the movements of an account’s balance, newest first',
+      params: accountParams,
+      query: listTransactionsQuery,
+      response: { status: 200, schema: transactionListResponse },
+      errors: ['account_not_found', 'invalid_cursor'],
+      async handle({ params, query, url }) {
+        const { id } = await accounts.get(params.id);
+        const page = await lookup.transactions.list({ accountId: id }, query);
+        const data = page.rows.map((row) => presentTransaction(row, id));
+        return { headers: linkHeader(url, page.next), body: { data } };
+      },
+    }),
+  ];
+}

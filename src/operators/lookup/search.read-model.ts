@@ -1,0 +1,154 @@
+import type { Sequelize } from 'sequelize';
+import { parseTransactionId } from '../../billing/transaction-id.ts';
+import { idAt, parsePublicId, publicId, uuidTimeMs } from '../../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../../lib/money.ts';
+import { readRows } from '../../store/report.ts';
+import type { Statement } from '../../store/statement.ts';
+import type { Finding } from './search.schema.ts';
+import {
+  accountFound,
+  accountsNamed,
+  checkoutsFound,
+  deliveryFound,
+  documentFound,
+  entryFound,
+  generationFound,
+  generationsOfRequest,
+  keysFound,
+} from './search.sql.ts';
+
+const FINDINGS_MAX = 20;
+/** A request makes its generation within that time of itself; one that is repeated under its key has an older generation. */
+const REQUEST_TO_GENERATION_MS = 60_000;
+/** As statements and receipts print their number. */
+const DOCUMENT = /^(ST|RC)-(\d{1,12})$/;
+
+interface GenerationFound {
+  readonly id: string;
+  readonly account_id: string;
+  readonly model: string;
+}
+
+/** Finds what an id, a number or a name stands for, in all accounts. */
+export class SearchReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  /** At most {@link FINDINGS_MAX}; the text is trimmed and not empty. */
+  async find(text: string): Promise<Finding[]> {
+    const found = await Promise.all([
+      this.#accounts(text),
+      this.#keys(text),
+      this.#generations(text),
+      this.#entry(text),
+      this.#checkouts(text),
+      this.#delivery(text),
+      this.#document(text),
+    ]);
+    return found.flat().slice(0, FINDINGS_MAX);
+  }
+
+  async #accounts(text: string): Promise<Finding[]> {
+    const id = parsePublicId('account', text);
+    const name = text.replace(/[\\%_]/g, '\\$&');
+    const rows = id
+      ? await this.#read<{ id: string; name: string }>(accountFound, [id])
+      : await this.#read<{ id: string; name: string }>(accountsNamed, [name, FINDINGS_MAX]);
+    return rows.map((row) => finding('account', publicId('account', row.id), row.id, row.name));
+  }
+
+  async #keys(text: string): Promise<Finding[]> {
+    const rows = await this.#read<{ hash: string; name: string; account_id: string }>(keysFound, [
+      text,
+      FINDINGS_MAX,
+    ]);
+    return rows.map((row) => finding('key', row.hash, row.account_id, row.name));
+  }
+
+  async #generations(text: string): Promise<Finding[]> {
+    const id = parsePublicId('generation', text);
+    const request = parsePublicId('request', text);
+    const rows = id
+      ? await this.#read<GenerationFound>(generationFound, [id])
+      : request
+        ? await this.#read<GenerationFound>(generationsOfRequest, [text, ...around(request), FINDINGS_MAX])
+        : [];
+    return rows.map((row) =>
+      finding('generation', publicId('generation', row.id), row.account_id, row.model),
+    );
+  }
+
+  async #entry(text: string): Promise<Finding[]> {
+    const key = parseTransactionId(text);
+    const rows = key
+      ? await this.#read<{ account_id: string; amount: string }>(entryFound, [key.type, key.reference])
+      : [];
+    return rows.map((row) => finding('transaction', text, row.account_id, usd(row.amount)));
+  }
+
+  /** A session's id, or what the payment provider calls the session or its payment. */
+  async #checkouts(text: string): Promise<Finding[]> {
+    const rows = await this.#read<{
+      readonly id: string;
+      readonly account_id: string;
+      readonly amount: string;
+      readonly payment_status: string;
+    }>(checkoutsFound, [parsePublicId('checkoutSession', text) ?? null, text, FINDINGS_MAX]);
+    return rows.map((row) =>
+      finding(
+        'checkout_session',
+        publicId('checkoutSession', row.id),
+        row.account_id,
+        `${usd(row.amount)}, ${row.payment_status}`,
+      ),
+    );
+  }
+
+  async #delivery(text: string): Promise<Finding[]> {
+    const id = parsePublicId('webhookDelivery', text);
+    const rows = id
+      ? await this.#read<{ account_id: string; task_id: string; state: string }>(deliveryFound, [id])
+      : [];
+    return rows.map((row) =>
+      finding(
+        'webhook_delivery',
+        text,
+        row.account_id,
+        `${row.state}, of ${publicId('generation', row.task_id)}`,
+      ),
+    );
+  }
+
+  async #document(text: string): Promise<Finding[]> {
+    const [, series, number] = DOCUMENT.exec(text) ?? [];
+    if (number === undefined) {
+      return [];
+    }
+    const kind = series === 'ST' ? 'statement' : 'receipt';
+    const rows = await this.#read<{ account_id: string; issued_at: Date }>(documentFound, [kind, number]);
+    return rows.map((row) =>
+      finding(kind, text, row.account_id, `issued ${row.issued_at.toISOString().slice(0, 10)}`),
+    );
+  }
+
+  #read<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return readRows<Row>(this.#sequelize, statement, values);
+  }
+}
+
+function finding(kind: Finding['kind'], id: string, accountId: string, summary: string): Finding {
+  return { kind, id, account_id: publicId('account', accountId), summary };
+}
+
+/** The ids of the generations that a request may have made: from the least to below the last. */
+function around(requestUuid: string): [string, string] {
+  const at = uuidTimeMs(requestUuid);
+  return [idAt(at - REQUEST_TO_GENERATION_MS), idAt(at + REQUEST_TO_GENERATION_MS)];
+}
+
+function usd(amount: string): string {
+  return `${formatUsd(nanoUsd(amount))} USD`;
+}

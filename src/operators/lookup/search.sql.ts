@@ -1,0 +1,63 @@
+import type { Statement } from '../../store/statement.ts';
+
+/** $1 text in the name, wildcards escaped; $2 how many. Newest first. */
+export const accountsNamed: Statement = {
+  name: 'search_accounts_named',
+  text: `SELECT id, name FROM accounts WHERE name ILIKE '%' || $1 || '%' ORDER BY id DESC LIMIT $2`,
+};
+
+/** $1 hash, or the label that stands for the secret in lists; $2 how many. Newest first, deleted ones too. */
+export const keysFound: Statement = {
+  name: 'search_keys',
+  text: `SELECT hash, name, account_id FROM api_keys WHERE hash = $1 OR label = $1 ORDER BY id DESC LIMIT $2`,
+};
+
+/**
+ * $1 request id, $2 not below id, $3 below id, $4 how many. Ids carry their time, and a request makes its generation within seconds,
+ * so a few partitions and rows are looked at and no index is needed.
+ */
+export const generationsOfRequest: Statement = {
+  name: 'search_generations_of_request',
+  text: `
+    SELECT id, account_id, model FROM generations WHERE request_id = $1 AND id >= $2::uuid AND id < $3::uuid
+    UNION SELECT id, account_id, model FROM holds WHERE request_id = $1 AND id >= $2::uuid AND id < $3::uuid
+    ORDER BY id DESC LIMIT $4`,
+};
+
+/** $1 generation. */
+export const generationFound: Statement = {
+  name: 'search_generation',
+  text: `SELECT id, account_id, model FROM generations WHERE id = $1::uuid
+    UNION SELECT id, account_id, model FROM holds WHERE id = $1::uuid LIMIT 1`,
+};
+
+/** $1 account. */
+export const accountFound: Statement = {
+  name: 'search_account',
+  text: 'SELECT id, name FROM accounts WHERE id = $1::uuid',
+};
+
+/** $1 type, $2 reference. */
+export const entryFound: Statement = {
+  name: 'search_entry',
+  text: `SELECT account_id, amount FROM ledger_entries WHERE type = $1::ledger_entry_type AND reference = $2::uuid`,
+};
+
+/** $1 checkout session or NULL, $2 the payment provider's id of a session or of a payment; $3 how many. */
+export const checkoutsFound: Statement = {
+  name: 'search_checkouts',
+  text: `SELECT id, account_id, amount, payment_status FROM checkout_sessions
+    WHERE id = $1::uuid OR payment_id = $2 OR provider_session_id = $2 ORDER BY id DESC LIMIT $3`,
+};
+
+/** $1 webhook delivery. */
+export const deliveryFound: Statement = {
+  name: 'search_delivery',
+  text: 'SELECT account_id, task_id, state FROM webhook_deliveries WHERE id = $1::uuid',
+};
+
+/** $1 kind, $2 number. */
+export const documentFound: Statement = {
+  name: 'search_document',
+  text: 'SELECT account_id, issued_at FROM documents WHERE kind = $1 AND number = $2',
+};

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCli } from '../../src/operators/cli/program.ts';
+import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
+import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
+
+let server: OperatorServer;
+let customer: Customer;
+let requestId: string;
+let generation: string;
+
+beforeAll(async () => {
+  server = await startOperatorServer({ redisDatabase: 11, environment: { TEST_PAYMENTS: 'allow' } });
+  customer = await createCustomer(server);
+  const name = `Beta_100% ${randomUUID()}`;
+  await server.call('PATCH', `/admin/v1/accounts/${customer.account}`, { body: { name } });
+  const answer = await server.call('POST', '/api/v1/chat/completions', {
+    token: customer.secret,
+    body: {
+      model: 'tollgate/small',
+      messages: [{ role: 'user', content: 'a secret of the customer' }],
+      max_completion_tokens: 20,
+    },
+  });
+  expect(answer.status).toBe(200);
+  requestId = answer.headers.get('x-request-id')!;
+  generation = answer.headers.get('x-generation-id')!;
+});
+afterAll(() => server?.close());
+
+const search = async (text: string): Promise<{ kind: string; id: string; account_id: string }[]> =>
+  (await server.call('GET', `/admin/v1/search?q=${encodeURIComponent(text)}`)).json.data;
+
+async function cli(...args: readonly string[]): Promise<{ code: number; text: string }> {
+  let text = '';
+  const write = (part: string) => {
+    text += part;
+  };
+  const environment = { TOLLGATE_URL: server.url, ADMIN_TOKEN };
+  const surroundings = { environment, stdout: { write }, stderr: { isTTY: false, write } };
+  return { code: await runCli(args, surroundings), text };
+}
+
+describe('search', () => {
+  test('a call by its id, its request and its transaction', async () => {
+    const found = { kind: 'generation', id: generation, account_id: customer.account };
+    expect(await search(generation)).toMatchObject([found]);
+    expect(await search(requestId)).toMatchObject([found]);
+    const transaction = `txn_U${generation.slice('gen-'.length)}`;
+    expect(await search(transaction)).toMatchObject([
+      { kind: 'transaction', id: transaction, account_id: customer.account },
+    ]);
+  });
+
+  test('an account by its id and a part of its name, in which no character is a wildcard', async () => {
+    const found = { kind: 'account', id: customer.account };
+    expect(await search(customer.account)).toMatchObject([found]);
+    expect(await search('a_100% ')).toMatchObject([found]);
+    expect(await search('b_1')).toEqual([]);
+    expect(await search('a%%%')).toEqual([]);
+  });
+
+  test('a key by its hash and its masked secret', async () => {
+    const { json } = await server.call('GET', `/admin/v1/accounts/${customer.account}/keys`);
+    for (const text of [customer.hash, json.data[0].label]) {
+      expect(await search(text)).toMatchObject([{ kind: 'key', id: customer.hash }]);
+    }
+  });
+
+  test('a payment by our id and the provider’s', async () => {
+    const { json } = await server.call('POST', '/api/v1/billing/checkout/sessions', {
+      token: customer.secret,
+      body: { amount: '7.00' },
+    });
+    expect(await search(json.data.id)).toMatchObject([
+      { kind: 'checkout_session', id: json.data.id, account_id: customer.account },
+    ]);
+    const { rows } = await server.db.database.money.query(
+      'SELECT provider_session_id AS id FROM checkout_sessions ORDER BY created_at DESC LIMIT 1',
+    );
+    expect(await search(rows[0].id)).toMatchObject([{ id: json.data.id }]);
+  });
+
+  test('what nobody knows is nothing found; too short a text is an error', async () => {
+    expect(await search('gen-01JD0000000000000000000000')).toEqual([]);
+    expect(await search('req_01JD0000000000000000000000')).toEqual([]);
+    expect(await search('ST-000000999')).toEqual([]);
+    expect(await search(`'; DROP TABLE accounts; --`)).toEqual([]);
+    expect((await server.call('GET', '/admin/v1/search?q=x')).status).toBe(400);
+    const { status } = await server.call('GET', '/admin/v1/search?q=acme', { token: customer.secret });
+    expect(status).toBe(401);
+  });
+});
+
+describe('why', () => {
+  test('a call: tokens, prices, attempts and what was booked; never what was said', async () => {
+    const { json, text } = await server.call('GET', `/admin/v1/generations/${generation}`);
+    const record = json.data;
+    expect(record).toMatchObject({
+      account_id: customer.account,
+      request_id: requestId,
+      attempts: [{ provider: 'builtin', model: 'builtin-small', outcome: 'ok' }],
+      transactions: [{ type: 'usage_charge', amount: { value: `-${record.charged_amount}` } }],
+      write_offs: [],
+    });
+    expect(Number(record.held)).toBeGreaterThanOrEqual(Number(record.charged_amount));
+    expect(text).not.toContain('a secret of the customer');
+  });
+
+  test('a failed task, and a refunded charge', async () => {
+    const task = await orderImage(server, customer);
+    const open = (await server.call('GET', `/admin/v1/generations/${task}`)).json.data;
+    expect(open).toMatchObject({ status: 'queued', transactions: [], completed_at: null });
+    expect(Number(open.held)).toBeGreaterThan(0);
+    await failTask(server, customer, task, false);
+    const { json } = await server.call('GET', `/admin/v1/generations/${task}`);
+    expect(json.data).toMatchObject({
+      status: 'failed',
+      charged_amount: '0.00',
+      error: { code: 'upstream_unavailable' },
+    });
+    await server.call('POST', `/admin/v1/accounts/${customer.account}/refunds`, {
+      body: { generation_id: generation, description: 'goodwill' },
+    });
+    const refunded = await server.call('GET', `/admin/v1/generations/${generation}`);
+    expect(refunded.json.data.transactions).toMatchObject([
+      { type: 'usage_charge' },
+      { type: 'refund', actor: 'operator' },
+    ]);
+  });
+
+  test('the command line explains by any of the ids', async () => {
+    const transaction = `txn_U${generation.slice('gen-'.length)}`;
+    for (const id of [generation, requestId, transaction]) {
+      const { code, text } = await cli('why', id);
+      expect(code).toBe(0);
+      expect(text).toContain(generation);
+      expect(text).toContain('builtin-small');
+      expect(text).toContain('usage_charge');
+    }
+    expect(await cli('why', 'req_01JD0000000000000000000000')).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('tollgate search'),
+    });
+    expect((await cli('search', customer.account)).text).toContain('Beta_100%');
+  });
+});
+
+test('the history of an account, as its customer sees it', async () => {
+  const generations = await cli('generations', customer.account, '--status', 'completed');
+  expect(generations.text).toContain(generation);
+  const transactions = await cli('transactions', customer.account, '--type', 'usage_charge');
+  expect(transactions.text).toContain('usage_charge');
+  expect(transactions.text).not.toContain('credit_purchase');
+  expect((await cli('generations', 'acc_01JD0000000000000000000000')).code).toBe(1);
+});
