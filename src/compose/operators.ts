@@ -1,4 +1,3 @@
-import type { Sequelize } from 'sequelize';
 import { createProducerConnection } from '../../queues/connection.ts';
 import { Producer } from '../../queues/producer.ts';
 import { QueueInspector } from '../../queues/queue-inspector.ts';
@@ -145,11 +144,11 @@ export function composeOperatorServices(
       audit,
     ),
     audit: new AuditReadModel(sequelize),
-    lookup: composeLookup(sequelize, keysStore),
+    lookup: composeLookup(database, keysStore),
   };
 }
 
-function composeLookup(sequelize: Sequelize, keysStore: KeysStore): LookupParts {
+function composeLookup({ sequelize }: Foundation['database'], keysStore: KeysStore): LookupParts {
   const generations = new GenerationsReadModel(sequelize);
   return {
     search: new SearchReadModel(sequelize),

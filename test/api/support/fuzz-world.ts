@@ -75,6 +75,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         'deleteVideo.id': videos.slice(3),
         'deleteTask.id': failed.slice(3),
         'getOperatorTask.id': ended,
+        'getChargeRecord.id': [own.ids.generation],
       },
       ...{ 'getTaskContent.id': [own.ids.task], 'retryTask.id': failed.slice(0, 3) },
       'getCheckoutReceipt.session_id': [paid],
