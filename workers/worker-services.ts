@@ -1,5 +1,6 @@
 import type { BillingSurface } from '../src/compose/billing.ts';
 import type { KeysStore } from '../src/keys/keys.store.ts';
+import type { BookRoots } from '../src/ledger/book-roots.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
@@ -25,6 +26,8 @@ export interface WorkerServices {
   readonly usageDays: Pick<UsageDays, 'rollUp'>;
   readonly writeOffs: Pick<WriteOffTotals, 'rollUp'>;
   readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
+  /** Undefined: none are kept. */
+  readonly bookRoots: Pick<BookRoots, 'writeDue'> | undefined;
   readonly payments: Pick<BillingSurface, 'sweep'>;
   /** Deletes idempotency keys past their day. Returns how many. */
   readonly idempotencyKeys: { expire(): Promise<number> };

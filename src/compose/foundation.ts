@@ -1,10 +1,12 @@
+import { stat } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
 import { engineMistake } from '../catalog/engine-kinds.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
+import { BookRoots } from '../ledger/book-roots.ts';
 import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
 import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
@@ -47,12 +49,14 @@ export interface Foundation extends StorageParts {
   readonly ledger: PostgresLedger;
   readonly movements: Movements;
   readonly verifier: LedgerVerifier;
+  /** Undefined: none are kept. */
+  readonly bookRoots: BookRoots | undefined;
   /** Lets settlements finish, then closes everything opened here. */
   close(): Promise<void>;
 }
 
 /**
- * Builds the shared parts of a process. Throws ConfigError (storage), CatalogError and what the database throws when it cannot be
+ * Builds the shared parts of a process. Throws ConfigError (storage, roots of the books), CatalogError and what the database throws when it cannot be
  * reached.
  */
 export async function composeFoundation(
@@ -63,14 +67,11 @@ export async function composeFoundation(
   const clock = systemClock;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  await checkRootsFolder(config);
   const storage = await composeStorage(config, process, { clock, log });
-  const money = Math.ceil(config.databaseConnections / 2);
-  const settings = {
-    url: config.databaseUrl,
-    moneyConnections: money,
-    connections: config.databaseConnections - money,
-  };
-  const database = createDatabase(settings, (error) => log.warn({ error }, 'a database connection broke'));
+  const database = createDatabase(poolsOf(config), (error) =>
+    log.warn({ error }, 'a database connection broke'),
+  );
   const openCatalog = async () => {
     await inspectDatabase(database);
     return await CatalogSource.open({
@@ -97,6 +98,7 @@ export async function composeFoundation(
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
   const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
   const databaseWatch = composeDatabaseWatch(config, database, registry, log);
+  const bookRoots = composeBookRoots(config, database);
   registerBuildInfo(registry);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
@@ -115,7 +117,8 @@ export async function composeFoundation(
     ledgerStore,
     ledger,
     movements: new Movements(database.money),
-    verifier: new LedgerVerifier(database.money),
+    verifier: new LedgerVerifier(database.money, bookRoots),
+    bookRoots,
     ...storage,
     close: async () => {
       catalogSource.close();
@@ -126,6 +129,28 @@ export async function composeFoundation(
       await tracing.close();
     },
   };
+}
+
+function poolsOf({ databaseUrl, databaseConnections }: Config): Parameters<typeof createDatabase>[0] {
+  const money = Math.ceil(databaseConnections / 2);
+  return { url: databaseUrl, moneyConnections: money, connections: databaseConnections - money };
+}
+
+function composeBookRoots({ bookRootsFolder }: Config, { money }: Database): BookRoots | undefined {
+  return bookRootsFolder === null ? undefined : new BookRoots(money, bookRootsFolder);
+}
+
+/** Made by us, it would be an empty folder wherever the right one is not mounted. */
+async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
+  const isThere =
+    bookRootsFolder === null ||
+    (await stat(bookRootsFolder).then(
+      (found) => found.isDirectory(),
+      () => false,
+    ));
+  if (!isThere) {
+    throw new ConfigError(`BOOKS_ROOTS_DIR: ${bookRootsFolder} is no folder`);
+  }
 }
 
 /** Keeps the prices of a catalog before it is in force: where charges are made. The role of a worker may not write them. */

@@ -170,6 +170,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     usageDays: new UsageDays(database.money),
     writeOffs: new WriteOffTotals(database.money),
     verifier,
+    bookRoots: foundation.bookRoots,
     payments: composeBilling(foundation, keys),
     keys,
     idempotencyKeys: new IdempotencyStore(database.money),

@@ -53,6 +53,7 @@ const SETTINGS = z.object({
   DATABASE_URL: z.string().min(1),
   REDIS_URL: z.string().min(1),
   DATA_DIR: z.string().min(1).default('./.data'),
+  BOOKS_ROOTS_DIR: z.string().startsWith('/', 'must be an absolute path').optional(),
   TOLLGATE_CONFIG: z.string().min(1).default('./tollgate.yaml'),
   TOLLGATE_SECRET: secret,
   TOLLGATE_SECRET_PREVIOUS: previousSecrets.default([]),
@@ -89,6 +90,8 @@ export interface Config {
   readonly databaseConnections: number;
   readonly redisUrl: string;
   readonly dataFolder: string;
+  /** Folder of the files that say what the books were at the end of each day; null: none are written. */
+  readonly bookRootsFolder: string | null;
   readonly catalogFile: string;
   /** Root of the keys that sign media URLs and encrypt stored answers. */
   readonly secret: string;
@@ -152,6 +155,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     databaseConnections: settings.DATABASE_CONNECTIONS,
     redisUrl: checkedRedisUrl(settings.REDIS_URL),
     dataFolder: resolve(settings.DATA_DIR),
+    bookRootsFolder: settings.BOOKS_ROOTS_DIR ?? null,
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,
     previousSecrets: settings.TOLLGATE_SECRET_PREVIOUS,

@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
+import type { BookRoots } from './book-roots.ts';
 import { INVARIANTS } from './invariants.sql.ts';
+import type { Violation } from './ledger.types.ts';
 import {
   accountsToCheck,
   accountsToSeal,
@@ -11,14 +13,6 @@ import {
   sealAuditLog,
   tailViolations,
 } from './ledger-checks.sql.ts';
-
-export interface Violation {
-  /** What should be true, beginning with the invariant's number. */
-  readonly claim: string;
-  /** Id of the row that breaks it. */
-  readonly object: string;
-  readonly detail: string;
-}
 
 export interface VerifyReport {
   readonly ok: boolean;
@@ -40,12 +34,17 @@ const VERIFY_TIMEOUT_MS = 300_000;
 /** Proves the books: every invariant in one read-only snapshot. */
 export class LedgerVerifier {
   readonly #pool: pg.Pool;
+  readonly #roots: Pick<BookRoots, 'compare'> | undefined;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, roots?: Pick<BookRoots, 'compare'>) {
     this.#pool = pool;
+    this.#roots = roots;
   }
 
-  /** Checks one account, or all, and keeps the result of a full check for the gauges. Throws what Postgres throws. */
+  /**
+   * Checks one account, or all, and keeps the result of a full check for the gauges. Only a full check asks what is outside of the
+   * database. Throws what Postgres throws, AppError service_unavailable.
+   */
   async verify(accountId?: string, onProgress?: (done: number, of: number) => void): Promise<VerifyReport> {
     const startedAt = performance.now();
     const violations = await this.#inSnapshot('READ ONLY', async (client) => {
@@ -60,12 +59,19 @@ export class LedgerVerifier {
       }
       return found.slice(0, VIOLATIONS_MAX);
     });
+    const roots = accountId === undefined ? this.#roots : undefined;
+    violations.push(...((await roots?.compare()) ?? []));
     const durationMs = Math.round(performance.now() - startedAt);
     if (accountId === undefined) {
       await this.#record('full', 0, violations, durationMs);
       await run(this.#pool, forgetCleanChecks, [CHECK_DAYS]);
     }
-    return { ok: violations.length === 0, checked: INVARIANTS.length, violations, durationMs };
+    return {
+      ok: violations.length === 0,
+      checked: INVARIANTS.length + (roots ? 1 : 0),
+      violations,
+      durationMs,
+    };
   }
 
   /**

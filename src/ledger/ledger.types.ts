@@ -205,3 +205,11 @@ export type BookingReason = 'grant' | 'goodwill' | 'correction' | 'dispute' | 'p
 export interface BookingAct extends AuditedAct {
   readonly reason?: BookingReason;
 }
+
+export interface Violation {
+  /** What should be true, beginning with the invariant's number. */
+  readonly claim: string;
+  /** Id of the row that breaks it. */
+  readonly object: string;
+  readonly detail: string;
+}

@@ -212,6 +212,7 @@ test('every setting of the table at once', async () => {
   const { owner, application } = await ownDatabase();
   const elsewhere = await mkdtemp(join(tmpdir(), 'tollgate-elsewhere-'));
   await mkdir(join(elsewhere, 'data'));
+  await mkdir(join(elsewhere, 'roots'));
   await copyFile(join(ROOT, 'tollgate.yaml'), join(elsewhere, 'catalog.yaml'));
   const settings = {
     PORT: String(port),
@@ -221,6 +222,7 @@ test('every setting of the table at once', async () => {
     DATABASE_OWNER_URL: owner,
     REDIS_URL: ownRedis(5),
     DATA_DIR: join(elsewhere, 'data'),
+    BOOKS_ROOTS_DIR: join(elsewhere, 'roots'),
     TOLLGATE_CONFIG: join(elsewhere, 'catalog.yaml'),
     TOLLGATE_SECRET: SECRET,
     ADMIN_TOKEN,

@@ -175,6 +175,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     usageDays: new UsageDays(pool),
     writeOffs: new WriteOffTotals(pool),
     verifier: new LedgerVerifier(pool),
+    bookRoots: undefined,
     payments: { sweep: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),
     keys: { forget: async () => 0 },

@@ -1,4 +1,4 @@
-import type { Violation } from '../../src/ledger/ledger-verifier.ts';
+import type { Violation } from '../../src/ledger/ledger.types.ts';
 import type { Logger } from '../../src/lib/logger.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
@@ -10,11 +10,15 @@ export function verifyLedgerProcessor(
   return async (_, { log }) => reported(await services.verifier.verify(), log);
 }
 
-/** Proves what is new in the books, and calls a human when it is wrong. */
+/** Proves what is new in the books, and calls a human when it is wrong; keeps what is sealed outside of the database. */
 export function verifyNewEntriesProcessor(
-  services: Pick<WorkerServices, 'verifier'>,
+  services: Pick<WorkerServices, 'verifier' | 'bookRoots'>,
 ): Processor<'maintenance.verify-new-entries'> {
-  return async (_, { log }) => reported(await services.verifier.verifyIncrement(), log);
+  return async (_, { log }) => {
+    const { violations } = reported(await services.verifier.verifyIncrement(), log);
+    const roots = await services.bookRoots?.writeDue();
+    return { violations, roots: roots ?? 0 };
+  };
 }
 
 function reported({ violations }: { readonly violations: readonly Violation[] }, log: Logger) {

@@ -1,0 +1,232 @@
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type pg from 'pg';
+import { AppError } from '../lib/errors.ts';
+import { parsePublicId, publicId } from '../lib/ids.ts';
+import { run } from '../store/statement.ts';
+import {
+  rootOfAuditLog,
+  rootsOfAccounts,
+  settledDay,
+  unlikeAuditRoot,
+  unlikeRoots,
+} from './book-roots.sql.ts';
+import type { Violation } from './ledger.types.ts';
+
+const CLAIM = 'I18: the books are sealed as the files outside of the database say, day by day';
+const DAY_MS = 86_400_000;
+/** Entries are dated under a lock that nothing holds that long. */
+const GRACE_MINUTES = 10;
+/** Into the day before: an entry that was dated late is in the next file. */
+const OVERLAP_MS = 3_600_000;
+const DAYS_PER_RUN = 31;
+const LINES_PER_PAGE = 1_000;
+const VIOLATIONS_MAX = 100;
+const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.txt$/;
+const READ_ONLY = 0o440;
+
+interface AccountRoot {
+  readonly account: string;
+  readonly seq: string;
+  readonly digest: string | null;
+}
+
+/**
+ * What the books were at the end of each day, in files that no database owner can write: one a day, with the digest of each account that
+ * moved, of the audit log, and of the file before. Whoever edits an entry and seals the books anew is told by them.
+ */
+export class BookRoots {
+  readonly #pool: pg.Pool;
+  readonly #folder: string;
+
+  /** `folder`: absolute, there, and the same for all processes. */
+  constructor(pool: pg.Pool, folder: string) {
+    this.#pool = pool;
+    this.#folder = folder;
+  }
+
+  /**
+   * Writes the files of the days that are over and sealed, at the first time yesterday's. Returns how many. Rejects when the folder cannot
+   * be written.
+   */
+  async writeDue(): Promise<number> {
+    const [row] = await run<{ today: string }>(this.#pool, settledDay, [GRACE_MINUTES]);
+    const today = row?.today ?? '';
+    const last = (await this.#days()).at(-1);
+    let before = last === undefined ? undefined : { day: last, sha256: await sha256Of(this.#path(last)) };
+    let day = before ? dayAfter(before.day, 1) : dayAfter(today, -1);
+    let written = 0;
+    while (day < today && written < DAYS_PER_RUN) {
+      const sha256 = await this.#write(day, before);
+      if (sha256 === undefined) {
+        break;
+      }
+      before = { day, sha256 };
+      day = dayAfter(day, 1);
+      written += 1;
+    }
+    return written;
+  }
+
+  /** Where the seals in the database are not those in the files. Throws AppError service_unavailable when these cannot be read. */
+  async compare(): Promise<Violation[]> {
+    try {
+      const found: Violation[] = [];
+      let before: { day: string; sha256: string } | undefined;
+      for (const day of await this.#days()) {
+        const { sha256, previous } = await this.#compareDay(day, found);
+        // the first may be older than what is kept
+        const expected = before && `${dayAfter(before.day, 1)} ${before.sha256}`;
+        if (expected !== undefined && expected !== `${day} ${previous}`) {
+          found.push({ claim: CLAIM, object: day, detail: 'does not follow the file before' });
+        }
+        before = { day, sha256 };
+        if (found.length >= VIOLATIONS_MAX) {
+          break;
+        }
+      }
+      return found.slice(0, VIOLATIONS_MAX);
+    } catch (cause) {
+      // errors of the file system name a path, those of the database do not
+      const { path, message } = cause as NodeJS.ErrnoException;
+      throw path === undefined
+        ? cause
+        : new AppError('service_unavailable', `BOOKS_ROOTS_DIR cannot be read: ${message}`, { cause });
+    }
+  }
+
+  async #days(): Promise<string[]> {
+    const names = await readdir(this.#folder);
+    return names
+      .filter((name) => FILE_NAME.test(name))
+      .map((name) => name.slice(0, 'YYYY-MM-DD'.length))
+      .sort();
+  }
+
+  #path(day: string): string {
+    return join(this.#folder, `${day}.txt`);
+  }
+
+  /** The file's SHA-256; undefined while an entry of the day is not sealed. */
+  async #write(day: string, before: { readonly sha256: string } | undefined): Promise<string | undefined> {
+    // a reader sees all of a file or nothing
+    const draft = join(this.#folder, `.${day}.${process.pid}`);
+    const file = await open(draft, 'w', READ_ONLY);
+    try {
+      const hash = createHash('sha256');
+      await append(file, hash, [`tollgate books of ${day}`, `previous ${before?.sha256 ?? 'none'}`]);
+      if (!(await this.#writeAccounts(day, file, hash))) {
+        return undefined;
+      }
+      const [audit] = await run<{ position: string; digest: string }>(this.#pool, rootOfAuditLog, [
+        endOf(day),
+      ]);
+      if (audit) {
+        await append(file, hash, [`audit ${audit.position} ${audit.digest}`]);
+      }
+      await file.sync();
+      await rename(draft, this.#path(day));
+      return hash.digest('hex');
+    } finally {
+      await file.close();
+      await rm(draft, { force: true });
+    }
+  }
+
+  /** False when there is an entry that is not sealed. */
+  async #writeAccounts(day: string, file: FileHandle, hash: Hash): Promise<boolean> {
+    const start = new Date(Date.parse(day) - OVERLAP_MS);
+    for (let after: string | null = null; ; ) {
+      const values: unknown[] = [start, endOf(day), after, LINES_PER_PAGE];
+      const rows: AccountRoot[] = await run<{ [Name in keyof AccountRoot]: AccountRoot[Name] }>(
+        this.#pool,
+        rootsOfAccounts,
+        values,
+      );
+      if (rows.some(({ digest }) => digest === null)) {
+        return false;
+      }
+      await append(
+        file,
+        hash,
+        rows.map(({ account, seq, digest }) => `${publicId('account', account)} ${seq} ${digest}`),
+      );
+      after = rows.at(-1)?.account ?? null;
+      if (rows.length < LINES_PER_PAGE) {
+        return true;
+      }
+    }
+  }
+
+  async #compareDay(day: string, found: Violation[]): Promise<{ sha256: string; previous: string }> {
+    let previous = '';
+    let waiting: AccountRoot[] = [];
+    const lines = createInterface({
+      input: createReadStream(this.#path(day)),
+      crlfDelay: Number.POSITIVE_INFINITY,
+    });
+    for await (const line of lines) {
+      const [name = '', value = '', digest = ''] = line.split(' ');
+      const account = parsePublicId('account', name);
+      if (account !== undefined) {
+        waiting.push({ account, seq: value, digest });
+      } else if (name === 'previous') {
+        previous = value;
+      } else if (name === 'audit') {
+        await this.#compareAudit(day, value, digest, found);
+      }
+      if (waiting.length === LINES_PER_PAGE) {
+        await this.#compareAccounts(day, waiting, found);
+        waiting = [];
+      }
+    }
+    await this.#compareAccounts(day, waiting, found);
+    return { sha256: await sha256Of(this.#path(day)), previous };
+  }
+
+  async #compareAccounts(day: string, roots: readonly AccountRoot[], found: Violation[]): Promise<void> {
+    const values = [
+      roots.map(({ account }) => account),
+      roots.map(({ seq }) => seq),
+      roots.map(({ digest }) => digest),
+    ];
+    const rows = await run<{ account: string; seq: string }>(this.#pool, unlikeRoots, values);
+    for (const { account, seq } of rows) {
+      const detail = `an entry up to seq ${seq} is not what it was on ${day}`;
+      found.push({ claim: CLAIM, object: publicId('account', account), detail });
+    }
+  }
+
+  async #compareAudit(day: string, position: string, digest: string, found: Violation[]): Promise<void> {
+    const rows = await run(this.#pool, unlikeAuditRoot, [position, digest]);
+    if (rows.length > 0) {
+      const detail = `a row up to position ${position} is not what it was on ${day}`;
+      found.push({ claim: CLAIM, object: 'audit log', detail });
+    }
+  }
+}
+
+function dayAfter(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}
+
+function endOf(day: string): Date {
+  return new Date(Date.parse(day) + DAY_MS);
+}
+
+async function append(file: FileHandle, hash: Hash, lines: readonly string[]): Promise<void> {
+  const text = lines.map((line) => `${line}\n`).join('');
+  hash.update(text);
+  await file.write(text);
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) {
+    hash.update(chunk as Buffer);
+  }
+  return hash.digest('hex');
+}
