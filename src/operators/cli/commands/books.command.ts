@@ -37,7 +37,12 @@ export function addBookCommands(program: Command, surroundings: CliSurroundings)
       .action(async ({ from, to }: PeriodOptions, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const query = { start_time: from, end_time: to, ...report.query };
-        await context.showList(report.path, query, 'all', report.columns as readonly Column<unknown>[]);
+        const columns = report.columns as readonly Column<unknown>[];
+        if (report.isWhole) {
+          context.showRows(await context.client.get<unknown[]>(report.path, query), columns);
+        } else {
+          await context.showList(report.path, query, 'all', columns);
+        }
       });
   }
   program
@@ -135,6 +140,8 @@ interface PeriodReport<Row> {
   readonly description: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** One answer has all of it. */
+  readonly isWhole?: boolean;
   readonly columns: readonly Column<Row>[];
 }
 
@@ -160,6 +167,7 @@ const PERIOD_REPORTS = [
     name: 'margin',
     description: 'charges, refunds and what providers cost, by month and model',
     path: '/admin/v1/reports/margin',
+    isWhole: true,
     columns: [
       { title: 'month', value: (row) => row.month },
       { title: 'model', value: (row) => row.model },
@@ -176,6 +184,7 @@ const PERIOD_REPORTS = [
     name: 'write-offs',
     description: 'what was delivered and not charged, or owed and forgiven',
     path: '/admin/v1/reports/write-offs',
+    isWhole: true,
     columns: [
       { title: 'month', value: (row) => row.month },
       { title: 'reason', value: (row) => row.reason },
