@@ -764,10 +764,10 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano, expires_at,
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano, expires_at,
                                    rate_limits, allowed_models)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'),
             CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
               THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)
@@ -831,6 +831,26 @@ AS $function$
     g.lines, g.shortfall, g.provider, g.provider_cost, g.attempts, g.finish_reason, g.streamed, g.latency_ms, g.first_token_ms, g.metering,
     (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8'))
 $function$
+
+CREATE OR REPLACE FUNCTION erase_account(account uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
+  DELETE FROM console_sessions s WHERE s.account_id = account;
+  DELETE FROM webhook_secrets s WHERE s.account_id = account;
+  UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
+  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, ledger_now()) WHERE k.account_id = account;
+  PERFORM record_act(current_act(), '{}');
+  RETURN true;
+END $function$
 
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
  RETURNS integer

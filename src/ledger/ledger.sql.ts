@@ -125,6 +125,12 @@ export const changeAccount: Statement = {
   text: `SELECT (changed).* FROM (SELECT change_account($1, $2::jsonb) AS changed FROM act_as($3::jsonb) OFFSET 0) c`,
 };
 
+/** $1 id, $2 act. → erased: false when there is no such account */
+export const eraseAccount: Statement = {
+  name: 'erase_account',
+  text: 'SELECT erase_account($1) AS erased FROM act_as($2::jsonb)',
+};
+
 /** $1 account, $2 key, $3 changes as JSON, $4 act. → the key's row, none when it is deleted or another account's */
 export const changeApiKey: Statement = {
   name: 'change_api_key',

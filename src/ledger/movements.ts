@@ -10,6 +10,7 @@ import {
   changeApiKey,
   clearDebt,
   creditCheckoutSession,
+  eraseAccount,
   followPayment,
   openAccount,
   openCustomer,
@@ -226,6 +227,12 @@ export class Movements {
     const renamed = { allowed_models: allowedModels, max_keys: maxKeys, rate_limits: rateLimits };
     const json = JSON.stringify({ ...others, ...renamed });
     return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
+  }
+
+  /** Closes an account and takes out what tells whose it is; its books stay. False when there is none. */
+  async eraseAccount(id: string, act: AuditedAct): Promise<boolean> {
+    const [row] = await run<{ erased: boolean }>(this.#pool, eraseAccount, [id, JSON.stringify(act)]);
+    return row?.erased ?? false;
   }
 
   /** Changes or deletes a key; the row after the change, undefined when it is gone or another account's. */

@@ -39,7 +39,6 @@ export class AccountKeysService {
     const created = await this.#parts.keys.create(id, body);
     await this.#record('key.create', account, act, {
       hash: created.row.hash,
-      name: created.row.name,
       role: created.row.role,
     });
     return created;

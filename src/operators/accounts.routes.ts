@@ -60,6 +60,25 @@ export function accountRoutes(accounts: AccountsService): Route[] {
         return { body: { data: presentAccount(await accounts.get(params.id)) } };
       },
     }),
+    ...accountChangeRoutes(accounts),
+  ];
+}
+
+function accountChangeRoutes(accounts: AccountsService): Route[] {
+  return [
+    defineRoute({
+      ...operator,
+      method: 'delete',
+      path: '/admin/v1/accounts/{id}',
+      operationId: 'eraseAccount',
+      summary: 'Close an account for good and take out what tells whose it is; its books stay',
+      params: accountParams,
+      response: { status: 200, schema: accountResponse },
+      errors: ['account_not_found'],
+      async handle({ params, operator, requestId }) {
+        return { body: { data: presentAccount(await accounts.erase(params.id, { operator, requestId })) } };
+      },
+    }),
     defineRoute({
       ...operator,
       method: 'patch',

@@ -36,7 +36,6 @@ export class AccountsService {
     const credits = body.credits ?? ZERO_USD;
     const opened = await this.#movements.openCustomer(id, body.name, credits, key, {
       ...audited(act, 'account.create', publicId('account', id), {
-        name: body.name,
         credits: formatUsd(credits),
       }),
       reason: 'grant',
@@ -72,8 +71,21 @@ export class AccountsService {
       ...(body.rate_limits !== undefined && { rateLimits: body.rate_limits }),
     };
     // who the customer is stays out of the audit log, which forgets nothing
-    const detail = { ...body, ...(body.billing !== undefined && { billing: 'changed' }) };
+    const detail = {
+      ...body,
+      ...(body.name !== undefined && { name: 'changed' }),
+      ...(body.billing !== undefined && { billing: 'changed' }),
+    };
     if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, detail)))) {
+      throw accountNotFound();
+    }
+    return this.#require(uuid);
+  }
+
+  /** Closes an account for good and takes out what tells whose it is; its books stay. Throws AppError account_not_found. */
+  async erase(id: string, act: OperatorAct): Promise<AccountRow> {
+    const uuid = accountUuid(id);
+    if (!(await this.#movements.eraseAccount(uuid, audited(act, 'account.erase', id, {})))) {
       throw accountNotFound();
     }
     return this.#require(uuid);

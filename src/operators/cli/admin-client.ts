@@ -29,7 +29,7 @@ export class AdminClient {
 
   /** A whole answer, members beside `data` included. */
   async send<Body>(
-    method: 'POST' | 'PATCH',
+    method: 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},

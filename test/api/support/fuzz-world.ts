@@ -89,6 +89,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'redeliverWebhook.id': [own.ids.delivery],
       'redeliverOperatorDelivery.id': [own.ids.delivery],
       id: account,
+      'eraseAccount.id': await several(async () => publicId('account', (await createAccount(database)).id)),
       'clearDebt.id': [debtor],
       'changeAccountKey.id': [other.ids.account],
       'changeAccountKey.hash': await keysOf(other.accountId),

@@ -36,6 +36,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   listPricePeriods: { model: 'model' },
   getAccount: { id: 'account' },
   updateAccount: { id: 'account' },
+  eraseAccount: { id: 'account' },
   listAccountKeys: { id: 'account' },
   createAccountKey: { id: 'account' },
   changeAccountKey: { id: 'account', hash: 'key' },

@@ -82,6 +82,15 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { allowed_models: options.all ? null : models });
     });
+  accounts
+    .command('erase <account>')
+    .description('close it for good and take out what tells whose it is; its books stay')
+    .requiredOption('--yes', 'there is no way back')
+    .action(async (id: string, _options: object, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      const { data } = await context.client.send<{ data: AccountJson }>('DELETE', accountPath(id));
+      showAccount(context, data);
+    });
   addBoundCommands(accounts, surroundings);
   addBillingCommand(accounts, surroundings);
 }
