@@ -42,7 +42,7 @@ export function includedTax(amount: NanoUsd, percent: string): NanoUsd {
 export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   const { number, issuedAt, paidAt, seller, amount } = receipt;
   const parties = seller ? [seller, receipt.buyer] : [receipt.buyer];
-  const texts = [...parties.flatMap(linesOf), ...(seller?.notes ?? [])];
+  const texts = [...parties.flatMap(linesOf), ...(seller?.notes ?? []), seller?.tax?.name ?? ''];
   const { pdf, finish } = await openPaper('Receipt', issuedAt, texts);
   const name = documentNumber('receipt', number);
   drawHeading(pdf, {

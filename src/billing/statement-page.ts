@@ -63,6 +63,7 @@ export interface PaperHeading {
 }
 
 const COLUMN_WIDTH = CONTENT_WIDTH / 2 - 10;
+const LABEL_WIDTH = 200;
 
 export function linesOf(party: Party): string[] {
   return [party.name, ...party.address, ...(party.tax_id === null ? [] : [`Tax id ${party.tax_id}`])];
@@ -108,15 +109,17 @@ function drawParty(
   return { y, isWhole };
 }
 
-/** A label and an amount on a line of their own, ruled off. */
+/** A label and an amount on a line of their own, ruled off. The label of a total is ours, any other may be a free text. */
 export function drawAmount(pdf: Pdf, label: string, amount: string, isTotal: boolean): void {
   const { y } = pdf;
-  pdf
-    .font(isTotal ? 'Helvetica-Bold' : 'Helvetica')
-    .fontSize(10)
-    .fillColor(palette.ink);
-  pdf.text(label, MARGIN, y, { lineBreak: false });
-  pdf.text(amount, MARGIN + 200, y, { width: CONTENT_WIDTH - 200, align: 'right' });
+  pdf.fontSize(10).fillColor(palette.ink);
+  if (isTotal) {
+    pdf.font('Helvetica-Bold').text(label, MARGIN, y, { lineBreak: false });
+  } else {
+    drawFreeText(pdf, { text: label, x: MARGIN, y, size: 10, color: palette.ink, width: LABEL_WIDTH });
+  }
+  const place = { width: CONTENT_WIDTH - LABEL_WIDTH, align: 'right' } as const;
+  pdf.text(amount, MARGIN + LABEL_WIDTH, y, place);
   drawRule(pdf, y + 15);
   pdf.y = y + 20;
 }
