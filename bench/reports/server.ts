@@ -20,6 +20,7 @@ import { secretHash } from '../../src/keys/secret.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { fixedAliases } from '../../test/factories/fixed-aliases.ts';
 
@@ -58,6 +59,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     metrics: createHttpMetrics(new Registry()),
     log,
     bodyBytes: new BodyBytes(),
+    turns: new LoopTurns(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
   };

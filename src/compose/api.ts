@@ -93,8 +93,8 @@ export async function composeApi(
   );
   const identity = composeIdentity(foundation);
   const sessions = composeSessions(foundation, () => kernel);
-  const kernel = composeKernel(foundation, identity, rates, sessions);
   const turns = new LoopTurns();
+  const kernel = composeKernel(foundation, identity, rates, sessions, turns);
   const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation);
@@ -205,6 +205,7 @@ function composeKernel(
   identity: Identity,
   rates: FallbackRateStore,
   sessions: BrowserSessions,
+  turns: LoopTurns,
 ): Kernel {
   const { config, log, clock, database, registry } = foundation;
   return {
@@ -224,6 +225,7 @@ function composeKernel(
     metrics: createHttpMetrics(registry),
     log,
     bodyBytes: new BodyBytes(),
+    turns,
     requireFunds: async ({ accountId, apiKeyId }) => {
       if (!foundation.catalog.hasFreeModel) {
         await foundation.ledger.requireFunds(accountId, apiKeyId, nanoUsd(1n));

@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express';
 import { Router } from 'express';
 import { z } from 'zod';
 import { withPatience } from '../http/patient-request.ts';
-import { parseJson, readBody, requireJson } from '../http/request-body.ts';
+import { readJson, requireJson } from '../http/request-body.ts';
 import { sendJson } from '../http/send.ts';
 import { validate } from '../http/validate.ts';
 import { AppError } from '../lib/errors.ts';
@@ -55,11 +55,8 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
   });
   router.post('/uploads', async (request, response) => {
     requireJson(request.headers['content-type']);
-    const { key, bytes, sha256 } = validate(
-      uploadBody,
-      parseJson(await readBody(request, BODY_BYTES_MAX, { json: true })),
-      'body',
-    );
+    const sent = await readJson(request, BODY_BYTES_MAX);
+    const { key, bytes, sha256 } = validate(uploadBody, sent, 'body');
     const mediaType = mediaTypeOfKey(key) ?? '';
     if (bytes > uploadBytesMax(mediaType)) {
       throw new AppError(

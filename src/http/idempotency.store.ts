@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 export interface IdempotencyClaim {
   readonly accountId: string;
   readonly key: string;
-  /** SHA-256 hex of method, path and body. */
+  /** SHA-256 hex of the API key's id, method, path and body: another key of the account gets a refusal, never this one's answer. */
   readonly fingerprint: string;
   readonly requestId: string;
   readonly generationId: string;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -14,18 +14,6 @@ export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
-}
-
-export interface IdempotentCall {
-  readonly accountId: string;
-  /** Another key of the account gets a refusal, never this one's answer. */
-  readonly apiKeyId: string;
-  readonly key: string;
-  readonly method: string;
-  readonly path: string;
-  readonly body: Buffer;
-  readonly requestId: string;
-  readonly generationId: string;
 }
 
 /** A claimed key: exactly one of the three endings has to be called. */
@@ -66,8 +54,7 @@ export class Idempotency {
    * Claims the key for this call, or returns the recorded answer of the earlier one. Throws AppError
    * idempotency_in_progress, idempotency_completed (a stream: there is no answer to replay), idempotency_key_reused.
    */
-  async begin(call: IdempotentCall): Promise<IdempotencyRun | RecordedAnswer> {
-    const claim: IdempotencyClaim = { ...call, fingerprint: fingerprint(call) };
+  async begin(claim: IdempotencyClaim): Promise<IdempotencyRun | RecordedAnswer> {
     const row = await this.#store.claim(claim);
     if (row.state === 'fresh') {
       return this.#run({ ...claim, generationId: row.generationId });
@@ -84,11 +71,11 @@ export class Idempotency {
         },
       );
     }
-    return this.#recorded(call, row);
+    return this.#recorded(claim, row);
   }
 
-  #recorded(call: IdempotentCall, row: IdempotencyRow): RecordedAnswer {
-    const plain = row.answer && this.#cipher.open(row.answer, binding(call));
+  #recorded(claim: IdempotencyClaim, row: IdempotencyRow): RecordedAnswer {
+    const plain = row.answer && this.#cipher.open(row.answer, binding(claim));
     if (!plain) {
       const generation = publicId('generation', row.generationId);
       throw new AppError(
@@ -129,7 +116,7 @@ function binding(call: { readonly accountId: string; readonly key: string }): st
   return `${call.accountId}/${call.key}`;
 }
 
-function fingerprint(call: IdempotentCall): string {
-  const head = `${call.apiKeyId} ${call.method} ${call.path}\n`;
-  return createHash('sha256').update(head).update(call.body).digest('hex');
+/** What tells a request from another one with the same key, but for its body, whose bytes are to be added. */
+export function fingerprint(apiKeyId: string, method: string, path: string): Hash {
+  return createHash('sha256').update(`${apiKeyId} ${method} ${path}\n`);
 }

@@ -18,12 +18,19 @@ function refusal(text: string, size = 1 << 16): string | undefined {
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const list = (values: number): string => `[${Array(values).fill('0').join(',')}]`;
+/** So many values in lists of 1,000, of which each counts as one itself. */
+const lists = (values: number): string =>
+  `[${Array(values / 1_000)
+    .fill(list(1_000))
+    .join(',')}]`;
 
 test.each([
   ['200 levels', nested(200), undefined],
   ['201 levels', nested(201), 'the body is nested deeper than 200 levels'],
-  ['200,000 values', list(200_000), undefined],
-  ['200,001 values', list(200_001), 'the body holds more than 200000 values'],
+  ['200,000 values', lists(199_000), undefined],
+  ['200,001 values', lists(201_000), 'the body holds more than 200000 values'],
+  ['32,768 values in a list', list(32_768), undefined],
+  ['32,769 values in a list', list(32_769), 'the body has a list or object of more than 32768 values'],
   ['brackets in a text', JSON.stringify('[{'.repeat(1_000)), undefined],
   ['brackets behind an escaped quote', '"\\"[[['.padEnd(400, '['), undefined],
   [

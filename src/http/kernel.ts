@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/logger.ts';
+import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { BodyBytes } from './body-bytes.ts';
 import type { BrowserSessions } from './browser-session.ts';
@@ -17,6 +18,8 @@ export interface Kernel {
   readonly metrics: HttpMetrics;
   readonly log: Logger;
   readonly bodyBytes: BodyBytes;
+  /** Where long bodies wait until they are looked at. */
+  readonly turns: LoopTurns;
   /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and all models cost something. */
   readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */

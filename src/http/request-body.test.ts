@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { jest } from '@jest/globals';
-import { parseJson, readBody } from './request-body.ts';
+import { readBody, readJson } from './request-body.ts';
 
 const request = (headers: Record<string, string> = {}) =>
   Object.assign(new PassThrough(), { headers, socket: new PassThrough() }) as unknown as IncomingMessage &
@@ -41,17 +41,7 @@ describe('a patient reading', () => {
 
 test('refuses a structure as soon as its bytes are there, before the body has ended', async () => {
   const body = request();
-  const read = readBody(body, 2 ** 24, { json: true });
+  const read = readJson(body, 2 ** 24);
   body.write(Buffer.from('['.repeat(201)));
   await expect(read).rejects.toThrow('nested deeper than 200 levels');
-});
-
-test.each([
-  ['{"__proto__":{"a":1},"b":[{"__proto__":1}]}', { b: [{}] }],
-  ['{"\\u005f_proto__":{"a":1},"b":"\\u00e4"}', { b: 'ä' }],
-  ['{"b":"__proto__"}', { b: '__proto__' }],
-])('%s has no prototype of its own', (text, expected) => {
-  const value = parseJson(Buffer.from(text));
-  expect(value).toEqual(expected);
-  expect(Object.keys(value as object)).toEqual(Object.keys(expected));
 });

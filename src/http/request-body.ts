@@ -1,31 +1,58 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../lib/errors.ts';
-import { JsonStructure } from './json-structure.ts';
+import { JsonPieces } from './json-pieces.ts';
 import { withPatience } from './patient-request.ts';
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]{1,60}\+json)$/;
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** How a body is read. */
 export interface BodyReading {
-  /** Whether its structure is bounded as JSON while it comes in. */
-  readonly json?: boolean;
   /** Told of every chunk before it is kept; may throw to refuse it. */
-  readonly onBytes?: (bytes: number) => void;
+  readonly onChunk?: (chunk: Buffer) => void;
   /** Whether slow uplinks are waited for, as long as they keep a floor rate. */
   readonly patient?: boolean;
 }
 
 /**
  * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` (in bytes, compressed bodies
- * are not accepted at all: unsupported_media_type), invalid_request for JSON that is nested too deep or holds too much, and for a
- * patient reading (408) when fewer bytes come than the floor rate.
+ * are not accepted at all: unsupported_media_type), and for a patient reading (408) when fewer bytes come than the floor rate.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage,
   bytesMax: number,
   reading: BodyReading = {},
 ): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  return read(request, bytesMax, reading, {
+    add: (chunk) => chunks.push(chunk),
+    end: () => (chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+  });
+}
+
+/**
+ * Reads a request's body as JSON while it comes in, and keeps no more of the text than a piece. Throws what {@link readBody} throws,
+ * AppError invalid_json, and invalid_request for JSON that is nested too deep or holds too much.
+ */
+export function readJson(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading = {},
+): Promise<unknown> {
+  return read(request, bytesMax, reading, new JsonPieces());
+}
+
+/** Makes something of a body's chunks. */
+interface BodySink<T> {
+  add(chunk: Buffer): void;
+  end(): T;
+}
+
+async function read<T>(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading,
+  sink: BodySink<T>,
+): Promise<T> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new AppError('unsupported_media_type', 'compressed request bodies are not supported');
@@ -34,8 +61,8 @@ export async function readBody(
     throw tooLarge(bytesMax);
   }
   return reading.patient
-    ? await withPatience(request, () => collect(request, bytesMax, reading))
-    : await collect(request, bytesMax, reading);
+    ? await withPatience(request, () => collect(request, bytesMax, reading, sink))
+    : await collect(request, bytesMax, reading, sink);
 }
 
 /** What a slow uplink must deliver on average once the grace is over, bytes per ms: 16 kB/s, a third of a 384 kbit/s line. */
@@ -44,10 +71,13 @@ const FLOOR_GRACE_MS = 10_000;
 const PATIENCE_MS_MAX = 15 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 
-function collect(request: IncomingMessage, bytesMax: number, reading: BodyReading): Promise<Buffer> {
+function collect<T>(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading,
+  sink: BodySink<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const structure = reading.json ? new JsonStructure() : undefined;
-    const chunks: Buffer[] = [];
     let bytes = 0;
     const stop = (error: unknown): void => {
       clearInterval(watch);
@@ -61,19 +91,21 @@ function collect(request: IncomingMessage, bytesMax: number, reading: BodyReadin
         if (bytes > bytesMax) {
           throw tooLarge(bytesMax);
         }
-        structure?.add(chunk);
-        reading.onBytes?.(chunk.length);
+        reading.onChunk?.(chunk);
+        sink.add(chunk);
       } catch (error) {
         stop(error);
-        return;
       }
-      chunks.push(chunk);
     };
     const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
     request.on('data', onData);
     request.once('end', () => {
       clearInterval(watch);
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
+      try {
+        resolve(sink.end());
+      } catch (error) {
+        reject(error);
+      }
     });
     request.once('error', (cause) => {
       clearInterval(watch);
@@ -107,41 +139,5 @@ export function requireJson(contentType: string | undefined): void {
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
   if (!JSON_TYPE.test(type.trim()) || !isUtf8) {
     throw new AppError('unsupported_media_type', 'the Content-Type must be application/json in UTF-8');
-  }
-}
-
-/** Parses a body as JSON; members named `__proto__` are left out. Throws AppError invalid_json. */
-export function parseJson(bytes: Buffer): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(utf8.decode(bytes));
-  } catch {
-    throw new AppError(
-      'invalid_json',
-      bytes.length === 0 ? 'the body is empty' : 'the body is not valid JSON',
-    );
-  }
-  if (mayNamePrototype(bytes)) {
-    removePrototypes(value);
-  }
-  return value;
-}
-
-/** Whether the text can hold the name `__proto__`, plain or with escapes: few bodies do, and the walk costs as much as the parsing. */
-function mayNamePrototype(bytes: Buffer): boolean {
-  return bytes.includes('__proto__') || bytes.includes('\\u00');
-}
-
-/** JSON.parse makes them own members; a later copy would turn them into a prototype. */
-function removePrototypes(value: unknown): void {
-  if (typeof value !== 'object' || value === null) {
-    return;
-  }
-  if (Object.hasOwn(value, '__proto__')) {
-    Reflect.deleteProperty(value, '__proto__');
-  }
-  const members: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  for (const member of members) {
-    removePrototypes(member);
   }
 }

@@ -50,6 +50,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  /** Whether the body is so long that work on the whole of it has to take turns. */
+  readonly isBodyLong: boolean;
   readonly headers: IncomingHttpHeaders;
   /** The request's path and query as sent, for links to a next page. */
   readonly url: string;

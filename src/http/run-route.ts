@@ -1,3 +1,4 @@
+import type { Hash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../lib/errors.ts';
 import { newUuid, publicId } from '../lib/ids.ts';
@@ -8,15 +9,17 @@ import type { Exchange } from './exchange.ts';
 import { FieldError } from './field-error.ts';
 import { isForm, parseForm } from './form-body.ts';
 import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
-import { idempotencyKey } from './idempotency.ts';
+import { fingerprint, idempotencyKey } from './idempotency.ts';
 import { ignoredHeader } from './ignored-members.ts';
 import type { Kernel } from './kernel.ts';
-import { parseJson, readBody, requireJson } from './request-body.ts';
+import { type BodyReading, readBody, readJson, requireJson } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 import { sendError, sendSuccess } from './send.ts';
-import { validate } from './validate.ts';
+import { validate, validateInSteps } from './validate.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
+/** A body of more bytes can be more than 10 ms of work in one go. */
+const LONG_BODY_BYTES = 256 * 1024;
 
 /** Anthropic's SDKs read the id of a request by another name. */
 const ANTHROPIC_PREFIX = '/vendorx/';
@@ -25,9 +28,17 @@ interface Input {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
-  readonly bytes: Buffer;
+  readonly isBodyLong: boolean;
   /** Tells the members of the body that the route does not know. */
   readonly ignored: Readonly<Record<string, string>>;
+}
+
+/** A request that acts once, whatever its client sends again. */
+interface Once {
+  readonly accountId: string;
+  readonly key: string;
+  /** Takes the body in as it comes. */
+  readonly fingerprint: Hash;
 }
 
 /** Whose the Idempotency-Keys of operators are: no account has this id. */
@@ -45,9 +56,10 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   }
   try {
     const admission = await admitCaller(kernel, route, exchange);
-    const input = await readInput(kernel, route, exchange, admission.principal);
     const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
-    const begun = await beginOnce(kernel, route, exchange, owner, input);
+    const once = onceOf(route, exchange, owner);
+    const input = await readInput(kernel, route, exchange, admission.principal, once);
+    const begun = once && (await beginOnce(kernel, exchange, once));
     if (begun && 'body' in begun) {
       replay(exchange, begun);
       return;
@@ -67,6 +79,7 @@ async function readInput(
   route: Route,
   exchange: Exchange,
   principal: Principal | undefined,
+  once: Once | undefined,
 ): Promise<Input> {
   const { request } = exchange;
   if (request.originalUrl.includes('%00')) {
@@ -74,25 +87,32 @@ async function readInput(
   }
   const contentType = request.headers['content-type'];
   const form = route.bodyFormat === 'json or form' && isForm(contentType);
-  if (route.body && route.bodyFormat !== 'raw' && !form) {
+  const isJson = route.bodyFormat !== 'raw' && !form;
+  if (route.body && isJson) {
     requireJson(contentType);
   }
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {
-    return { params, query, body: undefined, bytes: Buffer.alloc(0), ignored: {} };
+    return { params, query, body: undefined, isBodyLong: false, ignored: {} };
   }
-  const isJson = route.bodyFormat !== 'raw' && !form;
-  const bytes =
-    principal && route.bodyBytesMax !== undefined && route.bodyBytesMax > BODY_BYTES_MAX
-      ? await readLargeBody(kernel, exchange, principal, route.bodyBytesMax)
-      : await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX, { json: isJson });
+  const otherFormat = form ? 'form' : 'raw';
+  const { sent, byteCount } = await readSent(
+    kernel,
+    route,
+    exchange,
+    principal,
+    once,
+    isJson ? 'json' : otherFormat,
+  );
   if (route.bodyFormat === 'raw') {
-    return { params, query, body: bytes, bytes, ignored: {} };
+    return { params, query, body: sent, isBodyLong: false, ignored: {} };
   }
-  const sent = form ? await parseForm(bytes, contentType) : parseJson(bytes);
-  const body = validate(route.body, sent, 'body');
-  return { params, query, body, bytes, ignored: unknownMembers(route.body, sent) };
+  const isBodyLong = principal !== undefined && isJson && byteCount > LONG_BODY_BYTES;
+  const body = isBodyLong
+    ? await kernel.turns.run(principal.accountId, validateInSteps(route.body, sent, 'body'))
+    : validate(route.body, sent, 'body');
+  return { params, query, body, isBodyLong, ignored: unknownMembers(route.body, sent) };
 }
 
 /** Schemas that let all members through tell of the unknown ones themselves, where they know what becomes of them. */
@@ -101,16 +121,45 @@ function unknownMembers(schema: z.ZodType, sent: unknown): Readonly<Record<strin
   return drops ? ignoredHeader(sent as object, Object.keys(schema.shape)) : {};
 }
 
+/** What the body says, nothing of it checked: its bytes where it is raw. */
+async function readSent(
+  kernel: Kernel,
+  route: Route,
+  exchange: Exchange,
+  principal: Principal | undefined,
+  once: Once | undefined,
+  format: 'json' | 'raw' | 'form',
+): Promise<{ readonly sent: unknown; readonly byteCount: number }> {
+  const { request } = exchange;
+  const { bodyBytesMax = BODY_BYTES_MAX } = route;
+  let byteCount = 0;
+  const onChunk = (chunk: Buffer): void => {
+    byteCount += chunk.length;
+    once?.fingerprint.update(chunk);
+  };
+  const reading =
+    principal && bodyBytesMax > BODY_BYTES_MAX
+      ? await largeReading(kernel, exchange, principal, onChunk)
+      : { onChunk };
+  if (format === 'json') {
+    const sent = await readJson(request, bodyBytesMax, reading);
+    return { sent, byteCount };
+  }
+  const bytes = await readBody(request, bodyBytesMax, reading);
+  const sent = format === 'form' ? await parseForm(bytes, request.headers['content-type'] ?? '') : bytes;
+  return { sent, byteCount };
+}
+
 /**
- * A body that may hold images. Callers with nothing to spend are refused before it is read, unless it is small; the rest counts against
- * what their account's bodies may hold until the answer has ended.
+ * How a body that may hold images is read. Callers with nothing to spend are refused before it is read, unless it is small; the rest
+ * counts against what their account's bodies may hold until the answer has ended.
  */
-async function readLargeBody(
+async function largeReading(
   kernel: Kernel,
   { request, response }: Exchange,
   principal: Principal,
-  bytesMax: number,
-): Promise<Buffer> {
+  onChunk: (chunk: Buffer) => void,
+): Promise<BodyReading> {
   const announced = request.headers['content-length'];
   const isLarge = announced === undefined || Number(announced) > BODY_BYTES_MAX;
   if (isLarge && principal.spendable <= ZERO_USD) {
@@ -118,7 +167,13 @@ async function readLargeBody(
   }
   const share = kernel.bodyBytes.share(principal.accountId);
   response.once('close', () => share.release());
-  return await readBody(request, bytesMax, { json: true, patient: true, onBytes: share.take });
+  return {
+    patient: true,
+    onChunk: (chunk) => {
+      share.take(chunk.length);
+      onChunk(chunk);
+    },
+  };
 }
 
 /** A rest-of-path parameter arrives as its decoded segments. */
@@ -128,14 +183,13 @@ function pathParameters(params: Record<string, string | string[]>): Record<strin
   );
 }
 
-async function beginOnce(
-  kernel: Kernel,
+/** Undefined where the client asks for nothing. Throws AppError invalid_parameter for a key that is wrong or not honoured. */
+function onceOf(
   route: Route,
-  exchange: Exchange,
-  principal: Pick<Principal, 'accountId' | 'apiKeyId'> | undefined,
-  input: Input,
-): Promise<IdempotencyRun | RecordedAnswer | undefined> {
-  const header = exchange.request.headers['idempotency-key'];
+  { request }: Exchange,
+  owner: Pick<Principal, 'accountId' | 'apiKeyId'> | undefined,
+): Once | undefined {
+  const header = request.headers['idempotency-key'];
   if (route.method === 'post' && route.idempotency === undefined && header !== undefined) {
     throw new FieldError(
       'Idempotency-Key',
@@ -143,17 +197,24 @@ async function beginOnce(
     );
   }
   const key = route.idempotency === 'replay' ? idempotencyKey(header) : undefined;
-  if (key === undefined || !principal) {
-    return undefined;
-  }
+  return key === undefined || !owner
+    ? undefined
+    : {
+        accountId: owner.accountId,
+        key,
+        fingerprint: fingerprint(owner.apiKeyId, request.method, route.path),
+      };
+}
+
+function beginOnce(
+  kernel: Kernel,
+  { requestId }: Exchange,
+  once: Once,
+): Promise<IdempotencyRun | RecordedAnswer> {
   return kernel.idempotency.begin({
-    accountId: principal.accountId,
-    apiKeyId: principal.apiKeyId,
-    key,
-    method: exchange.request.method,
-    path: route.path,
-    body: input.bytes,
-    requestId: exchange.requestId,
+    ...once,
+    fingerprint: once.fingerprint.digest('hex'),
+    requestId,
     generationId: newUuid(),
   });
 }
@@ -205,6 +266,7 @@ function contextOf(
     params: input.params,
     query: input.query,
     body: input.body,
+    isBodyLong: input.isBodyLong,
     headers: request.headers,
     url: request.originalUrl,
     signal: departureSignal(exchange),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { validate } from './validate.ts';
+import { validate, validateInSteps } from './validate.ts';
 
 const schema = z.object({
   model: z.string().min(1).max(5),
@@ -27,4 +27,54 @@ test.each<[unknown, string]>([
   [[], 'body: must be an object'],
 ])('%j is refused with words that help: %s', (value, words) => {
   expect(() => validate(schema, value, 'body')).toThrow(words);
+});
+
+describe('in steps', () => {
+  const body = z
+    .looseObject({
+      messages: z
+        .array(z.looseObject({ role: z.string().default('user'), n: z.int().max(1_000) }))
+        .min(1)
+        .max(300),
+      title: z.string().max(5).optional(),
+    })
+    .refine(({ title }) => title !== 'no', { path: ['title'], message: 'must not be no' });
+  const messages = (count: number) => Array.from({ length: count }, (_, n) => ({ n, extra: true }));
+
+  function inSteps(value: unknown): { readonly value: unknown; readonly steps: number } {
+    const checking = validateInSteps(body, value, 'body');
+    for (let steps = 1; ; steps += 1) {
+      const { done, value: checked } = checking.next();
+      if (done) {
+        return { value: checked, steps };
+      }
+    }
+  }
+
+  test.each([1, 64, 65, 300])('%d items give what they give at once', (count) => {
+    const value = { messages: messages(count), title: 'x', more: 1 };
+    const { value: checked, steps } = inSteps(value);
+    expect(checked).toEqual(validate(body, value, 'body'));
+    expect(steps).toBeGreaterThanOrEqual(count > 64 ? 3 + count / 64 : 3);
+  });
+
+  test.each([
+    { messages: [...messages(200), { n: 0.5 }] },
+    { messages: [...messages(200), {}] },
+    { messages: messages(301) },
+    { messages: messages(100), title: 'too long' },
+    { messages: messages(100), title: 'no' },
+    { messages: [] },
+    {},
+    [],
+  ])('refuses in the same words as at once', (value) => {
+    let words = '';
+    try {
+      validate(body, value, 'body');
+    } catch (error) {
+      words = (error as Error).message;
+    }
+    expect(words).not.toBe('');
+    expect(() => inSteps(value)).toThrow(words);
+  });
 });

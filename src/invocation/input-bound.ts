@@ -56,7 +56,7 @@ export async function boundInput(
     if (!forms.has(form)) {
       let content: InputContent | undefined;
       try {
-        content = contentFor(invocation, model, { provider, route });
+        content = await contentFor(invocation, model, { provider, route }, turns);
       } catch (error) {
         // another route may be able to say it
         refusal ??= error;
@@ -76,7 +76,31 @@ export async function boundInput(
   throw refusal ?? new AppError('provider_error', 'no provider of this model is configured');
 }
 
-function contentFor(
+async function contentFor(
+  invocation: Invocation,
+  model: InvocableModel,
+  open: OpenRoute,
+  turns: LoopTurns,
+): Promise<InputContent> {
+  const { caller, signal, isLong } = invocation;
+  return isLong
+    ? await turns.run(
+        caller.accountId,
+        apart(() => takenApart(invocation, model, open)),
+        signal,
+      )
+    : takenApart(invocation, model, open);
+}
+
+/** Work that has a turn to itself: nothing of what comes before and after. */
+function* apart<T>(work: () => T): Generator<undefined, T> {
+  yield undefined;
+  const made = work();
+  yield undefined;
+  return made;
+}
+
+function takenApart(
   invocation: Invocation,
   model: InvocableModel,
   { provider, route }: OpenRoute,

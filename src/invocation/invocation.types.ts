@@ -69,6 +69,8 @@ export interface Invocation {
   readonly modelId: string;
   /** The request in the caller's dialect, freed of what is ours to set. */
   readonly body: JsonObject;
+  /** Whether it is so long that work on the whole of it has to take turns. */
+  readonly isLong: boolean;
   /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */
   readonly others: JsonObject;
   /** Betas of Anthropic's that the caller asks for and that are passed on. */

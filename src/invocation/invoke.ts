@@ -96,6 +96,7 @@ export function invocationOf(
     publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
+    isLong: context.isBodyLong,
     ...admissible,
     ignored: [...ignored, ...admissible.ignored],
     betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/route.ts';
@@ -15,11 +16,11 @@ const large = defineRoute({
   tag: 'Test',
   access: 'inference',
   envelope: 'data',
-  body: z.looseObject({}),
+  body: z.looseObject({ items: z.array(z.looseObject({ n: z.int() })).optional() }),
   bodyBytesMax: 2 ** 25,
   response: { status: 200, schema: z.looseObject({}) },
   errors: [],
-  handle: async () => ({ body: { data: {} } }),
+  handle: async ({ body, isBodyLong }) => ({ body: { data: { isBodyLong, sha256: sha256(body) } } }),
 });
 
 let server: TestServer;
@@ -45,6 +46,18 @@ test('who has credits may send megabytes', async () => {
   expect(status).toBe(200);
 });
 
+test('a body of megabytes arrives as it was sent, and its mistakes are named', async () => {
+  const key = await keyWith('1.00');
+  const text = 'a "quoted" word\n, 漢字 😀 '.repeat(1_000);
+  const items = Array.from({ length: 300 }, (_, n) => ({ n, text: `${n} ${text}` }));
+  const body = { items, long: text.repeat(40) };
+  const { status, json } = await server.call('POST', PATH, { key, body });
+  expect([status, json.data]).toEqual([200, { isBodyLong: true, sha256: sha256(body) }]);
+  const wrong = { ...body, items: [...items, { n: 'x' }] };
+  const refused = await server.call('POST', PATH, { key, body: wrong });
+  expect([refused.status, refused.json.error.message]).toEqual([400, 'items[300].n: must be a number']);
+});
+
 test('without credits a large body is refused before it is read, a small one is read', async () => {
   const key = await keyWith('0.00');
   expect((await server.call('POST', PATH, { key, body: { text: 'x' } })).status).toBe(200);
@@ -54,10 +67,15 @@ test('without credits a large body is refused before it is read, a small one is 
 
 test('a body of a million empty lists is refused, whoever sends it', async () => {
   const key = await keyWith('1.00');
-  const raw = `{"x":[${Array(1_000_000).fill('[]').join(',')}]}`;
+  const many = Array(1_000).fill('[]').join(',');
+  const raw = `{"x":[${Array(1_000).fill(`[${many}]`).join(',')}]}`;
   const { status, json } = await server.call('POST', PATH, { key, raw });
   expect([status, json.error.message]).toEqual([400, 'the body holds more than 200000 values']);
 });
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
 
 /** What is answered to the head of a request alone, whose body never comes. */
 function answerToHead(key: string, bytes: number): Promise<string> {

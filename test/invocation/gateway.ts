@@ -197,6 +197,7 @@ async function carry(
       params: {},
       query: {},
       body,
+      isBodyLong: false,
       headers: request.headers,
       url: request.url,
       signal: controller.signal,

@@ -35,6 +35,7 @@ import { Movements } from '../../../src/ledger/movements.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
+import { LoopTurns } from '../../../src/lib/loop-turns.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
@@ -188,6 +189,7 @@ function createKernel(
     metrics: createHttpMetrics(new Registry()),
     log,
     bodyBytes: new BodyBytes(),
+    turns: new LoopTurns(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
   };
