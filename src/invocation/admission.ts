@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { InTurn, LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, planHold } from './hold-plan.ts';
@@ -33,6 +33,8 @@ export interface Admitted {
   readonly clamped: boolean;
   /** Paths of the members that no provider is sent. */
   readonly ignored: readonly string[];
+  /** Runs the call's blocking work in turns with that of other accounts. */
+  readonly inTurn: InTurn;
 }
 
 export interface AdmissionDependencies {
@@ -88,6 +90,7 @@ export class Admission {
     const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
     const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
     const ignored = [...foreign, ...unsaidByAll(invocation, model, (id) => this.#deps.providers.find(id))];
+    const inTurn: InTurn = (steps) => turns.run(invocation.caller.accountId, steps);
     const call = new LiveCall({
       ledger,
       clock,
@@ -102,11 +105,12 @@ export class Admission {
       startedAt,
       ignored,
       failureAllowance: settings.failureAllowance,
+      inTurn,
       onReport: (route, inputTokens) => this.#learn(bounded, routes, route, inputTokens),
       onUsage,
     });
     const clamped = outputTokensMax < plan.outputTokens;
-    return { invocation, call, model, input, outputTokensMax, clamped, ignored };
+    return { invocation, call, model, input, outputTokensMax, clamped, ignored, inTurn };
   }
 
   /**

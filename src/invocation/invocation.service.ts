@@ -132,6 +132,7 @@ export class InvocationService {
       // translated before it is charged: an answer that cannot be told costs nothing
       const present = presenter.answer(run.value, run.provider.dialect, identityOf(admitted));
       call.deliver(run.value);
+      await call.count();
       if (admitted.invocation.signal.aborted) {
         await call.leave();
         return undefined;
@@ -257,9 +258,9 @@ interface OpenedStream {
 }
 
 function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
-  const { invocation, model, outputTokensMax } = admitted;
+  const { invocation, model, outputTokensMax, inTurn } = admitted;
   const body = outgoingRequest(invocation, model, provider, outputTokensMax, route);
-  return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas };
+  return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas, inTurn };
 }
 
 function identityOf(admitted: Admitted): AnswerIdentity {

@@ -3,6 +3,7 @@ import type { Charge, Hold, Ledger, MeteredSoFar, ProviderAttempt } from '../led
 import type { Clock } from '../lib/clock.ts';
 import type { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { InTurn } from '../lib/loop-turns.ts';
 import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
@@ -32,6 +33,8 @@ export interface LiveCallParts {
   readonly ignored: readonly string[];
   /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
   readonly failureAllowance: NanoUsd;
+  /** Counts a long answer in turns with other work. */
+  readonly inTurn: InTurn;
   /** Told what a provider reports of the input, in tokens, where that can be true. */
   readonly onReport: (route: ModelRoute, inputTokens: number) => void;
   /** Told what the call really used, once it is settled. */
@@ -97,6 +100,13 @@ export class LiveCall {
     this.#firstTokenAt ??= this.parts.clock.now();
     this.#finished ||= facts.finishReason !== undefined;
     this.meter.add(facts);
+  }
+
+  /** Counts what was delivered and is too long to be counted at once: to be awaited before more is delivered, or the call ends. */
+  async count(): Promise<void> {
+    if (this.meter.isBehind) {
+      await this.parts.inTurn(this.meter.catchUp());
+    }
   }
 
   /** What the call has used up so far: the ledger charges this if the process dies. */

@@ -47,3 +47,17 @@ test('keeps little in memory', () => {
   expect(meter.length).toBeGreaterThan(4_000_000);
   expect(meter.outputTokens()).toBeGreaterThan(500_000);
 });
+
+test('megabytes in one part are counted in steps, and guessed until then', () => {
+  const meter = new StreamMeter();
+  const text = TEXT.repeat(20_000);
+  meter.add({ text: 'First ', reasoning: '' });
+  meter.add({ text, reasoning: '' });
+  expect(meter.isBehind).toBe(true);
+  expect(meter.outputTokens()).toBe(Math.ceil((text.length + 6) / 4));
+  const steps = [...meter.catchUp()].length;
+  expect(steps).toBeGreaterThan(text.length / 32_768);
+  expect(meter.isBehind).toBe(false);
+  const slack = steps;
+  expect(Math.abs(meter.outputTokens() - countTokens(`First ${text}`))).toBeLessThanOrEqual(slack);
+});

@@ -1,9 +1,13 @@
 import type { TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
-import { countTokens } from '../providers/token-counter.ts';
+import { countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 
 /** Text is counted and forgotten once this much has gathered, in UTF-16 units: it bounds memory and a count's duration. */
 const PENDING_MAX = 8_192;
+/** More text than this is not counted at once, in UTF-16 units: providers may send megabytes in one event. */
+const AT_ONCE_MAX = 16_384;
+/** English and code have about so many UTF-16 units a token. */
+const UNITS_PER_TOKEN = 4;
 
 /** Counts what was delivered to the customer, part by part; knows nothing of dialects, money or time. */
 export class StreamMeter {
@@ -27,6 +31,17 @@ export class StreamMeter {
     this.inputUsage = facts.inputUsage ?? this.inputUsage;
     this.finishReason = facts.finishReason ?? this.finishReason;
     this.unknownFinish = facts.unknownFinish ?? this.unknownFinish;
+  }
+
+  /** Whether so much was added at once that it is yet to be counted. Until then what it comes to in tokens is guessed. */
+  get isBehind(): boolean {
+    return this.#text.isBehind || this.#reasoning.isBehind;
+  }
+
+  /** Counts what was added, in steps of a few ms. */
+  *catchUp(): Generator<undefined, void> {
+    yield* this.#text.catchUp();
+    yield* this.#reasoning.catchUp();
   }
 
   /** Length of everything delivered, in UTF-16 units; a token is at least one of them, a few scripts aside. */
@@ -59,7 +74,7 @@ class RunningCount {
     this.length += text.length;
     this.#pending += text;
     this.#tail = -1;
-    if (this.#pending.length > PENDING_MAX) {
+    if (this.#pending.length > PENDING_MAX && !this.isBehind) {
       // Words rarely share a token with the space after them, so a cut there changes no count.
       const cut = this.#pending.lastIndexOf(' ');
       const end = cut > 0 ? cut : this.#pending.length;
@@ -68,7 +83,24 @@ class RunningCount {
     }
   }
 
+  get isBehind(): boolean {
+    return this.#pending.length > AT_ONCE_MAX;
+  }
+
+  *catchUp(): Generator<undefined, void> {
+    if (this.isBehind) {
+      const { length } = this.#pending;
+      const tokens = yield* countTokensInSteps(this.#pending, Number.POSITIVE_INFINITY);
+      this.#counted += tokens;
+      this.#pending = this.#pending.slice(length);
+      this.#tail = -1;
+    }
+  }
+
   tokens(): number {
+    if (this.isBehind) {
+      return this.#counted + Math.ceil(this.#pending.length / UNITS_PER_TOKEN);
+    }
     if (this.#tail < 0) {
       this.#tail = countTokens(this.#pending);
     }

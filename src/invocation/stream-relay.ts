@@ -60,6 +60,7 @@ async function pump(relay: Relay): Promise<RelayOutcome> {
         call.meter.add(part);
       }
     }
+    await call.count();
     if (!call.finished && call.outgrowsHold() && !(await call.growHold())) {
       return reading ? 'cut' : 'left';
     }

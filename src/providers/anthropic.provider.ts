@@ -28,19 +28,19 @@ export class AnthropicProvider implements Provider {
   }
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const { maxOutputTokens } = request;
+    const { maxOutputTokens, inTurn } = request;
     const body = bodyOf(request, false);
-    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, signal };
+    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
     return readMessagesAnswer(await this.#client.postForJson(call));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens } = request;
+    const { maxOutputTokens, inTurn } = request;
     const body = bodyOf(request, true);
     const reader = createMessagesReader();
     const { isEnded } = reader;
     const answerAsEvents = messagesAnswerAsEvents;
-    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, signal };
+    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
     const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
     return openParts(events, reader);
   }

@@ -17,6 +17,7 @@ function request(body: object, maxOutputTokens = 1_000): ProviderRequest {
     body: { messages: [{ role: 'user', content: 'hello there' }], ...body },
     maxOutputTokens,
     betas: [],
+    inTurn: () => Promise.reject(new Error('nothing here takes long')),
   };
 }
 

@@ -41,5 +41,12 @@ export function without(object: JsonObject, ...names: readonly string[]): Record
 
 /** A copy without the members that are undefined, so that a literal can list optional members plainly. */
 export function compact(object: JsonObject): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(object)) {
+    // assigned, it would become the copy's prototype
+    if (object[name] !== undefined && name !== '__proto__') {
+      copy[name] = object[name];
+    }
+  }
+  return copy;
 }

@@ -31,25 +31,27 @@ export class OpenAiProvider implements Provider {
   }
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const { maxOutputTokens } = request;
+    const { maxOutputTokens, inTurn } = request;
     const body = this.#body(request, { stream: false });
-    return readChatAnswer(await this.#client.postForJson({ path: PATH, body, maxOutputTokens, signal }));
+    const call = { path: PATH, body, maxOutputTokens, inTurn, signal };
+    return readChatAnswer(await this.#client.postForJson(call));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens } = request;
+    const { maxOutputTokens, inTurn } = request;
     const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
     const body = this.#body(request, { stream: true, ...options });
     const reader = createChatReader();
     const { isEnded } = reader;
-    const call = { path: PATH, body, maxOutputTokens, signal, isEnded, answerAsEvents: chatAnswerAsEvents };
+    const answerAsEvents = chatAnswerAsEvents;
+    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
     const events = await this.#client.postForEvents(call);
     return openParts(events, reader);
   }
 
   async embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const body = { ...request.body, model: request.model };
-    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, signal };
+    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
     return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
   }
 

@@ -1,3 +1,4 @@
+import type { InTurn } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 import type { JsonObject } from './json.ts';
@@ -20,6 +21,8 @@ export interface ProviderRequest {
   readonly maxOutputTokens: number;
   /** What a messages request asks for in `anthropic-beta`; other protocols have no such thing. */
   readonly betas: readonly string[];
+  /** Runs the caller's blocking work in turns with that of others. */
+  readonly inTurn: InTurn;
 }
 
 /** What an answer, or one event of it, says in every dialect. */

@@ -1,4 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
+import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
+import type { InTurn } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { CallDeadlines } from './call-deadlines.ts';
@@ -29,6 +31,8 @@ export interface UpstreamCall {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly maxOutputTokens: number;
+  /** Writes a long body in turns with what else is to be done. */
+  readonly inTurn: InTurn;
   readonly signal: StopSignal;
 }
 
@@ -69,13 +73,14 @@ export class UpstreamClient {
     });
   }
 
-  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}. */
+  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, and AppError service_unavailable when no turn came. */
   async postForJson(call: UpstreamCall): Promise<JsonObject> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
+    const body = await writtenBody(call);
     const deadlines = new CallDeadlines(call.signal, total_ms);
     try {
       deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
-      const response = await this.#send(call, deadlines, 'application/json');
+      const response = await this.#send(call, body, deadlines, 'application/json');
       deadlines.enter(idle_ms);
       return await readAnswer(response.body, deadlines, this.#record(response));
     } catch (error) {
@@ -85,12 +90,16 @@ export class UpstreamClient {
     }
   }
 
-  /** Posts and resolves with the event stream once it answered 2xx. Throws {@link ProviderFailure}, also while iterated. */
+  /**
+   * Posts and resolves with the event stream once it answered 2xx. Throws {@link ProviderFailure}, also while iterated, and AppError
+   * service_unavailable when no turn came.
+   */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
+    const body = await writtenBody(call);
     const deadlines = new CallDeadlines(call.signal, this.#settings.timeouts.total_ms);
     try {
       deadlines.enter(this.#settings.timeouts.first_byte_ms);
-      const response = await this.#send(call, deadlines, 'text/event-stream');
+      const response = await this.#send(call, body, deadlines, 'text/event-stream');
       const type = String(response.headers['content-type'] ?? '');
       if (type.includes('application/json')) {
         return await readWhole(response.body, deadlines, call.answerAsEvents, this.#record(response));
@@ -140,6 +149,7 @@ export class UpstreamClient {
 
   async #send(
     call: UpstreamCall,
+    body: string | Buffer,
     deadlines: CallDeadlines,
     accept: Accepted,
   ): Promise<Dispatcher.ResponseData> {
@@ -148,7 +158,7 @@ export class UpstreamClient {
         method: 'POST',
         path: `${this.#basePath}${call.path}${this.#query}`,
         headers: call.headers ? { ...call.headers, ...this.#headers[accept] } : this.#headers[accept],
-        body: JSON.stringify(call.body),
+        body,
         signal: deadlines.signal,
       })
       .catch((error: unknown) => {
@@ -161,6 +171,10 @@ export class UpstreamClient {
     const text = await readText(response.body, ERROR_BYTES_MAX, deadlines).catch(() => '');
     throw failureOfStatus(response.statusCode, retryAfter?.toString(), parseJson(text));
   }
+}
+
+async function writtenBody({ body, inTurn }: UpstreamCall): Promise<string | Buffer> {
+  return isShortJson(body) ? JSON.stringify(body) : await inTurn(jsonInSteps(body));
 }
 
 /** Reads one JSON answer that is no error. */

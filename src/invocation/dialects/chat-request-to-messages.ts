@@ -132,16 +132,18 @@ function assistantBlocks(message: JsonObject): JsonObject[] {
 
 /** Turns must alternate, and all results of parallel calls must stand in one turn. */
 function mergeTurns(turns: readonly Turn[]): Turn[] {
-  const merged: Turn[] = [];
-  for (const turn of turns) {
+  const merged: { readonly role: Turn['role']; readonly content: JsonObject[] }[] = [];
+  for (const { role, content } of turns) {
     const last = merged.at(-1);
-    if (turn.content.length === 0) {
+    if (content.length === 0) {
       continue;
     }
-    if (last?.role === turn.role) {
-      merged[merged.length - 1] = { role: turn.role, content: [...last.content, ...turn.content] };
+    if (last?.role === role) {
+      for (const block of content) {
+        last.content.push(block);
+      }
     } else {
-      merged.push(turn);
+      merged.push({ role, content: [...content] });
     }
   }
   return merged;

@@ -109,7 +109,7 @@ function tidyTurns(turns: unknown): readonly JsonObject[] {
 function tidyBlock(block: JsonObject): JsonObject[] {
   switch (block.type) {
     case 'text':
-      return textOf(block.text).trim() === '' ? [] : [block];
+      return !/\S/.test(textOf(block.text)) ? [] : [block];
     case 'thinking':
       return textOf(block.signature) === '' ? [] : [block];
     case 'tool_use':

@@ -89,13 +89,21 @@ function holdsResults(turn: JsonObject): boolean {
 /** Neighbouring user turns as one, so that turns alternate. */
 function joined(turns: readonly JsonObject[]): JsonObject[] {
   const merged: JsonObject[] = [];
+  /** The content of the last turn, once it is of several. */
+  let content: JsonObject[] | undefined;
   for (const turn of turns) {
     const last = merged.at(-1);
-    if (last?.role === 'user' && turn.role === 'user') {
-      const content = [...blocksOf(last.content), ...blocksOf(turn.content)];
-      merged[merged.length - 1] = { ...without(last, 'content'), content };
-    } else {
+    if (last?.role !== 'user' || turn.role !== 'user') {
       merged.push(turn);
+      content = undefined;
+      continue;
+    }
+    if (!content) {
+      content = [...blocksOf(last.content)];
+      merged[merged.length - 1] = { ...without(last, 'content'), content };
+    }
+    for (const block of blocksOf(turn.content)) {
+      content.push(block);
     }
   }
   return merged;

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { isShortJson, jsonInSteps } from './json-text.ts';
+
+function written(value: unknown): { readonly text: string; readonly steps: number } {
+  const writing = jsonInSteps(value);
+  for (let steps = 1; ; steps += 1) {
+    const { done, value: bytes } = writing.next();
+    if (done) {
+      return { text: bytes.toString(), steps };
+    }
+  }
+}
+
+test('writes what JSON.stringify writes, whatever is long in it', () => {
+  const long = fc
+    .tuple(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 9 }),
+      fc.integer({ min: 65_000, max: 140_000 }),
+    )
+    .map(([unit, length]) => unit.repeat(Math.ceil(length / unit.length)));
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      long,
+      fc.jsonValue(),
+      fc.constant(undefined),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.string(), tie('value'), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 4 }), (sent) => {
+      expect(written(sent).text).toBe(JSON.stringify(sent));
+    }),
+  );
+});
+
+test.each([
+  ['a text of a megabyte', ['x'.repeat(2 ** 20)], 16],
+  ['60,000 small values', Array(60_000).fill({ type: 'text', text: 'x' }), 10],
+])('%s is written in many steps', (_, value, steps) => {
+  expect(isShortJson(value)).toBe(false);
+  expect(written(value).steps).toBeGreaterThan(steps);
+});
+
+test('what is short is seen to be', () => {
+  expect(isShortJson({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(200_000) }] })).toBe(true);
+  expect(isShortJson(Array(20_000).fill(0))).toBe(false);
+});
