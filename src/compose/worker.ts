@@ -11,6 +11,7 @@ import { HoldReaper } from '../ledger/reaper.ts';
 import { WriteOffTotals } from '../ledger/write-off-totals.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createFfmpeg } from '../media/ffmpeg.ts';
+import { warnOfOldFfmpeg } from '../media/ffmpeg-age.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
@@ -116,6 +117,7 @@ function composeRunners(
   { claims, reads, endings }: TaskParts,
   own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string; postprocesses: boolean },
 ) {
+  void warnOfOldFfmpeg(config.ffmpegPath, log);
   const ffmpeg = createFfmpeg({ ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath });
   // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
   const cores = availableParallelism();
