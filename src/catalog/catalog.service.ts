@@ -1,4 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
+import { FieldError } from '../http/field-error.ts';
 import type { Principal } from '../http/route.ts';
 import type { Charge } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
@@ -63,15 +64,21 @@ export class CatalogService {
   invocable(id: string, caller: Pick<Principal, 'allowedModels'>): Model {
     const model = this.find(id);
     if (!model) {
-      const meant = this.#nearest(id, caller);
-      const hint =
-        meant === undefined ? 'GET /api/v1/models lists those there are.' : `Did you mean "${meant}"?`;
-      throw new AppError('model_not_found', `model: there is no model "${id.slice(0, 128)}". ${hint}`);
+      throw new AppError('model_not_found', `model: ${this.#unknown(id, caller)}`);
     }
     if (!mayUse(caller, model)) {
       throw new AppError('model_not_allowed', `model: this key may not use "${model.id}".`);
     }
     return model;
+  }
+
+  /** Throws {@link FieldError} for a name that no model has, with the one that was probably meant of those the caller may use. */
+  requireModels(names: readonly string[], field: string, caller: Pick<Principal, 'allowedModels'>): void {
+    for (const [index, name] of names.entries()) {
+      if (!this.find(name)) {
+        throw new FieldError(`${field}[${index}]`, this.#unknown(name, caller));
+      }
+    }
   }
 
   /**
@@ -139,6 +146,13 @@ export class CatalogService {
   }
 
   /** The id most like a wrong one among those the caller may use; undefined when none is like it. */
+  #unknown(id: string, caller: Pick<Principal, 'allowedModels'>): string {
+    const meant = this.#nearest(id, caller);
+    const hint =
+      meant === undefined ? 'GET /api/v1/models lists those there are.' : `Did you mean "${meant}"?`;
+    return `there is no model "${id.slice(0, 128)}". ${hint}`;
+  }
+
   #nearest(id: string, caller: Pick<Principal, 'allowedModels'>): string | undefined {
     const asked = id.trim().toLowerCase().slice(0, 128);
     const known = [...this.#current().models.values()]

@@ -189,14 +189,14 @@ function takeTurns(
   };
 }
 
-function composeIdentity({ database, clock, log, movements }: Foundation): Identity {
+function composeIdentity({ database, catalog, clock, log, movements }: Foundation): Identity {
   const keysStore = new KeysStore(database.sequelize, database.money);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   return {
     keysStore,
     keyCache,
     lastUsed: new LastUsedService(keysStore, clock, log),
-    keys: new KeysService(keysStore, movements, keyCache),
+    keys: new KeysService(keysStore, movements, keyCache, catalog),
   };
 }
 

@@ -34,7 +34,7 @@ function collectionRoutes(keys: KeysService): Route[] {
       idempotency: 'replay',
       recentLogin: true,
       async handle({ principal, body }) {
-        const { row, secret } = await keys.create(principal.accountId, body);
+        const { row, secret } = await keys.create(principal.accountId, body, principal);
         return { body: { data: presentKey(row), key: secret } };
       },
     }),

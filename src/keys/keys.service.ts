@@ -12,6 +12,12 @@ import type { CreateKeyBody, UpdateKeyBody } from './keys.schema.ts';
 import type { KeysStore } from './keys.store.ts';
 import { maskedSecret, newSecret, secretHash } from './secret.ts';
 
+/** Which models there are. */
+export interface ModelNames {
+  /** Throws AppError invalid_parameter for a name that no model has. */
+  requireModels(names: readonly string[], field: string, caller: Pick<Principal, 'allowedModels'>): void;
+}
+
 export interface CreatedKey {
   readonly row: ApiKeyRow;
   /** Shown once. */
@@ -23,15 +29,25 @@ export class KeysService {
   readonly #store: KeysStore;
   readonly #movements: Movements;
   readonly #cache: KeyCache;
+  readonly #models: ModelNames;
 
-  constructor(store: KeysStore, movements: Movements, cache: KeyCache) {
+  constructor(store: KeysStore, movements: Movements, cache: KeyCache, models: ModelNames) {
     this.#store = store;
     this.#movements = movements;
     this.#cache = cache;
+    this.#models = models;
   }
 
-  /** Creates a key of an account. Throws AppError invalid_parameter for an expiry that has passed, too_many_keys. */
-  async create(accountId: string, body: CreateKeyBody): Promise<CreatedKey> {
+  /**
+   * Creates a key of an account, for a caller or for an operator. Throws AppError invalid_parameter for an expiry that has passed and
+   * for a model that there is not, too_many_keys.
+   */
+  async create(
+    accountId: string,
+    body: CreateKeyBody,
+    caller: Pick<Principal, 'allowedModels'> = { allowedModels: null },
+  ): Promise<CreatedKey> {
+    this.#models.requireModels(body.models ?? [], 'models', caller);
     const secret = newSecret();
     const limit = toNanoUsd(body.limit ?? null);
     const row = await this.#store.insert({
@@ -67,11 +83,15 @@ export class KeysService {
     return (await this.#store.find(accountId, hash)) ?? notFound();
   }
 
-  /** Changes a key; once it returns, no call that contradicts the change can be admitted anywhere. */
+  /**
+   * Changes a key; once it returns, no call that contradicts the change can be admitted anywhere. Throws AppError key_in_use,
+   * key_not_found, invalid_parameter as {@link create} does.
+   */
   async update(principal: Principal, hash: string, body: UpdateKeyBody): Promise<ApiKeyRow> {
     if (body.disabled === true && hash === principal.keyHash) {
       throw new AppError('key_in_use', 'A key cannot disable itself.');
     }
+    this.#models.requireModels(body.models ?? [], 'models', principal);
     const changes: KeyChanges = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.label !== undefined && { label: body.label }),

@@ -22,6 +22,8 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
       keys,
       movements,
       new KeyCache((hashes) => keys.facts(hashes), systemClock),
+      // the first key is for all models
+      { requireModels: () => undefined },
     );
     const readModel = new AccountsReadModel(database.sequelize);
     const accounts = new AccountsService(readModel, movements, keysService);

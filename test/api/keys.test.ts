@@ -76,11 +76,26 @@ describe('POST /api/v1/keys', () => {
     expect(await seen()).toEqual(['acme/small']);
     const change = (models: string[] | null) =>
       server.call('PATCH', path, { key: owner.secret, body: { models } });
-    expect((await change(['acme/none'])).json.data.models).toEqual(['acme/none']);
-    expect(await seen()).toEqual([]);
+    expect((await change(['acme/large'])).json.data.models).toEqual(['acme/large']);
+    expect(await seen()).toEqual(['acme/large']);
     expect((await change(null)).json.data.models).toBeNull();
     expect((await seen()).length).toBeGreaterThan(1);
     expect((await change([])).status).toBe(400);
+  });
+
+  test('a model that there is not is refused with the one that was meant, at create and at change', async () => {
+    const models = ['acme/large', 'acme/smal'];
+    const message = 'models[1]: there is no model "acme/smal". Did you mean "acme/small"?';
+    const created = await server.call('POST', '/api/v1/keys', {
+      key: owner.secret,
+      body: { name: 'x', models },
+    });
+    expect([created.status, created.json.error.message]).toEqual([400, message]);
+    const { hash } = await createKey(server.database, accountId, { allowedModels: ['acme/small'] });
+    const path = `/api/v1/keys/${hash}`;
+    const changed = await server.call('PATCH', path, { key: owner.secret, body: { models } });
+    expect([changed.status, changed.json.error.message]).toEqual([400, message]);
+    expect((await server.call('GET', path, { key: owner.secret })).json.data.models).toEqual(['acme/small']);
   });
 
   test.each([

@@ -125,11 +125,16 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
   test('many keys of an account get no more than the account; the headers tell the tighter limit', async () => {
     await start({ requestsPerMinute: 10, tokensPerMinute: 1e6, concurrency: 100 });
     const accountId = (await createAccount(server.database)).id;
-    const keys = await Promise.all(Array.from({ length: 20 }, () => createKey(server.database, accountId)));
-    const answers = await Promise.all(
-      keys.map((key) => server.call('GET', '/api/v1/key', { key: key.secret })),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    const keys: string[] = [];
+    while (keys.length < 600) {
+      keys.push((await createKey(server.database, accountId)).secret);
+    }
+    const startedAt = performance.now();
+    const answers = await Promise.all(keys.map((key) => server.call('GET', '/api/v1/key', { key })));
+    // ten at once, and one more for each six seconds that this machine takes
+    const served = answers.filter(({ status }) => status === 200).length;
+    expect(served).toBeGreaterThanOrEqual(10);
+    expect(served).toBeLessThanOrEqual(11 + (performance.now() - startedAt) / 6_000);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.json.error.message).toContain("the account's limit of requests");
     expect(refused?.headers.get('x-ratelimit-remaining-requests')).toBe('0');

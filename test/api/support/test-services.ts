@@ -61,9 +61,10 @@ export function createAccountServices(parts: {
   mediaFolder: string;
 }): AccountRoutesServices {
   const { database, keysStore, keyCache, catalog } = parts;
+  const models = new CatalogService(() => catalog.current);
   return {
-    keys: new KeysService(keysStore, new Movements(database.money), keyCache),
-    catalog: new CatalogService(() => catalog.current),
+    keys: new KeysService(keysStore, new Movements(database.money), keyCache, models),
+    catalog: models,
     credits: new CreditsReadModel(database.sequelize),
     generations: new GenerationsService(new GenerationsReadModel(database.sequelize), keysStore),
     media: {
