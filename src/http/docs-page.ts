@@ -11,7 +11,7 @@ interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly tags: readonly string[];
-  readonly security: readonly Record<string, unknown>[];
+  readonly 'x-access': string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
@@ -36,7 +36,11 @@ interface Entry {
   readonly operation: Operation;
 }
 
-const ACCESS: Readonly<Record<string, string>> = { bearer: 'API key', operatorToken: 'operator token' };
+const ACCESS: Readonly<Record<string, string>> = {
+  inference: 'API key',
+  owner: 'owner key',
+  operator: 'operator token',
+};
 
 /** The API description as one page of HTML that loads nothing from anywhere and runs no script. */
 export function docsPage(document: JsonSchema): HtmlPage {
@@ -81,8 +85,7 @@ function navigationOf(tag: string, entries: readonly Entry[]): Html {
 }
 
 function operationHtml({ method, path, operation }: Entry): Html {
-  const access =
-    operation.security.map((scheme) => ACCESS[Object.keys(scheme)[0] ?? '']).find(Boolean) ?? 'public';
+  const access = ACCESS[operation['x-access']] ?? 'public';
   const rows = operation.parameters.map(parameterRow);
   const table = rows.length > 0 && html`<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
   const bodies = Object.entries(operation.requestBody?.content ?? {}).map(

@@ -43,7 +43,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
   public: [],
   inference: [{ bearer: [] }, { apiKeyHeader: [] }],
   owner: [{ bearer: [] }, { apiKeyHeader: [] }],
-  operator: [{ operatorToken: [] }],
+  operator: [{ bearer: [] }],
 };
 
 /** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
@@ -71,9 +71,13 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     components: {
       schemas: schemas.all(),
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key' },
+        // one scheme for both: clients generated with two of this kind send neither unless told by name
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: "An API key; for the operations of operators, the operator's token",
+        },
         apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key' },
-        operatorToken: { type: 'http', scheme: 'bearer', description: 'The operator token' },
       },
     },
   };
@@ -91,6 +95,7 @@ function operation(route: Route, making: Making): JsonSchema {
     tags: [route.tag],
     description: descriptionOf(route),
     security: SECURITY[route.access],
+    'x-access': route.access,
     parameters: parameters(route, making),
     ...(route.body && { requestBody: requestBody(route, making) }),
     responses: responses(route, making),

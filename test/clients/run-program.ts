@@ -1,13 +1,20 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
 
-const TIMEOUT_MS = 60_000;
+const execute = promisify(execFile);
+const TIMEOUT_MS = 180_000;
+/** A cold Rust or Maven cache takes minutes. */
+const TOOL_TIMEOUT_MS = 20 * 60_000;
+const COMPLAINT_LENGTH = 600;
 
 export interface ProgramRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
-  readonly input: string | undefined;
+  readonly input?: string | undefined;
 }
 
 /** Runs a program to its end and parses the lines of its output that are JSON objects. Throws when there are none. */
@@ -36,4 +43,41 @@ export async function runProgram<Line>(run: ProgramRun): Promise<Line[]> {
     throw new Error(`${run.program} ended without a result: ${said}${complaint}`.slice(0, 500));
   }
   return lines.map((text) => JSON.parse(text) as Line);
+}
+
+/** Which of these programs are not on the PATH. */
+export function missingPrograms(programs: readonly string[]): string[] {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return programs.filter((name) => !folders.some((folder) => isExecutable(join(folder, name))));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs an installer or a compiler to its end, at low priority. Throws the end of what it complains of. */
+export async function runTool(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<void> {
+  try {
+    await execute('nice', ['-n', '10', program, ...args], {
+      timeout: TOOL_TIMEOUT_MS,
+      maxBuffer: 64 * 2 ** 20,
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+    });
+  } catch (error) {
+    const { stderr, stdout } = error as { stderr?: string; stdout?: string };
+    const complaint = [stdout, stderr].filter(Boolean).join('\n').trim() || String(error);
+    throw new Error(`${program} ${args.slice(0, 2).join(' ')}: ${complaint.slice(-COMPLAINT_LENGTH)}`, {
+      cause: error,
+    });
+  }
 }
