@@ -1,6 +1,7 @@
 import { API_EXAMPLES } from './api-examples.ts';
 import type { ApiDescription } from './http/openapi.ts';
 import { VERSION } from './lib/version.ts';
+import { TASK_EVENT } from './webhooks/deliver-webhook.service.ts';
 
 /** What the service is, for whoever reads its description. */
 export const API_DESCRIPTION: ApiDescription = {
@@ -23,4 +24,18 @@ export const API_DESCRIPTION: ApiDescription = {
   },
   serverUrl: 'http://127.0.0.1:8080',
   examples: API_EXAMPLES,
+  events: {
+    [TASK_EVENT]: {
+      summary: 'A task has ended',
+      description:
+        'Sent to the URL that an order names in `extra.webhook.url`, when its task has succeeded, failed or been canceled. Signed as Standard Webhooks say.',
+      payloadSchema: 'TaskResult',
+      headers: {
+        'webhook-id': 'Of the delivery; the same over all tries',
+        'webhook-timestamp': 'When this try was made, in seconds since 1970',
+        'webhook-signature':
+          '`v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64; two for a day after a rotation',
+      },
+    },
+  },
 };

@@ -1,5 +1,22 @@
-import { errorCodes } from '../lib/errors.ts';
+import { type ErrorCode, errorCodes } from '../lib/errors.ts';
 import type { JsonSchema } from './openapi-portable.ts';
+import type { Route } from './route.ts';
+
+const KEY_ERRORS = ['missing_api_key', 'invalid_api_key', 'key_disabled', 'key_expired'] as const;
+
+/** Refusals that every route of an access class can give. */
+const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
+  public: ['invalid_request', 'rate_limit_exceeded', 'internal_error'],
+  inference: ['invalid_request', ...KEY_ERRORS, 'account_suspended', 'rate_limit_exceeded', 'internal_error'],
+  owner: ['invalid_request', ...KEY_ERRORS, 'insufficient_scope', 'rate_limit_exceeded', 'internal_error'],
+  operator: ['invalid_request', 'invalid_api_key', 'rate_limit_exceeded', 'internal_error'],
+};
+
+const REPEAT_ERRORS = ['idempotency_in_progress', 'idempotency_completed', 'idempotency_key_reused'] as const;
+
+/** Refusals that have nothing to do with the operation. */
+const TRANSPORT_ERRORS =
+  'method_not_allowed (405), payload_too_large (413), unsupported_media_type (415), headers_too_large (431), service_unavailable (503)';
 
 /** The two error bodies. */
 export function errorSchemas(): Record<string, JsonSchema> {
@@ -57,5 +74,48 @@ export function errorSchemas(): Record<string, JsonSchema> {
         request_id: 'req_01JD0000000000000000000000',
       },
     },
+  };
+}
+
+/** What refusals carry beside their body. */
+export const ERROR_HEADERS: JsonSchema = {
+  'x-request-id': {
+    description: 'The id of this request: the one sent, else a new one',
+    schema: { type: 'string' },
+  },
+  'x-should-retry': {
+    description: 'Whether asking again as it is can help; absent where nobody knows',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  'Retry-After': { description: 'Seconds after which asking again can help', schema: { type: 'integer' } },
+};
+
+function errorHeaders(status: number | 'default'): JsonSchema {
+  const names = Object.keys(ERROR_HEADERS).filter(
+    (name) => name !== 'Retry-After' || status === 'default' || [409, 429, 503].includes(status),
+  );
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The refusals of a route, by status. */
+export function errorResponses(route: Route): JsonSchema {
+  const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
+  const byStatus = new Map<number, ErrorCode[]>();
+  const repeated = route.idempotency === 'replay' ? REPEAT_ERRORS : [];
+  for (const code of new Set([...COMMON_ERRORS[route.access], ...repeated, ...route.errors])) {
+    const status = table.get(code) ?? 500;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const name = route.envelope === 'task' ? 'TaskError' : 'Error';
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+  const sorted = [...byStatus].sort(([first], [second]) => first - second);
+  return {
+    ...Object.fromEntries(
+      sorted.map(([status, codes]) => [
+        status,
+        { description: codes.join(', '), headers: errorHeaders(status), content },
+      ]),
+    ),
+    default: { description: TRANSPORT_ERRORS, headers: errorHeaders('default'), content },
   };
 }

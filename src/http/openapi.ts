@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type ErrorCode, errorCodes } from '../lib/errors.ts';
-import { errorSchemas } from './openapi-errors.ts';
+import { ERROR_HEADERS, errorResponses, errorSchemas } from './openapi-errors.ts';
+import { type EventDescription, eventOperation } from './openapi-events.ts';
 import { type ApiExamples, exampleOf } from './openapi-examples.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 import { SchemaRegistry } from './openapi-schemas.ts';
@@ -15,6 +15,8 @@ export interface ApiDescription {
   /** By tag of the routes. */
   readonly tags?: Readonly<Record<string, string>>;
   readonly examples: ApiExamples;
+  /** What is sent to customers' endpoints, by the type of the event. */
+  readonly events: Readonly<Record<string, EventDescription>>;
 }
 
 /** What the parts of a document share while it is made. */
@@ -22,22 +24,6 @@ interface Making {
   readonly schemas: SchemaRegistry;
   readonly examples: ApiExamples;
 }
-
-const KEY_ERRORS = ['missing_api_key', 'invalid_api_key', 'key_disabled', 'key_expired'] as const;
-
-/** Refusals that every route of an access class can give. */
-const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
-  public: ['invalid_request', 'rate_limit_exceeded', 'internal_error'],
-  inference: ['invalid_request', ...KEY_ERRORS, 'account_suspended', 'rate_limit_exceeded', 'internal_error'],
-  owner: ['invalid_request', ...KEY_ERRORS, 'insufficient_scope', 'rate_limit_exceeded', 'internal_error'],
-  operator: ['invalid_request', 'invalid_api_key', 'rate_limit_exceeded', 'internal_error'],
-};
-
-const REPEAT_ERRORS = ['idempotency_in_progress', 'idempotency_completed', 'idempotency_key_reused'] as const;
-
-/** Refusals that have nothing to do with the operation. */
-const TRANSPORT_ERRORS =
-  'method_not_allowed (405), payload_too_large (413), unsupported_media_type (415), headers_too_large (431), service_unavailable (503)';
 
 const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
   public: [],
@@ -68,7 +54,14 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     servers: [{ url: about.serverUrl, description: 'This installation' }],
     tags: tagsOf(routes, about.tags ?? {}),
     paths,
+    webhooks: Object.fromEntries(
+      Object.entries(about.events).map(([type, event]) => [
+        type.toLowerCase().replaceAll('_', '-'),
+        { post: eventOperation(type, event) },
+      ]),
+    ),
     components: {
+      headers: ERROR_HEADERS,
       schemas: schemas.all(),
       securitySchemes: {
         // one scheme for both: clients generated with two of this kind send neither unless told by name
@@ -238,6 +231,9 @@ function answerHeaders(route: Route): JsonSchema {
       'x-ratelimit-limit-requests': text('Requests per minute'),
       'x-ratelimit-remaining-requests': text('Requests left now'),
       'x-ratelimit-reset-requests': text('Time until all are there again, e.g. 1m30s'),
+      'x-ratelimit-limit-tokens': text('Tokens per minute'),
+      'x-ratelimit-remaining-tokens': text('Tokens left now'),
+      'x-ratelimit-reset-tokens': text('Time until all are there again'),
     }),
     ...(route.query instanceof z.ZodObject &&
       'cursor' in route.query.shape && { Link: text('Where the next page is: <…>; rel="next"') }),
@@ -267,23 +263,4 @@ function media(schema: JsonSchema, example: unknown): JsonSchema {
 
 function made(schema: JsonSchema, { schemas, examples }: Making): unknown {
   return exampleOf(schema, examples, (name) => schemas.named(name));
-}
-
-function errorResponses(route: Route): JsonSchema {
-  const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
-  const byStatus = new Map<number, ErrorCode[]>();
-  const repeated = route.idempotency === 'replay' ? REPEAT_ERRORS : [];
-  for (const code of new Set([...COMMON_ERRORS[route.access], ...repeated, ...route.errors])) {
-    const status = table.get(code) ?? 500;
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const name = route.envelope === 'task' ? 'TaskError' : 'Error';
-  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
-  const sorted = [...byStatus].sort(([first], [second]) => first - second);
-  return {
-    ...Object.fromEntries(
-      sorted.map(([status, codes]) => [status, { description: codes.join(', '), content }]),
-    ),
-    default: { description: TRANSPORT_ERRORS, content },
-  };
 }

@@ -6,5 +6,6 @@ export const INVOCATION_HEADERS: Readonly<Record<string, string>> = {
 
 /** What answers of text models carry. */
 export const INVOCATION_ANSWER_HEADERS: Readonly<Record<string, string>> = {
+  'X-Ignored-Parameters': 'Members of the request that were not sent on, separated by commas',
   'X-Max-Tokens-Clamped': "The output cap in force where it is lower than asked or than the model's",
 };

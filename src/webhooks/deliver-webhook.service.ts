@@ -20,7 +20,8 @@ export interface DeliverWebhookDependencies {
 
 export type DeliverOutcome = 'skipped' | 'delivered' | 'retrying' | 'failed';
 
-const EVENT_TYPE = 'ASYNC_TASK_RESULT';
+/** The type of the one event there is. */
+export const TASK_EVENT = 'ASYNC_TASK_RESULT';
 /** Ms a try is its worker's: longer than a try can take. */
 const LEASE_MS = 30_000;
 const GONE: TryResult = { status: null, error: 'task_deleted', retryable: false, durationMs: 0 };
@@ -64,7 +65,7 @@ export class DeliverWebhookService {
       return GONE;
     }
     const { secret, previousSecret } = await secrets.get(delivery.accountId);
-    const body = JSON.stringify({ event_type: EVENT_TYPE, payload });
+    const body = JSON.stringify({ event_type: TASK_EVENT, payload });
     const id = publicId('webhookDelivery', delivery.id);
     const signing = previousSecret === null ? [secret] : [secret, previousSecret];
     const headers = signatureHeaders(id, Math.floor(Date.now() / 1_000), body, signing);
