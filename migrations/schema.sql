@@ -1763,7 +1763,10 @@ BEGIN
                      created_at, not_before, deadline_at)
     SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
            r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
-           decided_at, decided_at, to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000)
+           decided_at, decided_at,
+           -- a time instead of a duration: from API processes of the release before, while it is being replaced
+           coalesce(decided_at + (r.task->>'deadline_ms')::bigint * interval '1 ms',
+                    to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000))
       FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
      WHERE r.task IS NOT NULL;
   IF FOUND THEN

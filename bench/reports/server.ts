@@ -58,6 +58,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     ),
     metrics: createHttpMetrics(new Registry()),
     log,
+    clock,
     bodyBytes: new BodyBytes(),
     turns: new LoopTurns(),
     requireFunds: async () => undefined,

@@ -224,6 +224,7 @@ function composeKernel(
     ),
     metrics: createHttpMetrics(registry),
     log,
+    clock,
     bodyBytes: new BodyBytes(),
     turns,
     requireFunds: async ({ accountId, apiKeyId }) => {
@@ -236,7 +237,7 @@ function composeKernel(
 }
 
 function composeTaskRoutes(
-  { ledger, catalog, catalogSource, storage }: Foundation,
+  { ledger, catalog, catalogSource, storage, clock }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: () => readonly string[],
@@ -252,7 +253,14 @@ function composeTaskRoutes(
     publisher: createCancelPublisher(redis, REDIS_PREFIX),
     stoppablePools,
   });
-  const service = new TasksService(tasks.reads, tasks.retention, tasks.estimates, storage, tasks.waiter);
+  const service = new TasksService(
+    tasks.reads,
+    tasks.retention,
+    tasks.estimates,
+    storage,
+    tasks.waiter,
+    clock,
+  );
   return [
     ...taskRoutes(submits, tasks.results),
     ...nativeTaskRoutes(service, cancels),

@@ -12,10 +12,11 @@ import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
 import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
 import { Movements } from '../ledger/movements.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
 import { createDatabase, type Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
 import { inspectDatabase } from '../store/inspect-database.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
@@ -36,6 +37,7 @@ export const REDIS_PREFIX = '{tollgate}';
 export interface Foundation extends StorageParts {
   readonly config: Config;
   readonly log: Logger;
+  /** The same time on every host: the database's. */
   readonly clock: Clock;
   readonly registry: Registry;
   readonly tracing: Tracing;
@@ -64,7 +66,7 @@ export async function composeFoundation(
   process: 'api' | 'worker',
   log: Logger = createLogger({ name: process, level: config.logLevel }),
 ): Promise<Foundation> {
-  const clock = systemClock;
+  const clock = new DatabaseClock();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   await checkRootsFolder(config);
@@ -97,8 +99,8 @@ export async function composeFoundation(
   };
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
   const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
-  const databaseWatch = composeDatabaseWatch(config, database, registry, log);
   const bookRoots = composeBookRoots(config, database);
+  const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
   registerBuildInfo(registry);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
@@ -163,19 +165,26 @@ function pricesKeeper(process: 'api' | 'worker', database: Database): CatalogSou
   };
 }
 
-/** Starts looking where the database's address leads; says so once when what is said to it can be overheard. */
-function composeDatabaseWatch(
+/**
+ * Looks for the first time where the database's address leads and what time it is there, and goes on; says so once when what is said
+ * to it can be overheard.
+ */
+async function watchDatabase(
   { databaseUrl, production }: Config,
-  database: Database,
-  registry: Registry,
-  log: Logger,
-): DatabaseWatch {
+  {
+    database,
+    clock,
+    registry,
+    log,
+  }: { database: Database; clock: DatabaseClock; registry: Registry; log: Logger },
+): Promise<DatabaseWatch> {
   if (production && !databaseAddresses(databaseUrl).every(isPrivateWay)) {
     log.warn('DATABASE_URL has no TLS to another host: sslmode=verify-full&sslrootcert=... encrypts it');
   }
-  const watch = new DatabaseWatch(database, (error) => log.warn({ error }, 'the database cannot be reached'));
+  const onFailure = (error: unknown) => log.warn({ error }, 'the database cannot be reached');
+  const watch = new DatabaseWatch(database, onFailure, clock);
   registerDatabaseGauges(registry, watch);
-  void watch.start();
+  await watch.start();
   return watch;
 }
 

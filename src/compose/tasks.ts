@@ -22,7 +22,7 @@ const ACCOUNT_IN_FLIGHT_MAX = 100;
 /** The parts of the asynchronous path that the API and the workers both use. */
 export type TaskParts = ReturnType<typeof composeTasks>;
 
-export function composeTasks({ database, ledger, storage, config, registry, models }: Foundation) {
+export function composeTasks({ database, ledger, storage, config, registry, models, clock }: Foundation) {
   const pool = database.money;
   const reads = new TaskReadsStore(pool);
   const dispatch = new TaskDispatchStore(pool, ACCOUNT_IN_FLIGHT_MAX);
@@ -37,7 +37,7 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     sweeps: new TaskSweepStore(pool),
     retention: new TaskRetentionStore(pool),
     deliveries: new WebhookDeliveriesStore(pool),
-    endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }),
+    endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }, clock),
     results: new TaskResultsService(reads, storage, estimates, waiter),
     secrets: new WebhookSecretsService(
       new WebhookSecretsStore(pool),

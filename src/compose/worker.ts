@@ -89,6 +89,7 @@ export async function composeWorker(
           secrets: tasks.secrets,
           sender,
           buildPayload: async (taskId) => presentTaskResult(await tasks.results.read(taskId, EVERY_TASK)),
+          clock: foundation.clock,
           log,
         }),
       },

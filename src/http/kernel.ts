@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -17,6 +18,8 @@ export interface Kernel {
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
+  /** Of which the ids of what is made here are. */
+  readonly clock: Clock;
   readonly bodyBytes: BodyBytes;
   /** Where long bodies wait until they are looked at. */
   readonly turns: LoopTurns;

@@ -64,7 +64,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
       replay(exchange, begun);
       return;
     }
-    const generationId = begun?.generationId ?? newUuid();
+    const generationId = begun?.generationId ?? newUuid(kernel.clock.now());
     if (route.access === 'inference' && route.idempotency === 'replay') {
       exchange.generationId = publicId('generation', generationId);
     }
@@ -215,7 +215,7 @@ function beginOnce(
     ...once,
     fingerprint: once.fingerprint.digest('hex'),
     requestId,
-    generationId: newUuid(),
+    generationId: newUuid(kernel.clock.now()),
   });
 }
 

@@ -172,7 +172,7 @@ function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number):
       parameters: task.parameters,
       seed: task.seed.toString(),
       webhook_url: task.webhookUrl,
-      deadline_at_ms: task.deadlineAtMs,
+      deadline_ms: task.deadlineMs,
     },
   };
 }

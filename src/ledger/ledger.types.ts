@@ -33,8 +33,8 @@ export interface TaskDraft {
   /** The resolved seed (never −1), 0 … 9,999,999,999. */
   readonly seed: bigint;
   readonly webhookUrl: string | null;
-  /** Unix ms after which the task fails unrun or unfinished. */
-  readonly deadlineAtMs: number;
+  /** Ms from now, by the database's clock, after which the task fails unrun or unfinished. */
+  readonly deadlineMs: number;
 }
 
 export interface HoldRequest {

@@ -106,7 +106,7 @@ export class TaskRetryService {
         parameters,
         seed: source.seed,
         webhookUrl: source.webhookUrl,
-        deadlineAtMs: Date.now() + this.#settings.deadlineMs[kind],
+        deadlineMs: this.#settings.deadlineMs[kind],
       },
     };
     await this.#ledger.reserve(request).catch((error: unknown) => {

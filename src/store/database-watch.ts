@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { readRows } from './report.ts';
 import type { Statement } from './statement.ts';
 import { run } from './statement.ts';
@@ -35,21 +36,23 @@ export interface DatabaseState {
 export class DatabaseWatch {
   readonly #database: Database;
   readonly #onFailure: (error: unknown) => void;
+  readonly #clock: DatabaseClock;
   #writableAt = Number.NEGATIVE_INFINITY;
   #poolsAt = Number.NEGATIVE_INFINITY;
-  #skewMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(database: Database, onFailure: (error: unknown) => void) {
+  /** `clock` learns from each look what time it is. */
+  constructor(database: Database, onFailure: (error: unknown) => void, clock = new DatabaseClock()) {
     this.#database = database;
     this.#onFailure = onFailure;
+    this.#clock = clock;
   }
 
   get state(): DatabaseState {
     const isFresh = (at: number) => performance.now() - at < FRESH_MS;
-    return { writable: isFresh(this.#writableAt), pools: isFresh(this.#poolsAt), skewMs: this.#skewMs };
+    return { writable: isFresh(this.#writableAt), pools: isFresh(this.#poolsAt), skewMs: this.#clock.skewMs };
   }
 
   /** Looks once, then again and again until closed. */
@@ -72,11 +75,13 @@ export class DatabaseWatch {
     const client = this.#database.openClient({ application_name: 'tollgate-watch' });
     try {
       await client.connect();
-      const askedAt = Date.now();
+      const askedAt = performance.now();
       const { rows } = await client.query<{ now: number }>(
         'SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS now',
       );
-      this.#skewMs = (askedAt + Date.now()) / 2 - (rows[0]?.now ?? askedAt);
+      if (rows[0] !== undefined) {
+        this.#clock.learn(rows[0].now, askedAt, performance.now());
+      }
       if (client.server?.isReadOnly === false) {
         this.#writableAt = performance.now();
       }

@@ -61,8 +61,8 @@ export class LeaseKeeper {
     return this.#held.size;
   }
 
-  /** Keeps a claim just made. `deadlineAt` aborts the attempt as `overdue`, `signal` as `shutdown`. */
-  hold(claim: { id: string; attempt: number; deadlineAt: Date }, signal: AbortSignal): Lease {
+  /** Keeps a claim just made. `deadlineMs` from now aborts the attempt as `overdue`, `signal` as `shutdown`. */
+  hold(claim: { id: string; attempt: number; deadlineMs: number }, signal: AbortSignal): Lease {
     const lease: HeldLease = {
       id: claim.id,
       attempt: claim.attempt,
@@ -71,7 +71,7 @@ export class LeaseKeeper {
     };
     const key = keyOf(claim.id, claim.attempt);
     this.#held.set(key, lease);
-    const untilDeadlineMs = Math.max(0, Math.min(claim.deadlineAt.getTime() - Date.now(), TIMER_MS_MAX));
+    const untilDeadlineMs = Math.max(0, Math.min(claim.deadlineMs, TIMER_MS_MAX));
     const deadline = setTimeout(() => abort(lease, 'overdue'), untilDeadlineMs);
     const onAbort = (): void =>
       lease.controller.abort(

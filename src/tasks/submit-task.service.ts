@@ -133,7 +133,7 @@ export class SubmitTaskService {
         // Resolved now, not by the engine: a second attempt must make the same picture.
         seed: BigInt(order.seed === -1 ? randomInt(0, model.options.seedMax + 1) : order.seed),
         webhookUrl: order.webhookUrl,
-        deadlineAtMs: Date.now() + this.#settings.deadlineMs[model.kind],
+        deadlineMs: this.#settings.deadlineMs[model.kind],
       },
     };
   }

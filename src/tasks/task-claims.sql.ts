@@ -1,7 +1,8 @@
 import type { Statement } from '../store/statement.ts';
 
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
-  engine_submitted_at, engine_reference, raw_outputs, created_at, started_at, deadline_at`;
+  engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
+  extract(epoch FROM deadline_at - clock_timestamp())::double precision * 1000 AS deadline_ms`;
 
 /**
  * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to. The one way to begin work: whoever changes the row has it, with

@@ -36,7 +36,8 @@ export interface ClaimedTask {
   readonly generated: GeneratedRun | null;
   readonly createdAt: Date;
   readonly startedAt: Date;
-  readonly deadlineAt: Date;
+  /** Ms from the claim to the task's deadline. */
+  readonly deadlineMs: number;
 }
 
 export interface LeaseRenewal {
@@ -246,7 +247,7 @@ interface ClaimRow {
   raw_outputs: GeneratedRun | null;
   created_at: Date;
   started_at: Date;
-  deadline_at: Date;
+  deadline_ms: number;
 }
 
 function toClaimed(row: ClaimRow): ClaimedTask {
@@ -268,6 +269,6 @@ function toClaimed(row: ClaimRow): ClaimedTask {
     generated: row.raw_outputs,
     createdAt: row.created_at,
     startedAt: row.started_at,
-    deadlineAt: row.deadline_at,
+    deadlineMs: row.deadline_ms,
   };
 }

@@ -1,4 +1,5 @@
 import type { Charge, Ledger, ProviderAttempt, Settlement, TaskOutput } from '../ledger/ledger.types.ts';
+import type { Clock } from '../lib/clock.ts';
 import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { statesBefore, type TaskState } from './task-state.ts';
@@ -42,8 +43,10 @@ const ERROR_MESSAGE_CHARACTERS_MAX = 500;
 export class TaskEndings {
   readonly #ledger: Pick<Ledger, 'settle'>;
   readonly #policy: EndingPolicy;
+  readonly #clock: Clock;
 
-  constructor(ledger: Pick<Ledger, 'settle'>, policy: EndingPolicy) {
+  constructor(ledger: Pick<Ledger, 'settle'>, policy: EndingPolicy, clock: Clock) {
+    this.#clock = clock;
     this.#ledger = ledger;
     this.#policy = policy;
   }
@@ -106,7 +109,7 @@ export class TaskEndings {
       providerCost: ending.run?.cost ?? null,
       attempts: ending.run ? [toAttempt(ending.run)] : [],
       finishReason: null,
-      latencyMs: Math.max(0, Date.now() - task.createdAt.getTime()),
+      latencyMs: Math.max(0, this.#clock.now() - task.createdAt.getTime()),
       firstTokenMs: null,
       streamed: false,
       task: {

@@ -1,6 +1,7 @@
 import { decodeCursor, UUID_PART } from '../http/cursor.ts';
 import { cutPage, type Page } from '../http/page.ts';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
+import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Storage } from '../media/storage.types.ts';
@@ -29,6 +30,7 @@ export class TasksService {
   readonly #estimates: QueueEstimates;
   readonly #storage: Pick<Storage, 'signedUrl' | 'delete'>;
   readonly #waiter: TaskWaiter;
+  readonly #clock: Clock;
 
   constructor(
     reads: TaskReadsStore,
@@ -36,7 +38,9 @@ export class TasksService {
     estimates: QueueEstimates,
     storage: Pick<Storage, 'signedUrl' | 'delete'>,
     waiter: TaskWaiter,
+    clock: Clock,
   ) {
+    this.#clock = clock;
     this.#waiter = waiter;
     this.#reads = reads;
     this.#retention = retention;
@@ -108,7 +112,7 @@ export class TasksService {
    */
   async contentUrl(taskId: string, scope: TaskScope, query: TaskContentQuery): Promise<string> {
     const task = await this.#find(taskId, scope);
-    if (task.mediaDeletedAt || (task.mediaExpiresAt && task.mediaExpiresAt.getTime() <= Date.now())) {
+    if (task.mediaDeletedAt || (task.mediaExpiresAt && task.mediaExpiresAt.getTime() <= this.#clock.now())) {
       throw new AppError('media_expired', 'The files of this task have expired.');
     }
     if (!isTerminal(task.state)) {

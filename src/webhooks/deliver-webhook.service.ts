@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -15,6 +16,7 @@ export interface DeliverWebhookDependencies {
   readonly secrets: WebhookSecretsService;
   readonly sender: WebhookSender;
   readonly buildPayload: BuildEventPayload;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -59,7 +61,7 @@ export class DeliverWebhookService {
   }
 
   async #send(delivery: ClaimedDelivery): Promise<TryResult> {
-    const { secrets, sender } = this.#dependencies;
+    const { secrets, sender, clock } = this.#dependencies;
     const payload = await this.#payload(delivery.taskId);
     if (!payload) {
       return GONE;
@@ -68,7 +70,7 @@ export class DeliverWebhookService {
     const body = JSON.stringify({ event_type: TASK_EVENT, payload });
     const id = publicId('webhookDelivery', delivery.id);
     const signing = previousSecret === null ? [secret] : [secret, previousSecret];
-    const headers = signatureHeaders(id, Math.floor(Date.now() / 1_000), body, signing);
+    const headers = signatureHeaders(id, Math.floor(clock.now() / 1_000), body, signing);
     return await sender.send(delivery.url, headers, body);
   }
 

@@ -96,7 +96,7 @@ test('a task that waits is queued', async () => {
       parameters: {},
       seed: 1n,
       webhookUrl: null,
-      deadlineAtMs: Date.now() + 60_000,
+      deadlineMs: 60_000,
     },
   });
   await ledger.reserve(request);

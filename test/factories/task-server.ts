@@ -65,6 +65,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     ),
     metrics: createHttpMetrics(new Registry()),
     log: silentLog,
+    clock: systemClock,
     bodyBytes: new BodyBytes(),
     turns: new LoopTurns(),
     requireFunds: async () => undefined,

@@ -116,10 +116,8 @@ export async function createTaskStack(options: TaskStackOptions) {
   });
   const storage = options.wrapStorage ? options.wrapStorage(files) : files;
   const ledger: PostgresLedger = testLedger(options.database);
-  const endings = new TaskEndings(ledger, {
-    mediaTtlMs: options.mediaTtlMs ?? 86_400_000,
-    keepPrompts: false,
-  });
+  const policy = { mediaTtlMs: options.mediaTtlMs ?? 86_400_000, keepPrompts: false };
+  const endings = new TaskEndings(ledger, policy, systemClock);
   const claims = new TaskClaimsStore(pool);
   const reads = new TaskReadsStore(pool);
   const sweepStore = new TaskSweepStore(pool);
@@ -165,6 +163,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       secrets,
       sender,
       buildPayload: async (taskId) => presentTaskResult(await results.read(taskId, EVERY_TASK)),
+      clock: systemClock,
       log,
     }),
     sweeps: new SweepService(sweepStore, endings, log),
@@ -212,7 +211,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       deadlineMs: { image: deadlineMs, video: deadlineMs },
       queuedTasksMax: () => 1_000,
     }),
-    tasks: new TasksService(reads, retentionStore, estimates, storage, waiter),
+    tasks: new TasksService(reads, retentionStore, estimates, storage, waiter, systemClock),
     cancels: new CancelTaskService({
       reads,
       sweeps: sweepStore,

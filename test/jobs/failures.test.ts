@@ -182,14 +182,14 @@ async function taskOfNoPool(prompt: string): Promise<string> {
     base64Output: false,
     chargeLines: { image: usd('0.005') },
   });
-  const deadlineAtMs = Date.now() + 60_000;
+  const deadlineMs = 60_000;
   const task = {
     kind: 'image',
     pool: 'gone',
     parameters,
     seed: 42n,
     webhookUrl: null,
-    deadlineAtMs,
+    deadlineMs,
   } as const;
   await it.stack.ledger.reserve(holdRequest(it.who, usd('0.005'), { id, task }));
   return id;

@@ -35,7 +35,7 @@ const task: TaskDraft = {
   parameters: {},
   seed: 1n,
   webhookUrl: null,
-  deadlineAtMs: Date.now() + 600_000,
+  deadlineMs: 600_000,
 };
 
 test.each([

@@ -130,7 +130,7 @@ async function zombieIsFenced(parts: Parts): Promise<void> {
       parameters: {},
       seed: 1n,
       webhookUrl: null,
-      deadlineAtMs: Date.now() + 60_000,
+      deadlineMs: 60_000,
     };
     const hold = await ledger.reserve(holdRequest(account, usd('1'), { task }));
     await parts.db.database.money.query(`UPDATE tasks SET state = 'processing', attempt = 2 WHERE id = $1`, [

@@ -188,6 +188,7 @@ function createKernel(
     idempotency: new Idempotency(new IdempotencyStore(parts.database.money), cipher, log),
     metrics: createHttpMetrics(new Registry()),
     log,
+    clock: systemClock,
     bodyBytes: new BodyBytes(),
     turns: new LoopTurns(),
     requireFunds: options.requireFunds ?? (async () => undefined),

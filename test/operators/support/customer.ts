@@ -60,7 +60,8 @@ export async function failTask(
   keepPrompts: boolean,
 ): Promise<void> {
   const id = parsePublicId('generation', task)!;
-  const endings = new TaskEndings(server.foundation.ledger, { mediaTtlMs: 1_000, keepPrompts });
+  const { ledger, clock } = server.foundation;
+  const endings = new TaskEndings(ledger, { mediaTtlMs: 1_000, keepPrompts }, clock);
   const outcome = await endings.fail(
     { id, accountId: customer.accountId, apiKeyId: customer.keyId, createdAt: new Date() },
     { attempt: null, from: ['queued'] },
