@@ -12,9 +12,13 @@ export interface AuditReport {
 /**
  * Holds the books against what clients wrote down; knows nothing of how the product works. A whole answer must be charged as
  * its usage says, an error not at all, what broke at most once and never above the most it can cost; and no charge may be
- * there that nobody asked for.
+ * there that nobody asked for. `others`: ids of requests that are not its business.
  */
-export async function auditCalls(ownerUrl: string, calls: readonly Told[]): Promise<AuditReport> {
+export async function auditCalls(
+  ownerUrl: string,
+  calls: readonly Told[],
+  others: readonly string[] = [],
+): Promise<AuditReport> {
   const booked = await withOwner(ownerUrl, async (client) => {
     const { rows } = await client.query<{
       request_id: string;
@@ -28,6 +32,9 @@ export async function auditCalls(ownerUrl: string, calls: readonly Told[]): Prom
     );
     return new Map(rows.map((row) => [row.request_id, row]));
   });
+  for (const requestId of others) {
+    booked.delete(requestId);
+  }
   const wrong: string[] = [];
   for (const { requestId, outcome, charge, status, code } of calls) {
     const row = booked.get(requestId);

@@ -14,8 +14,8 @@ if (scenario === undefined || product === undefined || process.send === undefine
 const services = await startChaosServices(process.env, product);
 const finding = await findingOf(scenario, services, form === 'short');
 await services.close();
-process.send(finding);
-process.disconnect();
+// a row that was thrown out of leaves processes behind, which end with this one and would keep it
+process.send(finding, () => process.exit());
 
 /** A scenario that throws is a row that fails. */
 async function findingOf(

@@ -29,8 +29,11 @@ export async function runScenarios(
       const finding = await findingOf(scenario, product.folder, effort);
       const seconds = (performance.now() - startedAt) / 1_000;
       rows.push({ scenario, finding, seconds });
-      const verdict = finding.failures.length === 0 ? 'ok' : 'FAILED';
-      onProgress(`${scenario.id} ${verdict} after ${seconds.toFixed(0)} s: ${finding.measured}`);
+      const verdict =
+        finding.skipped !== undefined ? 'SKIPPED' : finding.failures.length === 0 ? 'ok' : 'FAILED';
+      onProgress(
+        `${scenario.id} ${verdict} after ${seconds.toFixed(0)} s: ${finding.skipped ?? finding.measured}`,
+      );
       for (const failure of finding.failures.slice(0, FAILURES_SHOWN)) {
         onProgress(`   ${failure}`);
       }
@@ -50,8 +53,8 @@ export function chaosTable(rows: readonly ChaosRow[]): string {
     scenario.id,
     scenario.fault,
     scenario.asked,
-    finding.measured,
-    finding.failures.length === 0 ? 'ok' : `**no**: ${finding.failures[0]?.slice(0, FAILURE_CHARACTERS)}`,
+    finding.skipped ?? finding.measured,
+    verdictOf(finding),
     `${seconds.toFixed(0)} s`,
   ]);
   const covered = COVERED.map(({ id, fault, asked, by }) => {
@@ -60,6 +63,13 @@ export function chaosTable(rows: readonly ChaosRow[]): string {
   });
   const head = ['Id', 'Fault', 'Asked', 'Measured', '', 'Time'];
   return `${machineFacts()}\n\n${markdownTable([head, ...body, ...covered])}`;
+}
+
+function verdictOf({ failures, skipped }: ChaosFinding): string {
+  if (skipped !== undefined) {
+    return '**not run**';
+  }
+  return failures.length === 0 ? 'ok' : `**no**: ${failures[0]?.slice(0, FAILURE_CHARACTERS)}`;
 }
 
 /** docs/chaos.md. */

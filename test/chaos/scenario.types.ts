@@ -12,6 +12,8 @@ export interface ChaosFinding {
   readonly measured: string;
   /** What missed its figure; empty: the row passes. */
   readonly failures: readonly string[];
+  /** Why it was not run: a part that it needs is not to be had here. */
+  readonly skipped?: string;
 }
 
 /** One row of the table: a fault, and what must still be true. */

@@ -20,6 +20,13 @@ import { monthEnd } from './scenarios/e3-month-end.ts';
 import { wrongClock } from './scenarios/f1-wrong-clock.ts';
 import { rollingRestart } from './scenarios/f2-rolling-restart.ts';
 import { fullDisk } from './scenarios/f3-full-disk.ts';
+import {
+  behindCaddy,
+  behindEnvoy,
+  behindHaproxy,
+  behindNginx,
+  behindTraefik,
+} from './scenarios/g-behind-proxies.ts';
 
 /** Every scenario there is, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [
@@ -44,4 +51,9 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   wrongClock,
   rollingRestart,
   fullDisk,
+  behindNginx,
+  behindHaproxy,
+  behindCaddy,
+  behindTraefik,
+  behindEnvoy,
 ];
