@@ -149,7 +149,9 @@ export const API_EXAMPLES: ApiExamples = {
     endCurrentSession: ENDED_SESSION,
     endSession: ENDED_SESSION,
     endSessions: ENDED_SESSION,
-    getReadiness: { 'application/json': { status: 'ready', checks: { database: true } } },
+    getReadiness: {
+      'application/json': { status: 'ready', checks: { database: true }, optional: { redis: true } },
+    },
     getOpenApi: { 'application/json': { openapi: '3.1.0' } },
     getMetrics: { 'text/plain': 'tollgate_http_requests_in_flight 3\n' },
   },

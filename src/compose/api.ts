@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { createProducerConnection, firstAttempt } from '../../queues/connection.ts';
-import { watchRedis } from '../../queues/redis-watch.ts';
+import { type RedisWatch, watchRedis } from '../../queues/redis-watch.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
@@ -97,7 +97,7 @@ export async function composeApi(
   const kernel = composeKernel(foundation, identity, rates, sessions, turns);
   const invocation = composeInvocation(foundation, turns);
   const tasks = composeTasks(foundation);
-  const readiness = composeReadiness(foundation);
+  const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
     ...identity,
@@ -150,7 +150,11 @@ export async function composeApi(
 }
 
 /** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
-function composeRedis({ config, log, registry }: Foundation): { readonly connection: Redis; close(): void } {
+function composeRedis({ config, log, registry }: Foundation): {
+  readonly connection: Redis;
+  readonly watch: RedisWatch;
+  close(): void;
+} {
   const connection = createProducerConnection(config.redisUrl, (error) =>
     log.debug({ error }, 'redis is away'),
   );
@@ -158,6 +162,7 @@ function composeRedis({ config, log, registry }: Foundation): { readonly connect
   registerRedisGauge(registry, watch);
   return {
     connection,
+    watch,
     close: () => {
       watch.close();
       connection.disconnect();

@@ -1,5 +1,7 @@
 import { functionFiles } from '../../migrations/functions.ts';
 import { migrationNames } from '../../migrations/migrate.ts';
+import type { RedisWatch } from '../../queues/redis-watch.ts';
+import type { ReadinessReport } from '../http/meta.routes.ts';
 import { run } from '../store/statement.ts';
 import type { Foundation } from './foundation.ts';
 import { missingFunctions, missingMigrations } from './readiness.sql.ts';
@@ -11,15 +13,18 @@ const SKEW_MS_MAX = 60_000;
 const SETTLE_DEPTH_MAX = 2_000;
 
 export interface Readiness {
-  check(): Promise<Readonly<Record<string, boolean>>>;
+  check(): Promise<ReadinessReport>;
   shutDown(): void;
 }
 
 /**
  * Whether this process should get requests: database reachable and taking writes, both pools at the same server, schema current,
- * clocks together, lanes moving, not on its way out.
+ * clocks together, lanes moving, not on its way out. Without Redis it still does.
  */
-export function composeReadiness({ database, databaseWatch, ledger }: Foundation): Readiness {
+export function composeReadiness(
+  { database, databaseWatch, ledger }: Foundation,
+  redis: Pick<RedisWatch, 'isUsable'>,
+): Readiness {
   let leaving = false;
   const files = functionFiles();
   const functions = [files.map((file) => file.name), files.map((file) => file.checksum)];
@@ -32,13 +37,16 @@ export function composeReadiness({ database, databaseWatch, ledger }: Foundation
       const current = await withinTime(schema());
       const { writable, pools, skewMs = 0 } = databaseWatch.state;
       return {
-        database: current !== undefined,
-        writable,
-        pools,
-        clock: Math.abs(skewMs) <= SKEW_MS_MAX,
-        migrations: current === true,
-        lanes: ledger.depth.settle < SETTLE_DEPTH_MAX,
-        accepting: !leaving,
+        checks: {
+          database: current !== undefined,
+          writable,
+          pools,
+          clock: Math.abs(skewMs) <= SKEW_MS_MAX,
+          migrations: current === true,
+          lanes: ledger.depth.settle < SETTLE_DEPTH_MAX,
+          accepting: !leaving,
+        },
+        optional: { redis: redis.isUsable },
       };
     },
     shutDown: () => {

@@ -11,9 +11,17 @@ import type { JsonSchema } from './openapi-portable.ts';
 import type { Route } from './route.ts';
 import { defineRoute } from './route.ts';
 
+/** Each part true when it works. */
+export interface ReadinessReport {
+  /** What must work before this process should get requests. */
+  readonly checks: Readonly<Record<string, boolean>>;
+  /** What calls are served without; for people who look. */
+  readonly optional: Readonly<Record<string, boolean>>;
+}
+
 export interface MetaOptions {
-  /** The parts that must work before this process should get requests; each true when it does. Must not reject. */
-  readonly readiness: () => Promise<Readonly<Record<string, boolean>>>;
+  /** Must not reject. */
+  readonly readiness: () => Promise<ReadinessReport>;
   readonly registry: Registry;
   readonly authenticator: Pick<Authenticator, 'operator'>;
   readonly about: ApiDescription;
@@ -51,14 +59,18 @@ function healthRoutes(options: MetaOptions): Route[] {
       summary: 'Whether the process can serve: database, migrations, lanes',
       response: {
         status: 200,
-        schema: z.object({ status: z.enum(['ready', 'unready']), checks: z.record(z.string(), z.boolean()) }),
+        schema: z.object({
+          status: z.enum(['ready', 'unready']),
+          checks: z.record(z.string(), z.boolean()),
+          optional: z.record(z.string(), z.boolean()),
+        }),
         also: { 503: 'Unready, and which check says so' },
       },
       errors: [],
       async handle() {
-        const checks = await options.readiness();
-        const isReady = Object.values(checks).every(Boolean);
-        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ready' : 'unready', checks } };
+        const report = await options.readiness();
+        const isReady = Object.values(report.checks).every(Boolean);
+        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ready' : 'unready', ...report } };
       },
     }),
   ];

@@ -155,7 +155,11 @@ test('/docs shows every operation and loads nothing from elsewhere', async () =>
 
 test('health, readiness and metrics', async () => {
   expect((await server.call('GET', '/healthz')).json).toEqual({ status: 'ok', version: VERSION });
-  expect((await server.call('GET', '/readyz')).json).toEqual({ status: 'ready', checks: { database: true } });
+  expect((await server.call('GET', '/readyz')).json).toEqual({
+    status: 'ready',
+    checks: { database: true },
+    optional: { redis: false },
+  });
   const scraped = await server.call('GET', '/metrics');
   expect(scraped.status).toBe(200);
   const forwarded = { 'x-forwarded-for': '203.0.113.9' };

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -10,6 +12,7 @@ import { inspectRedis } from '../../queues/inspect-redis.ts';
 import { guardAgainstSpin } from '../../workers/spin-guard.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { createTestDatabase } from '../setup/database.ts';
 import { startMovingAddress } from '../setup/moving-address.ts';
 
 const PREFIX = '{tollgate}';
@@ -28,26 +31,41 @@ afterEach(async () => {
     client.disconnect();
   }
   for (const server of servers.splice(0)) {
-    server.kill('SIGKILL');
-    await once(server, 'exit');
+    if (server.exitCode === null && server.signalCode === null) {
+      server.kill('SIGKILL');
+      await once(server, 'exit');
+    }
   }
 });
 
 /** A server of its own with these settings; resolves with its port once it answers. */
 async function startRedis(...settings: string[]): Promise<number> {
+  const port = await choosePort();
+  await runServer(port, '--port', String(port), '--bind', '127.0.0.1', '--save', '', ...settings);
+  return port;
+}
+
+/** Watches over the master at that port, and makes its replica the master a second after it has gone; resolves with its port. */
+async function startSentinel(master: number): Promise<number> {
+  const port = await choosePort();
+  const file = join(temporaryFolder('sentinel'), 'sentinel.conf');
+  const settings = ['down-after-milliseconds main 1000', 'failover-timeout main 3000'];
+  const lines = [`monitor main 127.0.0.1 ${master} 1`, ...settings].map((line) => `sentinel ${line}`);
+  writeFileSync(file, `${[`port ${port}`, 'bind 127.0.0.1', ...lines].join('\n')}\n`);
+  await runServer(port, file, '--sentinel');
+  return port;
+}
+
+async function runServer(port: number, ...args: string[]): Promise<void> {
   const folder = temporaryFolder('redis');
   const { command, environment } = await findRedisBinary({
     environment: process.env,
     cacheFolders: redisCacheFolders(process.env, folder),
     onProgress: () => undefined,
   });
-  const port = await choosePort();
-  const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  servers.push(
-    spawn(command, [...own, ...settings], { env: { ...process.env, ...environment }, stdio: 'ignore' }),
-  );
+  const env = { ...process.env, ...environment };
+  servers.push(spawn(command, args, { env, cwd: folder, stdio: 'ignore' }));
   await eventually(async () => (await admin(port).ping()) === 'PONG');
-  return port;
 }
 
 /** One connection per port that may do everything. */
@@ -60,12 +78,9 @@ function admin(port: number): Redis {
 
 const url = (port: number, user = '') => `redis://${user}127.0.0.1:${port}`;
 
-function connected(
-  port: number,
-  user = '',
-): { queue: Queue; done: string[]; worker: Worker; errors: string[] } {
-  const producer = createProducerConnection(url(port, user), () => undefined);
-  const connection = createWorkerConnection(url(port, user), () => undefined);
+function connected(address: string): { queue: Queue; done: string[]; worker: Worker; errors: string[] } {
+  const producer = createProducerConnection(address, () => undefined);
+  const connection = createWorkerConnection(address, () => undefined);
   clients.push(producer, connection);
   const done: string[] = [];
   const errors: string[] = [];
@@ -93,7 +108,7 @@ test('the documented rights are enough, and nothing is refused under them', asyn
   const all = admin(port);
   await all.call('ACL', 'SETUSER', 'tg', 'on', '>pw', ...LEAST_RIGHTS);
   await inspectRedis(url(port, 'tg:pw@'), PREFIX);
-  await works(connected(port, 'tg:pw@'), 'first');
+  await works(connected(url(port, 'tg:pw@')), 'first');
   expect(await all.call('ACL', 'LOG')).toEqual([]);
 });
 
@@ -126,11 +141,58 @@ test('a cluster is refused in one line, a replica is waited for', async () => {
   });
 }, 20_000);
 
+test('a worker whose password is wrong ends with one line and code 2', async () => {
+  const port = await startRedis();
+  await admin(port).call('ACL', 'SETUSER', 'tg', 'on', '>right', ...LEAST_RIGHTS);
+  const db = await createTestDatabase();
+  const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts'], {
+    env: {
+      ...process.env,
+      DATABASE_URL: db.url,
+      REDIS_URL: url(port, 'tg:wrong@'),
+      DATA_DIR: temporaryFolder('worker'),
+      TOLLGATE_SECRET: 'a secret of the Redis tests, 32 characters',
+      ADMIN_TOKEN: 'admin-token-of-the-redis-tests',
+      LOG_LEVEL: 'silent',
+    },
+  });
+  const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  await db.close();
+  expect([code, complaint]).toEqual([
+    2,
+    expect.stringMatching(/^REDIS_URL: the password or user is wrong.*\n$/),
+  ]);
+}, 60_000);
+
+test('sentinels tell where the master is, also once it has died', async () => {
+  const master = await startRedis();
+  const replica = await startRedis('--replicaof', '127.0.0.1', String(master));
+  const sentinel = await startSentinel(master);
+  const address = `redis+sentinel://127.0.0.1:${sentinel}/main`;
+  await inspectRedis(address, PREFIX);
+  const own = connected(address);
+  await works(own, 'before');
+  const knowsReplica = async () =>
+    /slave0:ip=127.0.0.1,port=\d+,state=online/.test(await admin(master).info('replication')) &&
+    ((await admin(sentinel).call('SENTINEL', 'replicas', 'main')) as unknown[]).length === 1;
+  await eventually(knowsReplica, 30_000, 'a replica that the sentinel knows');
+  servers[0]?.kill('SIGKILL');
+  // a sentinel that a busy machine has kept waiting does nothing for 30 s
+  await eventually(
+    async () => (await admin(replica).info('replication')).includes('role:master'),
+    60_000,
+    'a new master',
+  );
+  const chosenAt = performance.now();
+  await works(own, 'after');
+  expect(performance.now() - chosenAt).toBeLessThan(NORMAL_WITHIN_MS);
+}, 120_000);
+
 test('a worker that is refused at every turn rests, and goes on once it may', async () => {
   const port = await startRedis();
   const all = admin(port);
   await all.call('ACL', 'SETUSER', 'tg', 'on', '>pw', ...LEAST_RIGHTS);
-  const own = connected(port, 'tg:pw@');
+  const own = connected(url(port, 'tg:pw@'));
   await works(own, 'before');
   await all.call('ACL', 'SETUSER', 'tg', '-evalsha', '-eval', '-bzpopmin');
   await eventually(async () => own.errors.some((message) => message.includes('NOPERM')), 15_000, 'NOPERM');
@@ -148,7 +210,7 @@ test('the master moves to another server and the old one becomes its replica: wo
   const [first, second] = [await startRedis(), await startRedis()];
   const address = await startMovingAddress(first);
   clients.push({ disconnect: () => void address.close() });
-  const own = connected(address.port);
+  const own = connected(url(address.port));
   await works(own, 'before');
   await admin(first).replicaof('127.0.0.1', second);
   address.move(second);
@@ -179,7 +241,7 @@ test('a server that vanishes without a word is left', async () => {
   const port = await startRedis();
   const address = await startMovingAddress(port);
   clients.push({ disconnect: () => void address.close() });
-  const own = connected(address.port);
+  const own = connected(url(address.port));
   await works(own, 'before');
   address.vanish();
   const vanishedAt = performance.now();

@@ -119,7 +119,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     ],
     operators: createOperatorServices(database, { keys: account.keys, keysStore, keyCache }),
     meta: {
-      readiness: async () => ({ database: true }),
+      readiness: async () => ({ checks: { database: true }, optional: { redis: false } }),
       registry,
       authenticator: kernel.authenticator,
       about: API_DESCRIPTION,
