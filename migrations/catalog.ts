@@ -25,6 +25,7 @@ import { documents } from './0024-documents.ts';
 import { rateLimits } from './0025-rate-limits.ts';
 import { pricePeriods } from './0026-price-periods.ts';
 import { keyLabels } from './0027-key-labels.ts';
+import { engineAbsences } from './0028-engine-absences.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rateLimits,
   pricePeriods,
   keyLabels,
+  engineAbsences,
 ];

@@ -477,6 +477,10 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   media_expires_at timestamp with time zone
   media_deleted_at timestamp with time zone
   generation_runs integer NOT NULL DEFAULT 0
+  interruptions integer NOT NULL DEFAULT 0
+  last_failure text
+  avoid_host text
+  avoid_until timestamp with time zone
   tasks_ended CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)))
   tasks_kind_check CHECK ((kind = ANY (ARRAY['image'::text, 'video'::text])))
   tasks_pkey PRIMARY KEY (id)

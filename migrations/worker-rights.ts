@@ -25,6 +25,10 @@ const ATTEMPT_COLUMNS = [
   'started_at',
   'base64_output',
   'generation_runs',
+  'interruptions',
+  'last_failure',
+  'avoid_host',
+  'avoid_until',
 ];
 
 /** The functions by which a task's end is booked: its charge, or the release of its hold. */

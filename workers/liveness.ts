@@ -59,7 +59,8 @@ export class Liveness {
   async #listen(ear: Ear): Promise<void> {
     const { worker } = ear;
     const queue = this.#producer.queue(worker.name);
-    const expected = ear.active < worker.concurrency && (await queue.getWaitingCount()) > 0;
+    const isFree = !worker.isPaused() && ear.active < worker.concurrency;
+    const expected = isFree && (await queue.getWaitingCount()) > 0;
     if (!expected || (await this.#producer.restingMs(worker.name)) > 0 || (await queue.isPaused())) {
       ear.deafSince = undefined;
       return;

@@ -6,7 +6,7 @@ const HEARTBEAT_MS = 5_000;
 export class SlotRegistration {
   readonly #store: TaskDispatchStore;
   readonly #worker: string;
-  readonly #slots: ReadonlyMap<string, number>;
+  readonly #slots: () => ReadonlyMap<string, number>;
   readonly #onError: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void>;
@@ -15,7 +15,7 @@ export class SlotRegistration {
   constructor(
     store: TaskDispatchStore,
     worker: string,
-    slots: ReadonlyMap<string, number>,
+    slots: () => ReadonlyMap<string, number>,
     onError: (error: unknown) => void,
   ) {
     this.#store = store;
@@ -29,6 +29,11 @@ export class SlotRegistration {
     this.#timer.unref();
   }
 
+  /** Tells at once what has changed. */
+  renew(): void {
+    this.#beating = this.#beating.then(() => this.#beat());
+  }
+
   /** Removes this worker's slots. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
@@ -37,6 +42,6 @@ export class SlotRegistration {
   }
 
   async #beat(): Promise<void> {
-    await this.#store.registerSlots(this.#worker, this.#slots).catch(this.#onError);
+    await this.#store.registerSlots(this.#worker, this.#slots()).catch(this.#onError);
   }
 }

@@ -68,14 +68,17 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
   const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
-  const registration = new SlotRegistration(parts.dispatch, options.workerName, slots, (error) =>
+  const rests = followRests(parts, slots, workers, complaints);
+  const registration = new SlotRegistration(parts.dispatch, options.workerName, rests.open, (error) =>
     complaints.hear(error, 'slots'),
   );
+  rests.begin(() => registration.renew());
   const upkeep = startUpkeep(parts, options, producer, complaints);
   return {
     slots,
     close: async () => {
       liveness.close();
+      rests.close();
       await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
       await drain(workers, parts, options.drainMs);
       await settleWithin(producer.close(), GIVE_BACK_MS);
@@ -102,6 +105,42 @@ function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, n
     }
   }
   return slots;
+}
+
+/** Keeps the workers of pools whose engine is away from taking jobs, and their slots from being counted on. */
+function followRests(
+  { rests, engines }: Pick<WorkerParts, 'rests' | 'engines'>,
+  slots: ReadonlyMap<string, number>,
+  workers: readonly Worker[],
+  complaints: Complaints,
+) {
+  const pools = new Map(engines.names.map((pool) => [queueName('generate', pool), pool]));
+  const follow = (pool: string, isResting: boolean): void => {
+    const queue = queueName('generate', pool);
+    const worker = workers.find(({ name }) => name === queue);
+    const done = isResting ? worker?.pause(true) : worker?.resume();
+    done?.catch((error: Error) => complaints.hear(error, queue));
+  };
+  let stop: (() => void) | undefined;
+  return {
+    /** The slots that can be counted on. */
+    open: () => new Map([...slots].filter(([queue]) => !rests.isResting(pools.get(queue) ?? ''))),
+    begin: (onChange: () => void): void => {
+      stop = rests.onChange((pool, isResting) => {
+        follow(pool, isResting);
+        onChange();
+      });
+      for (const [queue, pool] of pools) {
+        if (slots.has(queue)) {
+          if (rests.isResting(pool)) {
+            follow(pool, true);
+          }
+          void rests.restUntilReady(pool);
+        }
+      }
+    },
+    close: () => stop?.(),
+  };
 }
 
 /** Relay and chores, where this process has them. */

@@ -1,5 +1,6 @@
 import type { EngineRegistry } from '../src/engines/registry.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import type { EngineRests } from '../src/tasks/engine-rests.ts';
 import type { InPlaceService } from '../src/tasks/in-place.service.ts';
 import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
@@ -12,6 +13,8 @@ import type { WorkerServices } from './worker-services.ts';
 export interface WorkerParts {
   readonly services: WorkerServices;
   readonly engines: EngineRegistry;
+  /** Pools whose engine is away from this process. */
+  readonly rests: EngineRests;
   readonly leases: LeaseKeeper;
   /** What goes on after its job has ended. Absent where every task takes the way through the queue. */
   readonly inPlace?: Pick<InPlaceService, 'idle'>;

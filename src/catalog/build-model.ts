@@ -4,10 +4,12 @@ import { CatalogError } from './catalog-error.ts';
 import type { ModelEntry } from './catalog-file.schema.ts';
 import { type MediaOptions, morePrices } from './media-options.ts';
 import { PRICE_NAMES, type PriceName, priceVersionId } from './pricing.ts';
+import { type RunSettings, runPolicy } from './run-policy.ts';
 
 export interface KnownIds {
   readonly providers: ReadonlySet<string>;
-  readonly engines: ReadonlySet<string>;
+  /** What each engine says of the runs on it, by its id. */
+  readonly engines: ReadonlyMap<string, RunSettings | undefined>;
 }
 
 /** What the interface fixes: its own path for images, its own path for videos. */
@@ -81,7 +83,7 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
   };
 }
 
-type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine' | 'media'>;
+type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engines' | 'media'>;
 
 function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.some((endpoint) => endpoint === 'video' || endpoint === 'image')) {
@@ -114,7 +116,7 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     const { provider, model, pricing, drop, thinking, tool_ids: toolIds } = route;
     return { provider, model, pricing, drop, thinking, toolIds };
   });
-  return { contextLength, maxOutputTokens, routes, engine: undefined, media: undefined };
+  return { contextLength, maxOutputTokens, routes, engines: [], media: undefined };
 }
 
 function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
@@ -128,9 +130,10 @@ function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   }
   const kind = entry.endpoints[0] === 'video' ? 'video' : 'image';
   requireOwnPath(entry, kind, path);
-  const engine: EngineRoute = route;
+  const { engine, model, runs } = route;
+  const engines: EngineRoute[] = [{ engine, model, runs: runPolicy(kind, known.engines.get(engine), runs) }];
   const media = mediaOptions(kind, entry, path);
-  return { contextLength: entry.context_length ?? 0, maxOutputTokens: 0, routes: [], engine, media };
+  return { contextLength: entry.context_length ?? 0, maxOutputTokens: 0, routes: [], engines, media };
 }
 
 /** The interface says what is ordered at /v3/async/video-fast and /v3/async/image-turbo, and within which limits. */

@@ -3,6 +3,7 @@ import { VIDEO_DURATION_MS_MAX } from '../media/media-limits.ts';
 import { providerSettingsSchema } from '../providers/provider-settings.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
 import { PRICE_NAMES, type PriceName, parsePrice } from './pricing.ts';
+import { runSettings } from './run-policy.ts';
 
 const price = z
   .string({ message: 'must be a quoted decimal of USD, e.g. "0.0000006"' })
@@ -99,7 +100,12 @@ const route = z.union(
       /** Whose form the ids of tool calls must have; absent: by the model's name. */
       tool_ids: z.enum(['any', 'openai', 'mistral']).optional(),
     }),
-    z.strictObject({ engine: z.string(), model: z.string().min(1).default('default') }),
+    z.strictObject({
+      engine: z.string(),
+      model: z.string().min(1).default('default'),
+      /** Wins over the engine's. */
+      runs: runSettings.optional(),
+    }),
   ],
   { error: 'must be { provider, model } or { engine, model }' },
 );
@@ -137,7 +143,11 @@ const model = z.strictObject({
   routes: z.array(route).min(1),
 });
 
-const engine = z.looseObject({ id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/), kind: z.string().min(1) });
+const engine = z.looseObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+  kind: z.string().min(1),
+  runs: runSettings.optional(),
+});
 
 const limits = z
   .strictObject({

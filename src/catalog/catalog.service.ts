@@ -7,6 +7,7 @@ import { NO_USAGE } from '../lib/usage.ts';
 import type { Catalog, Model, ModelEndpoint } from './catalog.types.ts';
 import { type MediaOptions, type MediaSize, pricesOf } from './media-options.ts';
 import { chargeFor } from './pricing.ts';
+import { type RunPolicy, runPolicy } from './run-policy.ts';
 
 export interface ModelFilter {
   readonly category?: string | undefined;
@@ -22,6 +23,8 @@ export interface MediaModel {
   /** The engine that runs it. */
   readonly pool: string;
   readonly upstreamModel: string;
+  /** Ms from the order after which its task fails, unrun or unfinished. */
+  readonly deadlineMs: number;
   readonly priceVersion: string;
   readonly options: MediaOptions;
   /** What one order of that size and length (seconds) costs. */
@@ -87,7 +90,8 @@ export class CatalogService {
    */
   orderable(id: string, kind: 'image' | 'video', caller: Pick<Principal, 'allowedModels'>): MediaModel {
     const model = this.invocable(id, caller);
-    const { engine, media, pricing } = model;
+    const { media, pricing } = model;
+    const [engine] = model.engines;
     if (!engine || !media || !model.endpoints.includes(kind)) {
       const [endpoint = 'chat'] = model.endpoints;
       throw new AppError(
@@ -100,6 +104,7 @@ export class CatalogService {
       kind,
       pool: engine.engine,
       upstreamModel: engine.model,
+      deadlineMs: engine.runs.deadlineMs,
       priceVersion: model.priceVersion,
       options: media,
       charge: (size, seconds = 0) => {
@@ -112,6 +117,16 @@ export class CatalogService {
         });
       },
     };
+  }
+
+  /** How the runs of a task are tried: by the route it is on, or as for any model of its kind where there is no such route any more. */
+  runPolicyOf(task: {
+    readonly model: string;
+    readonly kind: 'image' | 'video';
+    readonly pool: string;
+  }): RunPolicy {
+    const route = this.find(task.model)?.engines.find(({ engine }) => engine === task.pool);
+    return route?.runs ?? runPolicy(task.kind);
   }
 
   /** A model that the caller may see. Throws AppError model_not_found. */

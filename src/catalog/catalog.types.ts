@@ -3,6 +3,7 @@ import type { RateLimits } from '../http/rate-policy.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
 import type { MediaOptions } from './media-options.ts';
 import type { Pricing } from './pricing.ts';
+import type { RunPolicy } from './run-policy.ts';
 
 /** What a model can be called through. */
 export const MODEL_ENDPOINTS = ['chat', 'messages', 'embeddings', 'video', 'image'] as const;
@@ -28,6 +29,8 @@ export interface EngineRoute {
   readonly engine: string;
   /** The engine's own name of the model. */
   readonly model: string;
+  /** How runs of this model are tried there. */
+  readonly runs: RunPolicy;
 }
 
 /** A model that is for sale. */
@@ -56,8 +59,8 @@ export interface Model {
   readonly priceVersion: string;
   /** Empty for image and video models. */
   readonly routes: readonly ProviderRoute[];
-  /** Undefined for text models. */
-  readonly engine: EngineRoute | undefined;
+  /** The order is that of preference; empty for text models. */
+  readonly engines: readonly EngineRoute[];
   /** What an order may ask for and costs; undefined for text models. */
   readonly media: MediaOptions | undefined;
 }

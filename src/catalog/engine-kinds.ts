@@ -68,18 +68,18 @@ export function engineMistake(surroundings: EngineSurroundings, catalog: Catalog
 }
 
 function routeMistake(engines: EngineRegistry, { models }: Catalog): string | undefined {
-  for (const { id, endpoints, engine: route } of models.values()) {
+  for (const { id, endpoints, engines: routes } of models.values()) {
     const kind = endpoints.includes('video') ? 'video' : 'image';
-    const engine = route && engines.find(route.engine);
-    if (!route || !engine) {
-      continue;
-    }
-    if (!engine.capabilities.kinds.includes(kind)) {
-      return `models.${id}.routes[0].engine: ${engine.id} makes no ${kind}s`;
-    }
-    const mistake = engine.modelMistake?.(route.model, kind);
-    if (mistake !== undefined) {
-      return `models.${id}.routes[0].model: ${mistake}`;
+    for (const [index, route] of routes.entries()) {
+      const engine = engines.find(route.engine);
+      const path = `models.${id}.routes[${index}]`;
+      if (engine && !engine.capabilities.kinds.includes(kind)) {
+        return `${path}.engine: ${engine.id} makes no ${kind}s`;
+      }
+      const mistake = engine?.modelMistake?.(route.model, kind);
+      if (mistake !== undefined) {
+        return `${path}.model: ${mistake}`;
+      }
     }
   }
   return undefined;

@@ -27,11 +27,13 @@ test('a full file', () => {
     name: 'acme/small',
     contextLength: 100,
     maxOutputTokens: 10,
-    engine: undefined,
+    engines: [],
   });
   expect(formatPrice(model?.pricing.prompt ?? 0n)).toBe('0.00000015');
   expect(model?.pricing.web_search).toBe(0n);
-  expect(catalog.models.get('picture')?.engine).toEqual({ engine: 'e', model: 'm' });
+  expect(catalog.models.get('picture')?.engines).toMatchObject([
+    { engine: 'e', model: 'm', runs: { attempts: 5 } },
+  ]);
   expect(catalog.engines[0]).toMatchObject({ id: 'e', kind: 'builtin', slots: 2 });
   expect(catalog.limits).toEqual({ requestsPerMinute: 5, tokensPerMinute: 1_000_000, concurrency: 50 });
   expect(catalog.aliases.headers).toEqual([['anthropic-version', 'vendorx-version']]);

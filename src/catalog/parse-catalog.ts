@@ -51,7 +51,7 @@ function toCatalog(file: CatalogFile): Catalog {
   requireUnique('models', file.models);
   requireOneModelPerName(file.models);
   const providers = new Set(file.providers.map((entry) => entry.id));
-  const engines = new Set(file.engines.map((entry) => entry.id));
+  const engines = new Map(file.engines.map(({ id, runs }) => [id, runs]));
   const models = new Map<string, Model>();
   for (const [index, entry] of file.models.entries()) {
     models.set(entry.id, buildModel(entry, `models[${index}]`, { providers, engines }));
@@ -59,7 +59,7 @@ function toCatalog(file: CatalogFile): Catalog {
   return {
     models,
     providers: file.providers,
-    engines: file.engines,
+    engines: file.engines.map(({ runs: _runs, ...entry }) => entry),
     limits: {
       requestsPerMinute: file.limits.requests_per_minute,
       tokensPerMinute: file.limits.tokens_per_minute,

@@ -52,7 +52,7 @@ import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
-import { composeTasks, resealSecrets, TASK_DEADLINE_MS, type TaskParts } from './tasks.ts';
+import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
 
 const REAP_EVERY_MS = 5_000;
@@ -248,7 +248,6 @@ function composeTaskRoutes(
   stoppablePools: () => readonly string[],
 ): Route[] {
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
-    deadlineMs: TASK_DEADLINE_MS,
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
   });
   const cancels = new CancelTaskService({

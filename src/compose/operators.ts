@@ -38,7 +38,6 @@ import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { createStatements } from './billing.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
-import { TASK_DEADLINE_MS } from './tasks.ts';
 
 /** What the operators' part shares with the rest of the API. */
 export interface OperatorNeeds {
@@ -112,7 +111,8 @@ export function composeOperatorServices(
     movements,
     verifier,
     months,
-  }: Pick<Foundation, 'database' | 'movements' | 'verifier'> & { readonly months: MonthClose },
+    catalog,
+  }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'catalog'> & { readonly months: MonthClose },
   { keys, keysStore, keyCache, ledger }: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
@@ -136,7 +136,9 @@ export function composeOperatorServices(
     ledgerEntries: new LedgerEntriesReadModel(sequelize),
     bookReports: new BookReportsReadModel(sequelize),
     tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
-    retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, { deadlineMs: TASK_DEADLINE_MS }),
+    retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, {
+      deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
+    }),
     queues: new QueuesService(inspector, audit),
     deliveries: new DeliveriesService(
       new DeliveriesReadModel(sequelize),

@@ -13,8 +13,6 @@ import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.ts';
 import { WebhookSecretsStore } from '../webhooks/webhook-secrets.store.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Ms from submit after which a task fails, unrun or unfinished. */
-export const TASK_DEADLINE_MS = { image: 3_600_000, video: 6 * 3_600_000 };
 const MEDIA_TTL_MS = 24 * 3_600_000;
 /** Tasks of one account that may be dispatched or running at once, per engine pool. */
 const ACCOUNT_IN_FLIGHT_MAX = 100;

@@ -1,4 +1,4 @@
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { composeEngines } from '../catalog/engine-kinds.ts';
 import { discoverGpus } from '../engines/gpu-slots.ts';
@@ -13,6 +13,7 @@ import { Semaphore } from '../lib/semaphore.ts';
 import { createFfmpeg } from '../media/ffmpeg.ts';
 import { warnOfOldFfmpeg } from '../media/ffmpeg-age.ts';
 import { postprocess } from '../media/postprocess.ts';
+import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
@@ -36,8 +37,6 @@ import { composeBilling, createStatements } from './billing.ts';
 import type { Foundation } from './foundation.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
 
-/** Ms one run on an engine may take. */
-const RUN_TIMEOUT_MS = { image: 600_000, video: 3_600_000 };
 const TASK_DAYS = 30;
 /** Tasks finished in place wait for the disk and for their settlement most of the time; encoders are counted apart. */
 const IN_PLACE_PER_CORE = 16;
@@ -71,9 +70,11 @@ export async function composeWorker(
     allowPrivateTargets: config.webhookPrivateTargets,
     timeoutMs: WEBHOOK_TIMEOUT_MS,
   });
-  const workerName = `${hostname()}.${process.pid}`;
+  const workerName = `${config.workerName}.${process.pid}`;
+  const rests = new EngineRests(engines, log);
   const { inPlace, ...runners } = composeRunners(foundation, tasks, {
     engines,
+    rests,
     leases,
     workerName,
     postprocesses,
@@ -94,6 +95,7 @@ export async function composeWorker(
         }),
       },
       engines,
+      rests,
       leases,
       ...(inPlace ? { inPlace } : {}),
       dispatch: tasks.dispatch,
@@ -107,6 +109,7 @@ export async function composeWorker(
     close: async () => {
       tasks.waiter.close();
       leases.close();
+      rests.close();
       await Promise.all([sender.close(), engines.close()]);
       await supervision.close();
     },
@@ -114,16 +117,22 @@ export async function composeWorker(
 }
 
 function composeRunners(
-  { config, log, storage, database, registry, tracing }: Foundation,
+  { config, log, storage, database, registry, tracing, catalog }: Foundation,
   { claims, reads, endings }: TaskParts,
-  own: { engines: EngineRegistry; leases: LeaseKeeper; workerName: string; postprocesses: boolean },
+  own: {
+    engines: EngineRegistry;
+    rests: EngineRests;
+    leases: LeaseKeeper;
+    workerName: string;
+    postprocesses: boolean;
+  },
 ) {
   void warnOfOldFfmpeg(config.ffmpegPath, log);
   const ffmpeg = createFfmpeg({ ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath });
   // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
   const cores = availableParallelism();
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
-  const { engines, leases, workerName: worker } = own;
+  const { engines, rests, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
   const patience = new StoragePatience(log);
   registerStorageGauge(registry, patience);
@@ -140,8 +149,12 @@ function composeRunners(
     ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)
     : undefined;
   const generate = new GenerateService(
-    { claims, leases, endings, engines: tracedEngines(engines, tracing), storage, patience, inPlace, log },
-    { worker, workFolder, runTimeoutMs: RUN_TIMEOUT_MS },
+    {
+      ...{ claims, leases, endings, rests, storage, patience, inPlace, log },
+      engines: tracedEngines(engines, tracing),
+      policyOf: (task) => catalog.runPolicyOf(task),
+    },
+    { worker, workFolder },
   );
   const finish = new PostprocessService(
     { claims, leases, endings, storage, patience, finisher },

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { redisAddress } from '../lib/redis-url.ts';
@@ -67,6 +68,10 @@ const SETTINGS = z.object({
   FFMPEG_PATH: z.string().min(1).default('ffmpeg'),
   FFPROBE_PATH: z.string().min(1).default('ffprobe'),
   WORKER_PORT: integer(0, 65_535).default(0),
+  WORKER_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots and dashes')
+    .optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
   KEEP_PROMPTS: z.enum(['no', 'yes'], 'must be no or yes').default('no'),
   WEBHOOK_PRIVATE_TARGETS: z.enum(['allow', 'refuse']).default('refuse'),
@@ -112,6 +117,8 @@ export interface Config {
   readonly ffprobePath: string;
   /** Port of a worker's health and metrics page; 0: any free one. */
   readonly workerPort: number;
+  /** The host, as workers name themselves after it: what failed on one is tried on another. */
+  readonly workerName: string;
   /** Collector of traces; null: none are made. */
   readonly otlpEndpoint: string | null;
   /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
@@ -167,6 +174,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ffmpegPath: settings.FFMPEG_PATH,
     ffprobePath: settings.FFPROBE_PATH,
     workerPort: settings.WORKER_PORT,
+    workerName: settings.WORKER_NAME ?? hostname(),
     otlpEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
     keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',

@@ -56,6 +56,19 @@ const REJECTED: EngineFailure = {
   retryable: false,
 };
 
+/** An engine of this host that is starting, or has ended and not started again. */
+export const NOT_RUNNING: EngineFailure = {
+  code: 'engine_not_running',
+  message: 'the engine of this host does not run',
+  retryable: true,
+};
+
+/** Codes of an engine that is not there: nothing was asked of it that could have failed. */
+export const ENGINE_AWAY: ReadonlySet<string> = new Set(['upstream_unreachable', NOT_RUNNING.code]);
+
+/** Codes of a run that ended with its engine. */
+export const INTERRUPTED: ReadonlySet<string> = new Set([RUN_LOST.code]);
+
 const BY_STATUS: Readonly<Record<number, EngineFailure>> = {
   400: REJECTED,
   401: MISCONFIGURED,

@@ -96,6 +96,10 @@ export interface Engine {
   cancel(reference: string, request: EngineRequest): Promise<'stopped' | 'requested' | 'unsupported'>;
   /** Milliseconds between polls for this kind of work. */
   readonly pollIntervalMs: number;
+  /** Whether it can take work now. Absent: it always can. Rejects only with the signal's reason. */
+  isReady?(signal: AbortSignal): Promise<boolean>;
+  /** Unloads what fills the upstream's memory, after a run found too little of it. Throws {@link EngineError}. */
+  freeMemory?(signal: AbortSignal): Promise<void>;
   /** Frees sockets, child processes and timers. */
   close(): Promise<void>;
 }

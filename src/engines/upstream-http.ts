@@ -102,6 +102,22 @@ export class UpstreamHttp {
     }
   }
 
+  /** Whether a GET is answered by a server that works, whatever it thinks of the path. Rejects only with the signal's reason. */
+  async isAnswering(path: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#exchange(
+        { method: 'GET', path, signal },
+        this.#single,
+        async ({ status }) => status < 500,
+      );
+    } catch (error) {
+      if (error instanceof TransportError) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
   /** Like {@link call}, for answers that must be 2xx. */
   async expect(call: UpstreamCall): Promise<unknown> {
     const { failure, json } = await this.call(call);

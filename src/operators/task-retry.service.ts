@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
-import type { TaskKind } from '../tasks/tasks.types.ts';
 import type { AuditStore } from './audit.store.ts';
 import type { OperatorAct } from './operator-access.ts';
 import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
@@ -13,7 +12,7 @@ export const RETRIED_AS = 'retried_as ';
 
 export interface RetrySettings {
   /** Ms from the retry after which the new task fails, unrun or unfinished. */
-  readonly deadlineMs: Readonly<Record<TaskKind, number>>;
+  readonly deadlineMs: (task: Pick<RetrySource, 'model' | 'kind' | 'pool'>) => number;
 }
 
 export interface RetriedTask {
@@ -106,7 +105,7 @@ export class TaskRetryService {
         parameters,
         seed: source.seed,
         webhookUrl: source.webhookUrl,
-        deadlineMs: this.#settings.deadlineMs[kind],
+        deadlineMs: this.#settings.deadlineMs(source),
       },
     };
     await this.#ledger.reserve(request).catch((error: unknown) => {

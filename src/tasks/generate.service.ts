@@ -8,30 +8,19 @@ import {
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine-run.ts';
 import { type EngineStop, stopRun } from './engine-stop.ts';
-import type { GenerateDependencies, GenerateSettings } from './generate.types.ts';
+import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import type { Lease } from './lease-keeper.ts';
-import { PoolPatience } from './pool-patience.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
-import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
+import { INTERRUPTIONS_MAX } from './retry-policy.ts';
+import { engineRunOf, RunFailures } from './run-failures.ts';
 import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-patience.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
-import type { EngineRun } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
-/** What became of a job: everything that went wrong with the task is dealt with in its row. */
-export interface AttemptOutcome {
-  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt. */
-  readonly result: 'advanced' | 'skipped' | 'ended' | 'returned' | 'claim_lost';
-  /** Ms for which the whole pool should pause. */
-  readonly pausePoolMs?: number;
-}
-
 /** Share of the progress bar that generating takes; post-processing has the rest. */
 const GENERATE_SHARE = 0.9;
-/** Ms: an upstream that asks for more is asked again after this. */
-const PAUSE_MS_MAX = 600_000;
 
 /** One attempt, with what is known of it so far. */
 interface Attempt {
@@ -47,11 +36,12 @@ interface Attempt {
 export class GenerateService {
   readonly #dependencies: GenerateDependencies;
   readonly #settings: GenerateSettings;
-  readonly #poolPatience = new PoolPatience(Date.now);
+  readonly #failures: RunFailures;
 
   constructor(dependencies: GenerateDependencies, settings: GenerateSettings) {
     this.#dependencies = dependencies;
     this.#settings = settings;
+    this.#failures = new RunFailures(dependencies);
   }
 
   /**
@@ -60,14 +50,15 @@ export class GenerateService {
    * lease then lapses and the task comes back.
    */
   async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
-    const { claims, leases, endings, engines, inPlace } = this.#dependencies;
+    const { claims, leases, endings, engines, inPlace, policyOf } = this.#dependencies;
     const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs);
     if (!task) {
       return { result: 'skipped' };
     }
     const engine = engines.find(task.pool);
     const fence = { attempt: task.attempt, from: ['generating'] as const };
-    if (task.failures >= FAILURES_MAX || !engine?.capabilities.kinds.includes(task.kind)) {
+    const isSpent = task.failures >= policyOf(task).attempts || task.interruptions >= INTERRUPTIONS_MAX;
+    if (isSpent || !engine?.capabilities.kinds.includes(task.kind)) {
       const message = engine
         ? 'every attempt at this task failed'
         : 'no engine serves this model at the moment';
@@ -91,7 +82,7 @@ export class GenerateService {
 
   async #carryOut(attempt: Attempt, leaveSlot: (outcome: AttemptOutcome) => void): Promise<AttemptOutcome> {
     const { task, lease } = attempt;
-    const timer = setTimeout(() => lease.abort('run_timeout'), this.#settings.runTimeoutMs[task.kind]);
+    const timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
     try {
       const base = this.#settings.workFolder;
       return await withFolderOnDemand(base, task.id, (folder) => this.#generate(attempt, folder, leaveSlot));
@@ -219,7 +210,7 @@ export class GenerateService {
       case 'overdue': {
         await this.#stopEngine(attempt);
         const error = overdueError(isStorageAway);
-        await endings.fail(task, fence, error, this.#runOf(attempt, error.code));
+        await endings.fail(task, fence, error, engineRunOf(attempt, error.code));
         return { result: 'ended' };
       }
       case 'run_timeout': {
@@ -234,47 +225,20 @@ export class GenerateService {
       }
       case 'shutdown':
         // The reference stays: a run that goes on upstream is picked up by the next attempt.
-        await claims.giveBack({ ...giveBackOf(task), failures: 0, waitMs: 0, forgetRun: false, reason });
+        await claims.giveBack({
+          ...giveBackOf(task),
+          failures: 0,
+          waitMs: 0,
+          forgetRun: false,
+          reason,
+        });
         return { result: 'returned' };
     }
   }
 
-  async #afterRunFailure(
-    attempt: Attempt,
-    failure: EngineFailure,
-    runIsOver: boolean,
-  ): Promise<AttemptOutcome> {
-    const { claims, endings, log } = this.#dependencies;
-    const { task } = attempt;
-    log.warn({ ...taskFields(task), code: failure.code }, 'a run failed');
-    const back = { ...giveBackOf(task), forgetRun: runIsOver, reason: failure.code };
-    if (failure.retryable && failure.retryAfterMs !== undefined) {
-      // Being asked to wait is no failure of the task. Its waits grow, so its deadline bounds how often that can happen.
-      const putOffs = Math.max(0, task.attempt - 1 - task.failures);
-      const waitMs = Math.min(Math.max(failure.retryAfterMs, backoffMs(putOffs)), PAUSE_MS_MAX);
-      await claims.giveBack({ ...back, failures: 0, waitMs });
-      const pausePoolMs = this.#poolPatience.putOff(task.pool, task.accountId, waitMs);
-      return { result: 'returned', ...(pausePoolMs !== undefined && { pausePoolMs }) };
-    }
-    if (failure.retryable && task.failures + 1 < FAILURES_MAX) {
-      await claims.giveBack({ ...back, failures: 1, waitMs: backoffMs(task.failures) });
-      return { result: 'returned' };
-    }
-    const code = failure.retryable ? 'upstream_unavailable' : failure.code;
-    const fence = { attempt: task.attempt, from: ['generating'] as const };
-    await endings.fail(task, fence, { code, message: failure.message }, this.#runOf(attempt, failure.code));
-    return { result: 'ended' };
-  }
-
-  #runOf(attempt: Attempt, outcome: string): EngineRun {
-    const { engine, request, beganAt } = attempt;
-    return {
-      engineId: engine.id,
-      model: request.model,
-      outcome,
-      latencyMs: Date.now() - beganAt,
-      cost: null,
-    };
+  async #afterRunFailure(attempt: Attempt, failure: EngineFailure, isOver: boolean): Promise<AttemptOutcome> {
+    const accepted = attempt.reference !== undefined;
+    return await this.#failures.settle({ ...attempt, failure, accepted, isOver });
   }
 
   async #stopEngine({ engine, request, reference, task }: Attempt): Promise<EngineStop> {

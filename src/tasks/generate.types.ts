@@ -1,12 +1,13 @@
+import type { RunPolicy } from '../catalog/run-policy.ts';
 import type { Engine } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
+import type { EngineRests } from './engine-rests.ts';
 import type { InPlaceService } from './in-place.service.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
-import type { TaskClaimsStore } from './task-claims.store.ts';
+import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { TaskEndings } from './task-endings.ts';
-import type { TaskKind } from './tasks.types.ts';
 
 export interface EnginePools {
   /** The engine that serves a pool on this host; undefined when none is configured. */
@@ -18,8 +19,14 @@ export interface GenerateSettings {
   readonly worker: string;
   /** Folder for what engines write; each attempt has its own below it. */
   readonly workFolder: string;
-  /** Ms one run on an engine may take. */
-  readonly runTimeoutMs: Readonly<Record<TaskKind, number>>;
+}
+
+/** What became of a job: everything that went wrong with the task is dealt with in its row. */
+export interface AttemptOutcome {
+  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt. */
+  readonly result: 'advanced' | 'skipped' | 'ended' | 'returned' | 'claim_lost';
+  /** Ms for which the whole pool should pause. */
+  readonly pausePoolMs?: number;
 }
 
 export interface GenerateDependencies {
@@ -27,6 +34,9 @@ export interface GenerateDependencies {
   readonly leases: LeaseKeeper;
   readonly endings: TaskEndings;
   readonly engines: EnginePools;
+  readonly rests: EngineRests;
+  /** How the runs of a task are tried. */
+  readonly policyOf: (task: ClaimedTask) => RunPolicy;
   readonly storage: Storage;
   readonly patience: StoragePatience;
   /** Absent where this process leaves post-processing to others. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { withTemporaryFolder } from '../media/temporary-folder.ts';
-import type { AttemptOutcome } from './generate.service.ts';
+import type { AttemptOutcome } from './generate.types.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
 import { deleteRaw } from './raw-outputs.ts';
 import { backoffMs, FAILURES_MAX } from './retry-policy.ts';

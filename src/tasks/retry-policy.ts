@@ -1,11 +1,20 @@
-/** Failed runs after which a task fails for good. */
-export const FAILURES_MAX = 5;
+import type { RunPolicy } from '../catalog/run-policy.ts';
 
-const BACKOFF_MS = 1_000;
-const BACKOFF_MS_MAX = 60_000;
+/** Failed runs of the post-processing after which a task fails for good. */
+export const FAILURES_MAX = 5;
+/** Runs that an engine or a host may break off by going away: a task that makes them go must end before its deadline. */
+export const INTERRUPTIONS_MAX = 10;
+
+type Backoff = Pick<RunPolicy, 'backoffMs' | 'backoffMaxMs'>;
+
+const POSTPROCESS: Backoff = { backoffMs: 1_000, backoffMaxMs: 60_000 };
 
 /** Ms before the next attempt after that many failures: exponential, with up to half of it random. */
-export function backoffMs(failures: number, random: () => number = Math.random): number {
-  const full = Math.min(BACKOFF_MS * 2 ** failures, BACKOFF_MS_MAX);
+export function backoffMs(
+  failures: number,
+  backoff: Backoff = POSTPROCESS,
+  random: () => number = Math.random,
+): number {
+  const full = Math.min(backoff.backoffMs * 2 ** failures, backoff.backoffMaxMs);
   return Math.round(full * (0.5 + random() / 2));
 }

@@ -12,8 +12,6 @@ import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 const QUEUE_RETRY_SECONDS = 10;
 
 export interface SubmitSettings {
-  /** Ms from submit after which a task fails unrun or unfinished. */
-  readonly deadlineMs: Readonly<Record<TaskKind, number>>;
   /** Tasks of one account that may wait for one pool, unless it has a limit of its own. */
   readonly queuedTasksMax: () => number;
 }
@@ -133,7 +131,7 @@ export class SubmitTaskService {
         // Resolved now, not by the engine: a second attempt must make the same picture.
         seed: BigInt(order.seed === -1 ? randomInt(0, model.options.seedMax + 1) : order.seed),
         webhookUrl: order.webhookUrl,
-        deadlineMs: this.#settings.deadlineMs[model.kind],
+        deadlineMs: model.deadlineMs,
       },
     };
   }

@@ -1,28 +1,43 @@
 import type { Statement } from '../store/statement.ts';
 
-const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, parameters, seed, charge,
-  engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
+const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
+  parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
   extract(epoch FROM deadline_at - clock_timestamp())::double precision * 1000 AS deadline_ms`;
 
+/** Before a task that failed on one host is offered again: its relay's next look may find another one free. */
+const ELSEWHERE_MS = 500;
+
+/** The host of a worker: workers are named by host and process. */
+const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$', '')`;
+
 /**
- * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to. The one way to begin work: whoever changes the row has it, with
- * the next number of the fence.
+ * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts. The one
+ * way to begin work: whoever changes the row has it, with the next number of the fence. A task that failed on the host just now is left
+ * to another one that serves its pool: it is put back for the relay's next look.
  */
 export const claimTasks: Statement = {
   name: 'task_claim',
   text: `WITH free AS (
-      SELECT t.id, i.worker, i.lease_ms
+      SELECT t.id, i.worker, i.lease_ms,
+             $5 = 'generating' AND t.avoid_until > clock_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
+             AND EXISTS (
+               SELECT 1 FROM worker_slots s
+                WHERE s.queue = 'generate-' || t.pool AND ${hostOf('s.worker')} <> t.avoid_host
+                  AND s.seen_at > clock_timestamp() - $6 * interval '1 ms') AS avoided
         FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[]) i (id, worker, lease_ms) ON t.id = i.id
        WHERE t.state = $4 AND t.cancel_requested_at IS NULL
          AND t.not_before <= clock_timestamp() AND t.deadline_at > clock_timestamp()
-       ORDER BY t.id FOR UPDATE OF t)
+       ORDER BY t.id FOR UPDATE OF t),
+    left_to_others AS (
+      UPDATE tasks t SET dispatched_at = NULL, not_before = clock_timestamp() + ${ELSEWHERE_MS} * interval '1 ms'
+        FROM free f WHERE t.id = f.id AND f.avoided)
     UPDATE tasks t
        SET state = $5, attempt = attempt + 1, worker = f.worker,
            generation_runs = generation_runs + CASE WHEN $5 = 'generating' THEN 1 ELSE 0 END,
            lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
            started_at = coalesce(started_at, clock_timestamp()),
            base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)
-      FROM free f WHERE t.id = f.id
+      FROM free f WHERE t.id = f.id AND f.avoided IS NOT TRUE
     RETURNING ${CLAIMED}`,
 };
 
@@ -93,7 +108,8 @@ export const markGenerated: Statement = {
 };
 
 /**
- * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason.
+ * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7 interruptions
+ * to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL.
  * Gives the task back one step, for this or another worker.
  */
 export const returnTask: Statement = {
@@ -101,7 +117,11 @@ export const returnTask: Statement = {
   text: `WITH returned AS (
       UPDATE tasks
          SET state = CASE state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
-             failures = failures + $3, not_before = clock_timestamp() + $4 * interval '1 ms',
+             failures = failures + $3, interruptions = interruptions + $7, last_failure = $6,
+             generation_runs = generation_runs - CASE WHEN $8 THEN 1 ELSE 0 END,
+             avoid_host = CASE WHEN $9::integer IS NULL THEN avoid_host ELSE ${hostOf('worker')} END,
+             avoid_until = coalesce(clock_timestamp() + $9::integer * interval '1 ms', avoid_until),
+             not_before = clock_timestamp() + $4 * interval '1 ms',
              worker = NULL, lease_until = NULL, dispatched_at = NULL,
              engine_reference = CASE WHEN $5 THEN NULL ELSE engine_reference END,
              engine_submitted_at = CASE WHEN $5 THEN NULL ELSE engine_submitted_at END

@@ -11,9 +11,10 @@ import {
   returnTask,
   storeReferences,
 } from './task-claims.sql.ts';
+import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
 import type { LeasedState, TaskState } from './task-state.ts';
 import { stateAfterLapse } from './task-state.ts';
-import type { GeneratedRun, TaskKind } from './tasks.types.ts';
+import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 
 /** A task in a worker's hands, with the fence that every later write must name. */
 export interface ClaimedTask {
@@ -27,6 +28,10 @@ export interface ClaimedTask {
   /** The fence. */
   readonly attempt: number;
   readonly failures: number;
+  /** Runs that an engine or a host broke off by going away. */
+  readonly interruptions: number;
+  /** Why it came back last. */
+  readonly lastFailure: string | null;
   readonly parameters: unknown;
   readonly seed: bigint;
   readonly charge: NanoUsd;
@@ -45,19 +50,6 @@ export interface LeaseRenewal {
   readonly attempt: number;
   /** 0–1 */
   readonly progress: number;
-}
-
-export interface ReturnedTask {
-  readonly id: string;
-  readonly attempt: number;
-  /** 1 when this run counts towards the most failures a task may have, else 0. */
-  readonly failures: 0 | 1;
-  /** Ms before anybody may take it again. */
-  readonly waitMs: number;
-  /** The engine's run is known to be over or never to have begun: the next attempt submits afresh. */
-  readonly forgetRun: boolean;
-  /** For the task's event log; no prompt, no upstream text. */
-  readonly reason: string;
 }
 
 /** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
@@ -161,7 +153,18 @@ export class TaskClaimsStore {
   /** Gives the task back one step; false when the claim is over. */
   async giveBack(task: ReturnedTask): Promise<boolean> {
     const { id, attempt, failures, waitMs, forgetRun, reason } = task;
-    const values = [id, attempt, failures, Math.round(waitMs), forgetRun, reason];
+    const { interruptions = 0, uncounted = false, avoidMs = null } = task;
+    const values = [
+      id,
+      attempt,
+      failures,
+      Math.round(waitMs),
+      forgetRun,
+      reason,
+      interruptions,
+      uncounted,
+      avoidMs,
+    ];
     return (await run(this.#pool, returnTask, values)).length === 1;
   }
 
@@ -176,6 +179,7 @@ export class TaskClaimsStore {
       distinct.map((order) => Math.round(order.leaseMs)),
       from,
       to,
+      WORKER_SILENT_MS,
     ]);
     const claimed = new Map(rows.map((row) => [row.id, toClaimed(row)]));
     return orders.map((order) =>
@@ -239,6 +243,8 @@ interface ClaimRow {
   pool: string;
   attempt: number;
   failures: number;
+  interruptions: number;
+  last_failure: string | null;
   parameters: unknown;
   seed: string;
   charge: string;
@@ -261,6 +267,8 @@ function toClaimed(row: ClaimRow): ClaimedTask {
     pool: row.pool,
     attempt: row.attempt,
     failures: row.failures,
+    interruptions: row.interruptions,
+    lastFailure: row.last_failure,
     parameters: row.parameters,
     seed: BigInt(row.seed),
     charge: nanoUsd(row.charge),

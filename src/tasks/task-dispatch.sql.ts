@@ -73,7 +73,8 @@ export const putBackTasks: Statement = {
 /** $1 worker, $2 queues, $3 slots. */
 export const registerSlots: Statement = {
   name: 'worker_register_slots',
-  text: `INSERT INTO worker_slots (worker, queue, slots, seen_at)
+  text: `WITH left_off AS (DELETE FROM worker_slots WHERE worker = $1 AND queue <> ALL ($2::text[]))
+    INSERT INTO worker_slots (worker, queue, slots, seen_at)
       SELECT $1, u.queue, u.slots, clock_timestamp() FROM unnest($2::text[], $3::integer[]) u (queue, slots)
     ON CONFLICT (worker, queue) DO UPDATE SET slots = excluded.slots, seen_at = excluded.seen_at`,
 };

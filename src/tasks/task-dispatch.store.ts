@@ -13,7 +13,8 @@ import {
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 /** Accounts that one look goes through; with more waiting, the next look goes on where this one ended. */
 const ACCOUNTS_PER_LOOK = 200;
-const WORKER_SILENT_MS = 20_000;
+/** Ms after which a worker that says nothing no longer counts. */
+export const WORKER_SILENT_MS = 20_000;
 
 /** The waiting tasks as the relay sees them, and how much the live workers can run. */
 export class TaskDispatchStore {
@@ -53,7 +54,7 @@ export class TaskDispatchStore {
     );
   }
 
-  /** Says how many jobs of each queue a worker process can run at once. Called with every heartbeat. */
+  /** Says how many jobs of each queue a worker process can run at once; other queues it no longer serves. Called with every heartbeat. */
   async registerSlots(worker: string, slots: ReadonlyMap<string, number>): Promise<void> {
     await run(this.#pool, registerSlots, [worker, [...slots.keys()], [...slots.values()]]);
   }

@@ -10,7 +10,9 @@ export const lapseLeases: Statement = {
     returned AS (
       UPDATE tasks t
          SET state = CASE t.state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
-             failures = t.failures + 1, worker = NULL, lease_until = NULL, dispatched_at = NULL,
+             -- a host that goes takes runs with it; post-processing is ours, and a file may be what ends it
+             failures = t.failures + CASE t.state WHEN 'generating' THEN 0 ELSE 1 END,
+             interruptions = t.interruptions + CASE t.state WHEN 'generating' THEN 1 ELSE 0 END, worker = NULL, lease_until = NULL, dispatched_at = NULL,
              not_before = clock_timestamp()
         FROM lapsed l WHERE t.id = l.id
       RETURNING t.id, t.state, t.attempt),

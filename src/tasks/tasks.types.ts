@@ -53,3 +53,23 @@ export interface GeneratedRun {
   /** What the files will say made them; a trained model unless stated. */
   readonly source?: DigitalSource;
 }
+
+/** How a claimed task goes back one step, for this or another worker. */
+export interface ReturnedTask {
+  readonly id: string;
+  readonly attempt: number;
+  /** 1 when this run counts towards the most failures a task may have, else 0. */
+  readonly failures: 0 | 1;
+  /** 1 when the engine broke off a run by going away. */
+  readonly interruptions?: 0 | 1;
+  /** No run began: it is not among those that customers read of. */
+  readonly uncounted?: boolean;
+  /** Ms for which it is left to other hosts, where there are any. */
+  readonly avoidMs?: number;
+  /** Ms before anybody may take it again. */
+  readonly waitMs: number;
+  /** The engine's run is known to be over or never to have begun: the next attempt submits afresh. */
+  readonly forgetRun: boolean;
+  /** For the task's event log; no prompt, no upstream text. */
+  readonly reason: string;
+}

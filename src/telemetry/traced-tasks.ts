@@ -1,8 +1,7 @@
 import type { Engine } from '../engines/engine.types.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Tracing } from '../lib/tracing.ts';
-import type { AttemptOutcome } from '../tasks/generate.service.ts';
-import type { EnginePools } from '../tasks/generate.types.ts';
+import type { AttemptOutcome, EnginePools } from '../tasks/generate.types.ts';
 
 interface TaskRunner {
   run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome>;
@@ -70,6 +69,8 @@ function tracedEngine(engine: Engine, tracing: Tracing): Engine {
         engine.collect(reference, request, context),
       ),
     cancel: (reference, request) => engine.cancel(reference, request),
+    isReady: async (signal) => (await engine.isReady?.(signal)) ?? true,
+    freeMemory: async (signal) => await engine.freeMemory?.(signal),
     close: () => engine.close(),
   };
 }

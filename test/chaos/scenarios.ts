@@ -27,6 +27,8 @@ import {
   behindNginx,
   behindTraefik,
 } from './scenarios/g-behind-proxies.ts';
+import { engineAway } from './scenarios/h1-engine-away.ts';
+import { hostWithoutEngine } from './scenarios/h2-host-without-engine.ts';
 
 /** Every scenario there is, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [
@@ -56,4 +58,6 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   behindCaddy,
   behindTraefik,
   behindEnvoy,
+  engineAway,
+  hostWithoutEngine,
 ];

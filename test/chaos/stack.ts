@@ -19,6 +19,8 @@ export interface StackOptions {
   /** One worker for each, with its arguments. */
   readonly workers?: readonly (readonly string[])[];
   readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of one process. */
+  readonly settingsOf?: (member: StackMember) => Readonly<Record<string, string>>;
   /** Where a process finds Postgres, when not directly: a proxy. */
   readonly databaseUrl?: (url: string, member: StackMember) => string;
   /** Where the processes find Redis, when not directly. */
@@ -41,6 +43,8 @@ export interface CatalogChoice {
   readonly slots: number;
   /** Ms between two questions after a run on the engine; it is done at the third. */
   readonly pollIntervalMs: number;
+  /** Where the engine of the pool is, when it is not that of the services. */
+  readonly engineUrl: string;
 }
 
 /** An account with one key. */
@@ -162,7 +166,7 @@ function environmentOf(
   database: ChaosDatabase,
   catalogFile: string,
   member: StackMember,
-  { settings, databaseUrl, redisUrl }: StackOptions,
+  { settings, settingsOf, databaseUrl, redisUrl }: StackOptions,
 ): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
@@ -178,6 +182,7 @@ function environmentOf(
     LOG_LEVEL: 'warn',
     DRAIN_SECONDS: '20',
     ...settings,
+    ...settingsOf?.(member),
   };
 }
 
@@ -215,7 +220,7 @@ function catalogOf(
       {
         id: 'pool',
         kind: 'sdcpp',
-        base_url: engine.url,
+        base_url: choice.engineUrl ?? engine.url,
         slots: choice.slots ?? 16,
         poll_interval_ms: choice.pollIntervalMs ?? 50,
       },

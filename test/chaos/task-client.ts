@@ -20,6 +20,8 @@ export interface TaskLoadOptions {
   /** Orders altogether. */
   readonly count: number;
   readonly told: ToldTasks;
+  /** What the order of that number asks for; every tenth fails unless given. */
+  readonly prompt?: (number: number) => string;
   /** Hears of every accepted task. */
   readonly onAccepted?: (taskId: string, number: number) => void;
 }
@@ -38,9 +40,12 @@ export async function orderTasks(options: TaskLoadOptions): Promise<void> {
   await Promise.all(running);
 }
 
-async function order({ urls, accounts, told, onAccepted }: TaskLoadOptions, number: number): Promise<void> {
+async function order(
+  { urls, accounts, told, prompt: promptOf, onAccepted }: TaskLoadOptions,
+  number: number,
+): Promise<void> {
   const addresses = urls();
-  const prompt = number % 10 === 0 ? FAILING_PROMPT : 'a lighthouse';
+  const prompt = promptOf?.(number) ?? (number % 10 === 0 ? FAILING_PROMPT : 'a lighthouse');
   try {
     const response = await fetch(`${addresses[number % addresses.length]}/v3/async/${IMAGE_MODEL}`, {
       method: 'POST',

@@ -229,6 +229,7 @@ test('every setting of the table at once', async () => {
     ADMIN_TOKENS: `alice:${ALICE}`,
     DATABASE_CONNECTIONS: '8',
     TRUSTED_PROXIES: '1',
+    WORKER_NAME: 'gpu-host-1',
     DRAIN_SECONDS: '5',
     LOG_LEVEL: 'warn',
     LOG_KEEP_MB: '20',

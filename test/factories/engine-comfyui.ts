@@ -17,6 +17,8 @@ export class ComfyUiServer extends EngineServer {
   ownIds = false;
   /** Ids that `interrupt` was asked to stop; `undefined` for the runs of old servers. */
   readonly interrupted: (string | undefined)[] = [];
+  /** How often it was asked to unload its models. */
+  freed = 0;
   readonly #sockets = new Map<string, Duplex>();
 
   /** Sends a JSON message to the client that listens for a run. False when nobody does. */
@@ -68,6 +70,9 @@ export class ComfyUiServer extends EngineServer {
         return method === 'POST' ? this.#delete(json.delete) : this.#queue();
       case '/interrupt':
         return this.#interrupt(json.prompt_id);
+      case '/free':
+        this.freed += 1;
+        return { json: null };
       case '/view':
         return this.output();
       default:

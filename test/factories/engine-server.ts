@@ -76,6 +76,7 @@ export abstract class EngineServer {
   isLimited: (seen: SeenRequest) => boolean = () => true;
   media = Buffer.alloc(0);
   readonly #server: Server;
+  #port = 0;
 
   constructor() {
     this.#server = createServer((request, response) => {
@@ -100,8 +101,27 @@ export abstract class EngineServer {
     return this;
   }
 
+  /** Refuses connections, as a server that is restarted; `loses`: it forgets its runs. */
+  async goAway(loses: boolean): Promise<void> {
+    this.#port = this.port;
+    if (loses) {
+      this.runs.clear();
+    }
+    await this.close();
+  }
+
+  /** Listens again where it did before. */
+  async comeBack(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** Submits that were accepted: what an upstream that is paid would bill. */

@@ -23,6 +23,7 @@ import type { Storage } from '../../src/media/storage.types.ts';
 import { createFileStorage } from '../../src/media/storage-fs.ts';
 import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
+import { EngineRests } from '../../src/tasks/engine-rests.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
 import { InPlaceService } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
@@ -79,7 +80,6 @@ export interface TaskStackOptions {
   /** Pictures that may be finished at once where they were generated; none unless given. */
   readonly inPlace?: { readonly places: number; readonly waitMs: number };
   readonly runTimeoutMs?: number;
-  readonly deadlineMs?: number;
   readonly relay?: RelaySettings;
   readonly log?: Logger;
 }
@@ -141,8 +141,9 @@ export async function createTaskStack(options: TaskStackOptions) {
     createAnswerCipher('a secret of the installation, for tests'),
   );
   const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 2_000 });
-  const runMs = options.runTimeoutMs ?? 60_000;
-  const deadlineMs = options.deadlineMs ?? 600_000;
+  const catalog = options.catalog ?? TASK_CATALOG;
+  const timeoutMs = options.runTimeoutMs ?? 60_000;
+  const rests = new EngineRests(engines, log, { probeMs: 100, answerMs: 1_000 });
   const patience = new StoragePatience(log);
   const finisher = new TaskFinisher({
     ...{ reads, endings, storage, patience },
@@ -151,8 +152,11 @@ export async function createTaskStack(options: TaskStackOptions) {
   const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
   const services = {
     generate: new GenerateService(
-      { claims, leases, endings, engines, storage, patience, inPlace, log },
-      { worker, workFolder: join(folder, 'work'), runTimeoutMs: { image: runMs, video: runMs } },
+      {
+        ...{ claims, leases, endings, engines, rests, storage, patience, inPlace, log },
+        policyOf: (task) => ({ ...catalog.runPolicyOf(task), timeoutMs }),
+      },
+      { worker, workFolder: join(folder, 'work') },
     ),
     postprocess: new PostprocessService(
       { claims, leases, endings, storage, patience, finisher },
@@ -182,6 +186,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const parts: WorkerParts = {
     services,
     engines,
+    rests,
     leases,
     ...(inPlace ? { inPlace } : {}),
     dispatch,
@@ -207,8 +212,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     retentionStore,
     estimates,
     published,
-    submits: new SubmitTaskService(ledger, options.catalog ?? TASK_CATALOG, reads, {
-      deadlineMs: { image: deadlineMs, video: deadlineMs },
+    submits: new SubmitTaskService(ledger, catalog, reads, {
       queuedTasksMax: () => 1_000,
     }),
     tasks: new TasksService(reads, retentionStore, estimates, storage, waiter, systemClock),
@@ -237,6 +241,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     close: async (): Promise<void> => {
       await Promise.all(running.map((started) => started.close()));
       leases.close();
+      rests.close();
       waiter.close();
       await sender.close();
       await ledger.close();

@@ -105,9 +105,9 @@ test('the fifth failed run ends the task, free', async () => {
   expect(await it.charges(id)).toEqual([]);
 });
 
-test('a task that broke its workers four times too often is not run again', async () => {
+test('a task that took its workers along too often is not run again', async () => {
   const id = await taskOfNoPool('run=1');
-  await it.pool.query("UPDATE tasks SET failures = 5, pool = 'gpu' WHERE id = $1", [id]);
+  await it.pool.query("UPDATE tasks SET interruptions = 10, pool = 'gpu' WHERE id = $1", [id]);
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
   expect(submitsOf(it.journal, id)).toEqual([]);

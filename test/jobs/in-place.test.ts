@@ -132,7 +132,7 @@ test('a claim that was lost meanwhile ends nothing: one result, one charge', asy
   const { task, media } = await it.ended(id);
   await it.stack.inPlace?.idle();
   expect(heir).toEqual({ result: 'advanced' });
-  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
   expect(media).toHaveLength(1);
   expect(await it.charges(id)).toHaveLength(1);
 });

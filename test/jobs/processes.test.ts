@@ -62,7 +62,7 @@ test('killed in the middle of a run: another worker makes it, one result, one ch
   await endWorker(first, 'SIGKILL');
   await second;
   const { task, media } = await sweptToEnd(id);
-  expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
   expect(media).toHaveLength(1);
   expect(submitsOf(it.journal, id)).toEqual([1, 2]);
   expect(await it.charges(id)).toHaveLength(1);

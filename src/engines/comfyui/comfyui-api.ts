@@ -104,6 +104,15 @@ export class ComfyUiApi {
     await this.#post('/interrupt', { prompt_id: promptId });
   }
 
+  /** Unloads every model and empties the caches, before the next run. */
+  async freeMemory(signal: AbortSignal): Promise<void> {
+    const json = { unload_models: true, free_memory: true };
+    const { failure } = await this.#http.call({ method: 'POST', path: '/free', json, signal });
+    if (failure) {
+      throw new EngineError(failure);
+    }
+  }
+
   async #get(path: string, signal: AbortSignal | undefined): Promise<UpstreamAnswer> {
     return await this.#http.call({ method: 'GET', path, ...(signal ? { signal } : { totalMs: CANCEL_MS }) });
   }

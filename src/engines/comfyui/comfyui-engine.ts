@@ -147,6 +147,14 @@ export class ComfyUiEngine implements Engine {
     return (await this.#isGone(reference)) ? 'stopped' : 'requested';
   }
 
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.#http.isAnswering('/queue', signal);
+  }
+
+  async freeMemory(signal: AbortSignal): Promise<void> {
+    await this.#api.freeMemory(signal);
+  }
+
   async close(): Promise<void> {
     this.#sockets.closeAll();
     await this.#http.close();

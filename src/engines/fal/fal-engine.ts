@@ -125,6 +125,10 @@ export class FalEngine implements Engine {
     }
   }
 
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.#http.isAnswering('/', signal);
+  }
+
   async close(): Promise<void> {
     await this.#http.close();
   }

@@ -113,6 +113,10 @@ export class NovitaEngine implements Engine {
     return status === ACCEPTED ? 'requested' : 'unsupported';
   }
 
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.#http.isAnswering('/', signal);
+  }
+
   async close(): Promise<void> {
     await this.#http.close();
   }

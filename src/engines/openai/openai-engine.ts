@@ -89,6 +89,10 @@ export class OpenAiEngine implements Engine {
     return 'requested';
   }
 
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.#http.isAnswering('/models', signal);
+  }
+
   async close(): Promise<void> {
     await this.#images.close();
     await this.#http.close();

@@ -111,6 +111,10 @@ export class SdCppEngine implements Engine {
     return over ? 'stopped' : 'unsupported';
   }
 
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.#http.isAnswering('/sdcpp/v1/capabilities', signal);
+  }
+
   async close(): Promise<void> {
     await this.#http.close();
   }

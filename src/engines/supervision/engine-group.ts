@@ -4,12 +4,11 @@ import {
   type EngineCapabilities,
   type EngineContext,
   EngineError,
-  type EngineFailure,
   type EngineOutput,
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { RUN_LOST } from '../engine-failures.ts';
+import { NOT_RUNNING, RUN_LOST } from '../engine-failures.ts';
 
 /** One server of the group and the adapter that talks to it. */
 export interface GroupMember {
@@ -21,12 +20,6 @@ export interface GroupMember {
   };
 }
 
-const NOT_RUNNING: EngineFailure = {
-  code: 'engine_not_running',
-  message: 'the engine of this host does not run',
-  retryable: true,
-};
-const READY_CHECK_MS = 50;
 /** A run that nobody has asked about for this long keeps no server busy, in ms. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
@@ -45,25 +38,26 @@ export class EngineGroup implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly pollIntervalMs: number;
   readonly #members: readonly GroupMember[];
-  readonly #waitMs: number;
   /** Tells our references from those of other workers. */
   readonly #name = randomBytes(6).toString('hex');
   readonly #submitting = new Map<GroupMember, number>();
   /** When each run was last asked about. */
   readonly #runs = new Map<string, { member: GroupMember; seenAt: number }>();
 
-  /** At least one member; `waitMs`: how long a submit waits for a server to be ready. */
-  constructor(first: GroupMember, others: readonly GroupMember[], waitMs: number) {
+  /** At least one member. */
+  constructor(first: GroupMember, others: readonly GroupMember[]) {
     this.id = first.engine.id;
     this.kind = first.engine.kind;
     this.capabilities = first.engine.capabilities;
     this.pollIntervalMs = first.engine.pollIntervalMs;
     this.#members = [first, ...others];
-    this.#waitMs = waitMs;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const member = await this.#awaitReady(context.signal);
+    const member = this.#leastBusy();
+    if (!member) {
+      throw new EngineError(NOT_RUNNING);
+    }
     const { run } = member.server;
     this.#submitting.set(member, this.#submittingTo(member) + 1);
     try {
@@ -117,25 +111,24 @@ export class EngineGroup implements Engine {
     return await place.member.engine.cancel(place.reference, request);
   }
 
+  async isReady(): Promise<boolean> {
+    return this.#members.some(({ server }) => server.ready);
+  }
+
+  async freeMemory(signal: AbortSignal): Promise<void> {
+    const ready = this.#members.filter(({ server }) => server.ready);
+    await Promise.all(ready.map(({ engine }) => engine.freeMemory?.(signal)));
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled(this.#members.map(({ engine }) => engine.close()));
   }
 
-  async #awaitReady(signal: AbortSignal): Promise<GroupMember> {
-    const deadline = Date.now() + this.#waitMs;
-    for (;;) {
-      signal.throwIfAborted();
-      const [member] = this.#members
-        .filter(({ server }) => server.ready)
-        .sort((one, other) => this.#load(one) - this.#load(other));
-      if (member) {
-        return member;
-      }
-      if (Date.now() >= deadline) {
-        throw new EngineError(NOT_RUNNING);
-      }
-      await new Promise((resolve) => setTimeout(resolve, READY_CHECK_MS));
-    }
+  #leastBusy(): GroupMember | undefined {
+    const [member] = this.#members
+      .filter(({ server }) => server.ready)
+      .sort((one, other) => this.#load(one) - this.#load(other));
+    return member;
   }
 
   #load(member: GroupMember): number {

@@ -81,9 +81,7 @@ export class EngineSupervision {
       engine: kind.create({ ...rest, base_url: server.baseUrl }),
       server,
     }));
-    return first && pool
-      ? new EngineGroup(first, others, pool.settings.start_timeout * 1_000)
-      : kind.create({ ...rest, base_url: NOWHERE });
+    return first ? new EngineGroup(first, others) : kind.create({ ...rest, base_url: NOWHERE });
   }
 
   #servers(): EngineProcess[] {

@@ -19,6 +19,7 @@ import type { OperatorServices } from '../../../src/operators/operators.routes.t
 import type { Database } from '../../../src/store/database.ts';
 import { testLedger } from '../../factories/ledger.ts';
 import { testMonthClose } from '../../factories/month-close.ts';
+import { TASK_CATALOG } from '../../factories/task-stack.ts';
 
 const CATALOG = `
 providers: [{ id: builtin, protocol: builtin }]
@@ -90,6 +91,7 @@ export function createOperatorServices(
       movements: new Movements(database.money),
       verifier: new LedgerVerifier(database.money),
       months: testMonthClose(database),
+      catalog: TASK_CATALOG,
     },
     { ...identity, ledger: testLedger(database) },
     {

@@ -1,0 +1,165 @@
+import type { RunPolicy } from '../catalog/run-policy.ts';
+import type { Engine, EngineFailure, EngineRequest } from '../engines/engine.types.ts';
+import { ENGINE_AWAY, INTERRUPTED, OUT_OF_MEMORY, RUN_LOST } from '../engines/engine-failures.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { EngineRests } from './engine-rests.ts';
+import type { AttemptOutcome } from './generate.types.ts';
+import { PoolPatience } from './pool-patience.ts';
+import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
+import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+import type { EngineRun, TaskEndings } from './task-endings.ts';
+import { taskFields } from './task-fields.ts';
+import type { ReturnedTask } from './tasks.types.ts';
+
+/** A run that failed, with what is known of it. */
+export interface FailedRun {
+  readonly task: ClaimedTask;
+  readonly engine: Engine;
+  readonly request: EngineRequest;
+  /** Unix ms. */
+  readonly beganAt: number;
+  readonly failure: EngineFailure;
+  /** Whether the engine had accepted the task. */
+  readonly accepted: boolean;
+  /** Whether it is known that nothing of it goes on upstream. */
+  readonly isOver: boolean;
+}
+
+export interface RunFailuresDependencies {
+  readonly claims: Pick<TaskClaimsStore, 'giveBack'>;
+  readonly endings: TaskEndings;
+  readonly rests: EngineRests;
+  readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  readonly log: Logger;
+}
+
+/** Ms: an upstream that asks for more is asked again after this. */
+const PAUSE_MS_MAX = 600_000;
+/** Ms for which a task that failed on a host is left to other hosts, where there are any. */
+const AVOID_MS = 60_000;
+/** Ms an engine has to give back its memory. */
+const FREE_MEMORY_MS = 5_000;
+
+type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
+
+/**
+ * Decides what becomes of a task whose run failed. An engine that is away is no failure of the task: it waits, for this host or
+ * another, until its deadline. What is wrong with the task itself ends it at once. All else is tried again, on another host if there is one.
+ */
+export class RunFailures {
+  readonly #dependencies: RunFailuresDependencies;
+  readonly #patience = new PoolPatience(Date.now);
+
+  constructor(dependencies: RunFailuresDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Gives the task back or ends it. Throws when the database is away. */
+  async settle(run: FailedRun): Promise<AttemptOutcome> {
+    const { task, failure } = run;
+    this.#dependencies.log.warn({ ...taskFields(task), pool: task.pool, code: failure.code }, 'a run failed');
+    if (!failure.retryable) {
+      return await this.#end(run, failure.code);
+    }
+    if (failure.retryAfterMs !== undefined) {
+      return await this.#putOff(run, failure.retryAfterMs);
+    }
+    if (failure.code === OUT_OF_MEMORY.code) {
+      return await this.#afterOutOfMemory(run);
+    }
+    const isAway = await this.#isAway(run);
+    return isAway || INTERRUPTED.has(failure.code)
+      ? await this.#afterAbsence(run, isAway)
+      : await this.#afterFailure(run);
+  }
+
+  /** Asked of the engine where the failure leaves it open; then it rests here before the task goes back. */
+  async #isAway({ task, failure }: FailedRun): Promise<boolean> {
+    const { rests } = this.#dependencies;
+    const isAway = ENGINE_AWAY.has(failure.code) || !(await rests.isReady(task.pool));
+    if (isAway) {
+      rests.begin(task.pool);
+    }
+    return isAway;
+  }
+
+  /** The engine went away. Nobody can tell whether the task is what makes it go, so runs that had begun are counted, generously. */
+  async #afterAbsence(run: FailedRun, isAway: boolean): Promise<AttemptOutcome> {
+    const { task, accepted, isOver, failure } = run;
+    const neverBegan = !accepted || (isOver && failure.code !== RUN_LOST.code);
+    if (!neverBegan && task.interruptions + 1 >= INTERRUPTIONS_MAX) {
+      return await this.#end(run, 'upstream_unavailable');
+    }
+    return await this.#giveBack(run, {
+      failures: 0,
+      interruptions: neverBegan ? 0 : 1,
+      uncounted: neverBegan,
+      waitMs: isAway ? 0 : backoffMs(task.interruptions, this.#dependencies.policyOf(task)),
+      forgetRun: isOver,
+    });
+  }
+
+  /** Being asked to wait is no failure of the task. Its waits grow, so its deadline bounds how often that can happen. */
+  async #putOff(run: FailedRun, retryAfterMs: number): Promise<AttemptOutcome> {
+    const { task, isOver } = run;
+    const putOffs = Math.max(0, task.attempt - 1 - task.failures - task.interruptions);
+    const waitMs = Math.min(Math.max(retryAfterMs, backoffMs(putOffs)), PAUSE_MS_MAX);
+    const returned = await this.#giveBack(run, { failures: 0, waitMs, forgetRun: isOver });
+    const pausePoolMs = this.#patience.putOff(task.pool, task.accountId, waitMs);
+    return { ...returned, ...(pausePoolMs !== undefined && { pausePoolMs }) };
+  }
+
+  /** What another model has left in the memory may be in the way; a second time it is the task that is too large. */
+  async #afterOutOfMemory(run: FailedRun): Promise<AttemptOutcome> {
+    const { task, engine, failure } = run;
+    if (task.lastFailure === failure.code) {
+      return await this.#end(run, failure.code);
+    }
+    await engine.freeMemory?.(AbortSignal.timeout(FREE_MEMORY_MS)).catch((error: unknown) => {
+      this.#dependencies.log.warn({ error, pool: task.pool }, 'the engine did not free its memory');
+    });
+    return await this.#afterFailure(run);
+  }
+
+  async #afterFailure(run: FailedRun): Promise<AttemptOutcome> {
+    const { task, isOver } = run;
+    const policy = this.#dependencies.policyOf(task);
+    if (task.failures + 1 >= policy.attempts) {
+      return await this.#end(run, 'upstream_unavailable');
+    }
+    return await this.#giveBack(run, {
+      failures: 1,
+      waitMs: backoffMs(task.failures, policy),
+      forgetRun: isOver,
+      avoidMs: AVOID_MS,
+    });
+  }
+
+  async #giveBack({ task, failure }: FailedRun, back: Return): Promise<AttemptOutcome> {
+    const { id, attempt } = task;
+    await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, ...back });
+    return { result: 'returned' };
+  }
+
+  async #end(run: FailedRun, code: string): Promise<AttemptOutcome> {
+    const { task, failure } = run;
+    const fence = { attempt: task.attempt, from: ['generating'] as const };
+    const error = { code, message: failure.message };
+    await this.#dependencies.endings.fail(task, fence, error, engineRunOf(run, failure.code));
+    return { result: 'ended' };
+  }
+}
+
+/** The run for the settlement that ends its task. */
+export function engineRunOf(
+  { engine, request, beganAt }: Pick<FailedRun, 'engine' | 'request' | 'beganAt'>,
+  outcome: string,
+): EngineRun {
+  return {
+    engineId: engine.id,
+    model: request.model,
+    outcome,
+    latencyMs: Date.now() - beganAt,
+    cost: null,
+  };
+}

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import type { Engine } from '../../src/engines/engine.types.ts';
+import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { SdServer } from '../factories/engine-sdcpp.ts';
+import { eventually } from '../factories/eventually.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { createTaskStack, type TaskStack } from '../factories/task-stack.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const near = new SdServer();
+const far = new SdServer();
+let it: TaskTest;
+let others: TaskStack[] = [];
+
+beforeEach(async () => {
+  others = [];
+  await Promise.all([near.start(), far.start()]);
+  near.reset();
+  far.reset();
+  await open(engineAt(near.url));
+});
+
+afterEach(async () => {
+  await Promise.all(others.map((stack) => stack.close()));
+  await it?.close();
+  await Promise.allSettled([near.close(), far.close()]);
+});
+
+async function open(engine: Engine): Promise<void> {
+  it = await TaskTest.open({ redisDatabase: 11, slots: 2, worker: 'near.1', engine });
+}
+
+function engineAt(url: string): Engine {
+  return sdCppKind.create({ id: 'gpu', kind: 'sdcpp', base_url: url, poll_interval_ms: 10 });
+}
+
+/** A second host with an engine of its own. */
+async function startFarHost(): Promise<void> {
+  const stack = await createTaskStack({
+    ...{ database: it.database.database, databaseUrl: it.database.url, redisUrl: it.redisUrl },
+    ...{ folder: it.folder, prefix: it.stack.prefix, slots: 2, worker: 'far.1', engine: engineAt(far.url) },
+  });
+  others.push(stack);
+  stack.start('generate');
+  await eventually(async () => (await hostsOfPool()).includes('far.1'));
+}
+
+async function hostsOfPool(): Promise<string[]> {
+  const { rows } = await it.pool.query<{ worker: string }>(
+    "SELECT worker FROM worker_slots WHERE queue = 'generate-gpu' ORDER BY worker",
+  );
+  return rows.map(({ worker }) => worker);
+}
+
+async function order(count: number): Promise<string[]> {
+  return await Promise.all(Array.from({ length: count }, () => submitImage(it.stack, it.who, 'a house')));
+}
+
+async function countersOf(id: string): Promise<{ failures: number; interruptions: number; runs: number }> {
+  const { rows } = await it.pool.query(
+    'SELECT failures, interruptions, generation_runs AS runs FROM tasks WHERE id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+test('an engine that is away costs tasks time and nothing else', async () => {
+  await near.goAway(true);
+  it.stack.start();
+  const ids = await order(6);
+  await eventually(async () => (await hostsOfPool()).length === 0, 10_000, 'the rest');
+  expect(await it.openHolds()).toBe(ids.length);
+  await near.comeBack();
+  for (const id of ids) {
+    expect((await it.ended(id)).task.state).toBe('succeeded');
+    expect(await countersOf(id)).toEqual({ failures: 0, interruptions: 0, runs: 1 });
+    expect(await it.charges(id)).toHaveLength(1);
+  }
+  expect(await hostsOfPool()).toEqual(['near.1']);
+});
+
+test('where one host of two has no engine, the other does the work', async () => {
+  await near.goAway(true);
+  it.stack.start();
+  await startFarHost();
+  await eventually(async () => (await hostsOfPool()).join() === 'far.1', 10_000, 'the rest of one host');
+  const ids = await order(6);
+  for (const id of ids) {
+    expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', failures: 0 });
+  }
+  expect(far.accepted).toBe(ids.length);
+});
+
+test('a run that its engine takes along is made again, counted as an interruption', async () => {
+  it.stack.start();
+  near.reset('never_finishes');
+  const [id = ''] = await order(1);
+  await eventually(async () => near.accepted === 1);
+  await near.goAway(true);
+  await eventually(async () => (await hostsOfPool()).length === 0, 20_000, 'the rest');
+  near.reset();
+  await near.comeBack();
+  expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+  expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('a task that failed on one host is tried on another', async () => {
+  near.reset('fails');
+  it.stack.start();
+  const ids = await order(4);
+  await eventually(async () => near.accepted > 0);
+  await startFarHost();
+  for (const id of ids) {
+    expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+    expect((await countersOf(id)).failures).toBeLessThanOrEqual(2);
+  }
+  expect(near.accepted + far.accepted).toBeLessThanOrEqual(3 * ids.length);
+}, 30_000);
+
+test('a run without enough memory is tried once more after the engine has freed it, then fails as such', async () => {
+  const comfy = await new ComfyUiServer().start();
+  await it.close();
+  comfy.reset('fails');
+  await open(comfyAt(comfy.url));
+  it.stack.start();
+  const [id = ''] = await order(1);
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'out_of_memory', failures: 1 });
+  expect([comfy.freed, comfy.accepted]).toEqual([1, 2]);
+  expect(await it.charges(id)).toEqual([]);
+  await comfy.close();
+});
+
+function comfyAt(url: string): Engine {
+  const workflow = {
+    ...{ kind: 'image', file: 'tiny.json' },
+    parameters: { prompt: '6.inputs.text', seed: '3.inputs.seed' },
+  };
+  return comfyUiKind('test/engines/workflows').create({
+    ...{ id: 'gpu', kind: 'comfyui', base_url: url, poll_interval_ms: 10 },
+    workflows: { 'z-image-turbo': workflow },
+  });
+}
