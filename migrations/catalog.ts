@@ -26,6 +26,7 @@ import { rateLimits } from './0025-rate-limits.ts';
 import { pricePeriods } from './0026-price-periods.ts';
 import { keyLabels } from './0027-key-labels.ts';
 import { engineAbsences } from './0028-engine-absences.ts';
+import { keyBudgets } from './0029-key-budgets.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly Migration[] = [
   pricePeriods,
   keyLabels,
   engineAbsences,
+  keyBudgets,
 ];

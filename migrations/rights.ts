@@ -22,7 +22,7 @@ const LEDGER_TABLES = [
 
 /** Key columns an application may set when it creates a key; what is spent and held is the ledger's alone. */
 const KEY_COLUMNS =
-  'id, account_id, hash, name, label, role, disabled, allowed_models, limit_nano, cap_nano, created_at, expires_at';
+  'id, account_id, hash, name, label, role, disabled, allowed_models, limit_nano, cap_nano, limit_reset, counted_from, created_at, expires_at';
 
 /**
  * Grants for an application role that is not the owner: it reads everything and writes everything but money. The

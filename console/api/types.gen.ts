@@ -59,6 +59,7 @@ export interface ApiKey {
   readonly label: string;
   readonly limit: number | null;
   readonly limit_remaining: number | null;
+  readonly limit_reset: string | null;
   readonly last_used_at: string | null;
   readonly expires_at: string | null;
   readonly rate_limits: {

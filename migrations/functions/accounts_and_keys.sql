@@ -46,19 +46,42 @@ BEGIN
   END IF;
 END $$;
 
--- changes: any of name, label, disabled, limit_nano, expires_at, allowed_models, rate_limits, deleted. Absent is not null.
+-- changes: any of name, label, disabled, limit_nano, limit_reset, expires_at, allowed_models, rate_limits, deleted. Absent is not null.
+-- Another limit_reset begins a count of its own; without one, all that the key ever spent counts.
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  before api_keys;
+  changed_at timestamptz;
+  reset text;
+  base bigint;
+  begun timestamptz;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO before FROM api_keys k
+    WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL FOR NO KEY UPDATE;
+  changed_at := ledger_now();
+  reset := CASE WHEN changes ? 'limit_reset' THEN changes->>'limit_reset' ELSE before.limit_reset END;
+  IF reset IS NOT DISTINCT FROM before.limit_reset THEN
+    base := budget_base(before, changed_at);
+    begun := greatest(before.counted_from, budget_start(reset, changed_at));
+  ELSIF reset IS NULL THEN
+    base := 0;
+  ELSE
+    base := before.spent;
+    begun := changed_at;
+  END IF;
   RETURN QUERY UPDATE api_keys k SET
       name = coalesce(changes->>'name', k.name),
       label = coalesce(changes->>'label', k.label),
       disabled = coalesce((changes->>'disabled')::boolean, k.disabled),
       limit_nano = CASE WHEN changes ? 'limit_nano' THEN (changes->>'limit_nano')::bigint ELSE k.limit_nano END,
-      cap_nano = CASE WHEN NOT changes ? 'limit_nano' THEN k.cap_nano
+      cap_nano = CASE WHEN NOT changes ? 'limit_nano' AND reset IS NOT DISTINCT FROM k.limit_reset THEN k.cap_nano
+        WHEN NOT changes ? 'limit_nano' AND k.limit_nano IS NULL THEN NULL
+        WHEN NOT changes ? 'limit_nano' THEN greatest(k.limit_nano, k.spent - base + k.held)
         WHEN changes->>'limit_nano' IS NULL THEN NULL
-        ELSE greatest((changes->>'limit_nano')::bigint, k.spent + k.held) END,
+        ELSE greatest((changes->>'limit_nano')::bigint, k.spent - base + k.held) END,
+      limit_reset = reset, spent_before = base, counted_from = begun,
       expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
@@ -72,7 +95,7 @@ BEGIN
   END IF;
 END $$;
 
--- key: {id, hash, name, label, role, disabled, limit_nano, expires_at, rate_limits, allowed_models}. No row when the account has as many keys as it may.
+-- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account has as many keys as it may.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -83,10 +106,11 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano, expires_at,
-                                   rate_limits, allowed_models)
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano,
+                                   limit_reset, counted_from, expires_at, rate_limits, allowed_models)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint,
+            key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'),
             CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
               THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)

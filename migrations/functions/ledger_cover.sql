@@ -8,12 +8,15 @@ LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
    WHERE part > 0
 $$;
 
+-- Without the time of the settlement it could cover a call from another period than the one that is charged.
+DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[]);
+
 -- Settlements that cost more than their hold, or that are free within an allowance, as they are to be written. Runs under
 -- the locks of ledger_settle. What a call used beyond its hold is taken from what is free on the account and the key, never
 -- from what other calls hold; only the rest is written off. A provider's failure in the middle of an answer is waived up to
 -- the account's allowance of an hour.
-CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[]) RETURNS hold_settlement[]
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[], settled_at timestamptz)
+RETURNS hold_settlement[] LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   covered hold_settlement[] := '{}';
   candidate record;
@@ -28,7 +31,7 @@ DECLARE
   waived bigint;
 BEGIN
   FOR candidate IN
-    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, k.limit_nano - k.spent - k.held AS key_free
+    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, budget_free(k, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
       LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
       LEFT JOIN balances b ON b.account_id = s.account_id

@@ -3,6 +3,7 @@ CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extr
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   total bigint;
+  extended_at timestamptz;
 BEGIN
   IF extra <= 0 THEN
     RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
@@ -12,8 +13,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
-    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR k.limit_nano - k.spent - k.held >= extra)
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR budget_free(k, extended_at) >= extra)
     FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
@@ -23,7 +25,9 @@ BEGIN
     RETURNING h.amount INTO total;
   IF total IS NOT NULL THEN
     UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
-    UPDATE api_keys k SET held = k.held + extra WHERE k.id = key;
+    UPDATE api_keys k SET held = k.held + extra, spent_before = budget_base(k, extended_at),
+        counted_from = greatest(k.counted_from, budget_start(k.limit_reset, extended_at))
+      WHERE k.id = key;
   END IF;
   RETURN total;
 END $$;

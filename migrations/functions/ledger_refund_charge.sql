@@ -5,6 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   charge ledger_entries;
   before bigint;
+  refunded_at timestamptz;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   SELECT * INTO charge FROM ledger_entries e
@@ -28,7 +29,13 @@ BEGIN
   END IF;
   PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
-  UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  -- a charge of an earlier period makes no room in this one
+  refunded_at := ledger_now();
+  UPDATE api_keys k SET spent = k.spent - refunded,
+      spent_before = budget_base(k, refunded_at) - CASE
+        WHEN charge.at < greatest(k.counted_from, budget_start(k.limit_reset, refunded_at)) THEN refunded ELSE 0 END,
+      counted_from = greatest(k.counted_from, budget_start(k.limit_reset, refunded_at))
+    WHERE k.id = charge.api_key_id;
   PERFORM ledger_repay_debt(account, entry_reference);
   PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
     'amount', usd_text(refunded)));

@@ -35,7 +35,7 @@ BEGIN
   END IF;
 
   IF unusual THEN
-    settlements := ledger_cover(settlements, closing);
+    settlements := ledger_cover(settlements, closing, settled_at);
   END IF;
 
   RETURN QUERY
@@ -55,9 +55,12 @@ BEGIN
     RETURNING b.account_id, b.posted, b.seq, b.last_at, t.charged, t.entries),
   key_moved AS (
     UPDATE api_keys k
-       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at)
-      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged
-              FROM closed c GROUP BY 1) t
+       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
+           spent_before = budget_base(k, t.at),
+           counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
+      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
+                   max(m.last_at) AS at
+              FROM closed c JOIN moved m USING (account_id) GROUP BY 1) t
      WHERE k.id = t.api_key_id),
   recorded AS (
     INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,

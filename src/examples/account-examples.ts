@@ -25,6 +25,7 @@ export const ACCOUNT_EXAMPLES = {
     label: 'sk-tg-v1-4Fq…x9Z',
     limit: 25,
     limit_remaining: 23.75,
+    limit_reset: null,
     last_used_at: '2026-11-21T10:02:11.000Z',
     expires_at: null,
     rate_limits: null,

@@ -6,7 +6,8 @@ import type { ApiKeyJson } from './keys.schema.ts';
 export function presentKey(row: ApiKeyRow): ApiKeyJson {
   const spent = nanoUsd(row.spent);
   const limit = row.limit_nano === null ? null : nanoUsd(row.limit_nano);
-  const remaining = limit === null ? null : nanoUsd(limit > spent ? limit - spent : 0n);
+  const counted = spent - nanoUsd(row.spent_before);
+  const remaining = limit === null ? null : nanoUsd(limit > counted ? limit - counted : 0n);
   return {
     hash: row.hash,
     name: row.name,
@@ -17,6 +18,7 @@ export function presentKey(row: ApiKeyRow): ApiKeyJson {
     label: row.label,
     limit: limit === null ? null : usdNumber(limit),
     limit_remaining: remaining === null ? null : usdNumber(remaining),
+    limit_reset: row.limit_reset,
     last_used_at: row.last_used_at?.toISOString() ?? null,
     expires_at: row.expires_at?.toISOString() ?? null,
     rate_limits: row.rate_limits,

@@ -12,7 +12,16 @@ const limit = z
   .max(10_000_000)
   .refine((value) => parseUsdNumber(value) !== undefined, 'must not be finer than 1e-9 USD')
   .nullable()
-  .meta({ description: 'Spending limit in USD over the life of the key; null = unlimited', examples: [25] });
+  .meta({
+    description:
+      'Spending limit in USD, over the life of the key unless `limit_reset` renews it; null = unlimited',
+    examples: [25],
+  });
+
+const limitReset = z.enum(['daily', 'weekly', 'monthly']).nullable().meta({
+  description:
+    'When the limit is whole again: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting another one begins to count anew',
+});
 
 const expiresAt = z.iso
   .datetime({ offset: true })
@@ -46,6 +55,7 @@ export const createKeyBody = z
     label: label.optional(),
     disabled: z.boolean().optional().meta({ description: 'Made but not usable until it is enabled' }),
     limit: limit.optional(),
+    limit_reset: limitReset.optional(),
     expires_at: expiresAt.optional(),
     rate_limits: keyRateLimits.optional(),
     models: models.optional(),
@@ -61,6 +71,7 @@ export const updateKeyBody = z
     label: label.optional(),
     disabled: z.boolean().optional(),
     limit: limit.optional(),
+    limit_reset: limitReset.optional(),
     expires_at: expiresAt.optional(),
     rate_limits: keyRateLimits.optional(),
     models: models.optional(),
@@ -81,7 +92,11 @@ export const apiKey = z
     created_at: z.iso.datetime(),
     label: z.string(),
     limit: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
-    limit_remaining: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
+    limit_remaining: z
+      .number()
+      .nullable()
+      .meta({ description: 'USD, until the limit renews; null = unlimited' }),
+    limit_reset: limitReset,
     last_used_at: z.iso.datetime().nullable(),
     expires_at: z.iso.datetime().nullable(),
     rate_limits: keyRateLimits,

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Sequelize } from 'sequelize';
-import { Op } from 'sequelize';
+import type { Sequelize, Utils } from 'sequelize';
+import { literal, Op } from 'sequelize';
 import type { KeyFacts } from '../http/key-cache.ts';
 import type { RateLimits } from '../http/rate-policy.ts';
 import { nanoUsd } from '../lib/money.ts';
@@ -19,6 +19,7 @@ export interface NewKeyRow {
   readonly disabled: boolean;
   /** Nano-USD as decimal text; null = unlimited. */
   readonly limitNano: string | null;
+  readonly limitReset: ApiKeyRow['limit_reset'];
   readonly expiresAt: Date | null;
   readonly rateLimits: StoredRateLimits | null;
   /** Ids of the models it may call; null = all of the account's. */
@@ -45,6 +46,12 @@ interface FactsRow extends pg.QueryResultRow {
 const KEY_DAYS = 90;
 const FORGOTTEN_PER_STATEMENT = 200;
 
+/** A limit that renews does so with the clock, its row with the next call. */
+const COUNTED_NOW = {
+  exclude: ['spent_before'],
+  include: [[literal('budget_base("api_keys", ledger_now())'), 'spent_before'] as [Utils.Literal, string]],
+};
+
 /** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
 export class KeysStore {
   readonly #model: ApiKeyModel;
@@ -65,6 +72,7 @@ export class KeysStore {
       role: key.role,
       disabled: key.disabled,
       limit_nano: key.limitNano,
+      limit_reset: key.limitReset,
       expires_at: key.expiresAt,
       rate_limits: key.rateLimits,
       allowed_models: key.allowedModels && [...key.allowedModels],
@@ -74,7 +82,10 @@ export class KeysStore {
 
   /** A key that is not deleted. */
   async find(accountId: string, hash: string): Promise<ApiKeyRow | undefined> {
-    const row = await this.#model.findOne({ where: { account_id: accountId, hash, deleted_at: null } });
+    const row = await this.#model.findOne({
+      attributes: COUNTED_NOW,
+      where: { account_id: accountId, hash, deleted_at: null },
+    });
     return row?.get({ plain: true });
   }
 
@@ -97,6 +108,7 @@ export class KeysStore {
   /** Newest first, deleted ones left out. */
   async list(accountId: string, limit: number, after: string | undefined): Promise<ApiKeyRow[]> {
     const rows = await this.#model.findAll({
+      attributes: COUNTED_NOW,
       // ids are time-ordered, so they alone are the order of creation
       where: { account_id: accountId, deleted_at: null, ...(after && { id: { [Op.lt]: after } }) },
       order: [['id', 'DESC']],

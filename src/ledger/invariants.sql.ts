@@ -54,8 +54,8 @@ export const INVARIANTS: readonly Invariant[] = [
     text: `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' held ' || b.held AS detail FROM balances b
      WHERE ($1::uuid IS NULL OR b.account_id = $1) AND (b.held < 0 OR b.posted < b.held)
     UNION ALL
-    SELECT k.id::text, 'spent ' || k.spent || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
-     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent + k.held > k.cap_nano
+    SELECT k.id::text, 'spent ' || (k.spent - k.spent_before) || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
+     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent - k.spent_before + k.held > k.cap_nano
     UNION ALL
     SELECT b.account_id::text, 'used ' || b.used FROM balances b
       LEFT JOIN (SELECT account_id, -sum(amount) AS total FROM ledger_entries

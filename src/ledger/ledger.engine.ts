@@ -191,11 +191,17 @@ function refusal(outcome: string, request: HoldRequest): AppError {
   return refused(outcome);
 }
 
+const RENEWALS = {
+  daily: 'at 00:00 UTC',
+  weekly: 'on Monday, 00:00 UTC',
+  monthly: 'on the first of the month, 00:00 UTC',
+};
+
 /** Every such message begins alike: clients know the state by these words. */
 function uncovered(
   code: 'insufficient_credits' | 'key_limit_exceeded',
   needed: NanoUsd,
-  { account, key, debt }: SpendableFunds,
+  { account, key, reset, debt }: SpendableFunds,
 ): AppError {
   if (debt > 0n) {
     const owed = `the account owes ${formatUsd(debt)} USD for a reversed payment`;
@@ -205,7 +211,8 @@ function uncovered(
   const free = (isKey ? key : account) ?? ZERO_USD;
   const left = formatUsd(free > 0n ? free : ZERO_USD);
   const whose = isKey ? 'the limit of this API key leaves' : 'the account has';
-  const remedy = isKey ? 'raise the limit of the key' : 'add credits';
+  const renewal = reset === null ? '' : ` or wait until it renews (${RENEWALS[reset]})`;
+  const remedy = isKey ? `raise the limit of the key${renewal}` : 'add credits';
   return new AppError(
     code,
     `Insufficient credits: this call needs ${formatUsd(needed)} USD and ${whose} ${left} USD free. ` +

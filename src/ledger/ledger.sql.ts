@@ -12,11 +12,11 @@ export const reserveFewHolds: Statement = {
   text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
 };
 
-/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit. A deleted key's account has none. debt: owed. */
+/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit, reset says when it renews. A deleted key's account has none. debt: owed. */
 export const spendableFunds: Statement = {
   name: 'ledger_spendable_funds',
   text: `SELECT CASE WHEN b.debt > 0 THEN 0 ELSE b.posted - b.held END AS account,
-                k.limit_nano - k.spent - k.held AS key, b.debt
+                budget_free(k, ledger_now()) AS key, k.limit_reset AS reset, b.debt
            FROM balances b JOIN api_keys k ON k.account_id = b.account_id
           WHERE b.account_id = $1 AND k.id = $2`,
 };

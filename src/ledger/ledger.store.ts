@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { invariant } from '../lib/invariant.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
 import {
   expiredHolds,
@@ -25,6 +26,8 @@ export interface SpendableFunds {
   readonly account: NanoUsd;
   /** Null: the key has no limit. */
   readonly key: NanoUsd | null;
+  /** How often the limit of the key renews; null: never. */
+  readonly reset: ApiKeyRow['limit_reset'];
   /** What the account owes. */
   readonly debt: NanoUsd;
 }
@@ -80,15 +83,17 @@ export class LedgerStore {
 
   /** Nano-USD that account and key (null: without limit) can spend now; an account in debt has none. */
   async spendable(accountId: string, apiKeyId: string): Promise<SpendableFunds> {
-    const rows = await run<{ account: string; key: string | null; debt: string }>(
-      this.#pool,
-      spendableFunds,
-      [accountId, apiKeyId],
-    );
+    const rows = await run<{
+      account: string;
+      key: string | null;
+      reset: ApiKeyRow['limit_reset'];
+      debt: string;
+    }>(this.#pool, spendableFunds, [accountId, apiKeyId]);
     const [row] = rows;
     return {
       account: nanoUsd(row?.account ?? 0n),
       key: row?.key == null ? null : nanoUsd(row.key),
+      reset: row?.reset ?? null,
       debt: nanoUsd(row?.debt ?? 0n),
     };
   }

@@ -74,6 +74,7 @@ export interface KeyChanges {
   readonly disabled?: boolean;
   /** Nano-USD; null: unlimited. */
   readonly limit?: NanoUsd | null;
+  readonly limitReset?: 'daily' | 'weekly' | 'monthly' | null;
   readonly expiresAt?: Date | null;
   readonly allowedModels?: readonly string[] | null;
   readonly rateLimits?: StoredRateLimits | null;
@@ -242,9 +243,10 @@ export class Movements {
     changes: KeyChanges,
     act?: AuditedAct,
   ): Promise<Row | undefined> {
-    const { limit, expiresAt, allowedModels, rateLimits, ...others } = changes;
+    const { limit, limitReset, expiresAt, allowedModels, rateLimits, ...others } = changes;
+    const limits = { limit_nano: limit?.toString() ?? limit, limit_reset: limitReset };
     const renamed = { expires_at: expiresAt, allowed_models: allowedModels, rate_limits: rateLimits };
-    const json = JSON.stringify({ ...others, ...renamed, limit_nano: limit?.toString() ?? limit });
+    const json = JSON.stringify({ ...others, ...limits, ...renamed });
     const values = [accountId, keyId, json, JSON.stringify(act ?? {})];
     return (await run<Row>(this.#pool, changeApiKey, values))[0];
   }

@@ -35,6 +35,7 @@ describe('POST /api/v1/keys', () => {
       label: `${key.slice(0, 12)}...${key.slice(-4)}`,
       limit: 2.5,
       limit_remaining: 2.5,
+      limit_reset: null,
       last_used_at: null,
       expires_at: null,
       rate_limits: null,
@@ -62,6 +63,25 @@ describe('POST /api/v1/keys', () => {
         replayed,
       ]);
     }
+  });
+
+  test('a limit that renews is set, shown and lifted', async () => {
+    const body = { name: 'team', limit: 5, limit_reset: 'monthly' };
+    const made = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
+    expect(made.json.data).toMatchObject({ limit: 5, limit_remaining: 5, limit_reset: 'monthly' });
+    const path = `/api/v1/keys/${made.json.data.hash}`;
+    const change = async (limitReset: unknown) => {
+      const { status, json } = await server.call('PATCH', path, {
+        key: owner.secret,
+        body: { limit_reset: limitReset },
+      });
+      return [status, json.data?.limit_reset ?? json.error?.message];
+    };
+    expect(await change('weekly')).toEqual([200, 'weekly']);
+    expect(await change('hourly')).toEqual([400, 'limit_reset: must be "daily", "weekly" or "monthly"']);
+    expect(await change(null)).toEqual([200, undefined]);
+    const read = await server.call('GET', path, { key: owner.secret });
+    expect(read.json.data).toMatchObject({ limit: 5, limit_remaining: 5, limit_reset: null });
   });
 
   test('a key for some models sees and calls no other; the list can be changed and lifted', async () => {

@@ -27,6 +27,7 @@ interface CreateFormProps {
 function CreateForm({ onClose, onCreated }: CreateFormProps) {
   const [name, setName] = useState('');
   const [limit, setLimit] = useState('');
+  const [reset, setReset] = useState('');
   const [expires, setExpires] = useState('');
   const [role, setRole] = useState('inference');
   const limitNano = limit.trim() === '' ? null : parseUsd(limit);
@@ -35,6 +36,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
       name: name.trim(),
       role,
       limit: limitNano === null || limitNano === undefined ? null : jsonUsd(limitNano),
+      limit_reset: reset === '' ? null : reset,
       expires_at: expires === '' ? null : `${expires}T23:59:59Z`,
     };
     const answer = await send('POST', '/api/v1/keys', {
@@ -62,6 +64,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
           />
         </Field>
         <LimitField value={limit} isWrong={limitNano === undefined} onInput={setLimit} />
+        <ResetChoice value={reset} onChange={setReset} />
         <Field label={t('Works until (UTC day, optional)')}>
           <input type="date" value={expires} onInput={(event) => setExpires(event.currentTarget.value)} />
         </Field>
@@ -94,7 +97,7 @@ export function LimitField({ value, isWrong, onInput }: LimitFieldProps) {
     <Field
       label={t('Spending limit in USD (optional)')}
       problem={isWrong ? t('An amount like 25 or 12.50') : undefined}
-      hint={t('Over the life of the key. Without one, the credits of the account are the bound.')}
+      hint={t('Without one, the credits of the account are the bound.')}
     >
       <input
         inputMode="decimal"
@@ -103,6 +106,27 @@ export function LimitField({ value, isWrong, onInput }: LimitFieldProps) {
         onInput={(event) => onInput(event.currentTarget.value)}
       />
     </Field>
+  );
+}
+
+interface ResetChoiceProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+export function ResetChoice({ value, onChange }: ResetChoiceProps) {
+  return (
+    <Choice
+      label={t('The limit is for')}
+      value={value}
+      options={[
+        ['', t('the life of the key')],
+        ['daily', t('each day (UTC)')],
+        ['weekly', t('each week (UTC, from Monday)')],
+        ['monthly', t('each month (UTC)')],
+      ]}
+      onChange={onChange}
+    />
   );
 }
 

@@ -5,6 +5,19 @@ import { Amount } from '../../ui/amount.tsx';
 
 const NEAR = 0.8;
 
+const RENEWALS: Readonly<Record<string, string>> = {
+  daily: t('a day'),
+  weekly: t('a week'),
+  monthly: t('a month'),
+};
+
+/** What counts towards the limit: of one that renews, what was spent since it did. */
+export function countedNano({ usage, limit, limit_reset: reset, limit_remaining: left }: ApiKey): bigint {
+  return reset === null || limit === null || left === null
+    ? usdOfNumber(usage)
+    : usdOfNumber(limit) - usdOfNumber(left);
+}
+
 export function stateOf({ disabled, expires_at: expires }: ApiKey): string {
   if (disabled) {
     return 'disabled';
@@ -14,7 +27,7 @@ export function stateOf({ disabled, expires_at: expires }: ApiKey): string {
 
 /** The bound that really binds is named: a key without a limit is bounded by the account. */
 export function Limit({ of: key }: { readonly of: ApiKey }) {
-  const spent = usdOfNumber(key.usage);
+  const spent = countedNano(key);
   if (key.limit === null) {
     return (
       <div class="key-limit">
@@ -31,6 +44,7 @@ export function Limit({ of: key }: { readonly of: ApiKey }) {
     <div class="key-limit">
       <span>
         <Amount value={spent} /> {t('of')} <Amount value={limit} />
+        {key.limit_reset === null ? null : <span class="quiet small"> {RENEWALS[key.limit_reset]}</span>}
         {share >= NEAR ? <span class="status-wait"> ▲ {Math.floor(share * 100)} %</span> : null}
       </span>
       <progress

@@ -13,7 +13,7 @@ import { Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Field } from '../../ui/field.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
-import { LimitField } from './create-key.tsx';
+import { LimitField, ResetChoice } from './create-key.tsx';
 import { Limit, stateOf } from './key-limit.tsx';
 
 /** One key: what it spent, what it may, and what can be done with it. */
@@ -66,10 +66,15 @@ function KeyDetails({ of: key, onGone }: { readonly of: ApiKey; readonly onGone:
 function EditKey({ of: key }: { readonly of: ApiKey }) {
   const [name, setName] = useState(key.name);
   const [limit, setLimit] = useState(key.limit === null ? '' : plainUsd(usdOfNumber(key.limit)));
+  const [reset, setReset] = useState<string>(key.limit_reset ?? '');
   const [isDone, setDone] = useState(false);
   const limitNano = limit.trim() === '' ? null : parseUsd(limit);
   const saving = useActing(async () => {
-    const body = { name: name.trim(), limit: typeof limitNano === 'bigint' ? jsonUsd(limitNano) : null };
+    const body = {
+      name: name.trim(),
+      limit: typeof limitNano === 'bigint' ? jsonUsd(limitNano) : null,
+      limit_reset: reset === '' ? null : reset,
+    };
     await send('PATCH', `/api/v1/keys/${key.hash}`, { body });
     refresh('/api/v1/keys');
     setDone(true);
@@ -91,6 +96,7 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
         />
       </Field>
       <LimitField value={limit} isWrong={limitNano === undefined} onInput={setLimit} />
+      <ResetChoice value={reset} onChange={setReset} />
       {saving.error === undefined ? null : <Problem error={saving.error} />}
       {isDone && !saving.isPending && saving.error === undefined ? (
         <Notice tone="good">{t('Saved. In force everywhere within a second.')}</Notice>

@@ -5,6 +5,7 @@ import { to } from '../../lib/location.ts';
 import { shareOf, usd, usdOfNumber } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Panel } from '../../ui/panel.tsx';
+import { countedNano } from '../keys/key-limit.tsx';
 
 const NEAR = 0.8;
 const DAY_MS = 86_400_000;
@@ -67,7 +68,7 @@ function ofKey(key: ApiKey): Item[] {
   const items: Item[] = [];
   const href = to('keys', { key: key.hash });
   if (!key.disabled && key.limit !== null && key.limit > 0) {
-    const share = shareOf(usdOfNumber(key.usage), usdOfNumber(key.limit));
+    const share = shareOf(countedNano(key), usdOfNumber(key.limit));
     if (share >= NEAR) {
       items.push({
         text: t('Key “{name}” used {percent} % of its limit', {

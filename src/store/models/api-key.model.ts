@@ -22,6 +22,9 @@ export interface ApiKeyRow {
   allowed_models: string[] | null;
   limit_nano: string | null;
   cap_nano: string | null;
+  limit_reset: 'daily' | 'weekly' | 'monthly' | null;
+  /** What `spent` was when the count began that the limit is about. */
+  spent_before: string;
   spent: string;
   held: string;
   created_at: Date;
@@ -48,6 +51,8 @@ export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
       allowed_models: DataTypes.ARRAY(DataTypes.TEXT),
       limit_nano: DataTypes.BIGINT,
       cap_nano: DataTypes.BIGINT,
+      limit_reset: DataTypes.TEXT,
+      spent_before: DataTypes.BIGINT,
       spent: DataTypes.BIGINT,
       held: DataTypes.BIGINT,
       created_at: DataTypes.DATE(6),
