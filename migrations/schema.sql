@@ -45,12 +45,17 @@ TABLE api_keys WITH (fillfactor=50)
   last_used_at timestamp with time zone
   has_history boolean
   rate_limits jsonb
+  limit_reset text
+  spent_before bigint NOT NULL DEFAULT 0
+  counted_from timestamp with time zone
   api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  api_keys_count_begins CHECK (((limit_reset IS NULL) = (counted_from IS NULL)))
   api_keys_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
   api_keys_hash_unique UNIQUE (hash)
   api_keys_held_not_negative CHECK ((held >= 0))
   api_keys_limit_nano_check CHECK ((limit_nano >= 0))
-  api_keys_never_above_cap CHECK (((cap_nano IS NULL) OR ((spent + held) <= cap_nano)))
+  api_keys_limit_reset_check CHECK ((limit_reset = ANY (ARRAY['daily'::text, 'weekly'::text, 'monthly'::text])))
+  api_keys_never_above_limit CHECK (((cap_nano IS NULL) OR (((spent - spent_before) + held) <= cap_nano)))
   api_keys_pkey PRIMARY KEY (id)
   api_keys_rate_limits_check CHECK ((jsonb_typeof(rate_limits) = 'object'::text))
   api_keys_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'inference'::text])))
@@ -675,6 +680,24 @@ AS $function$
     a.object, a.request_id, a.detail)::text, 'UTF8'))
 $function$
 
+CREATE OR REPLACE FUNCTION budget_base(k api_keys, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN (budget_start((k).limit_reset, at) > (k).counted_from) THEN (k).spent ELSE (k).spent_before END
+
+CREATE OR REPLACE FUNCTION budget_free(k api_keys, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+RETURN (((k).limit_nano - ((k).spent - budget_base(k, at))) - (k).held)
+
+CREATE OR REPLACE FUNCTION budget_start(limit_reset text, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+RETURN date_trunc(CASE limit_reset WHEN 'daily'::text THEN 'day'::text WHEN 'weekly'::text THEN 'week'::text WHEN 'monthly'::text THEN 'month'::text ELSE NULL::text END, at, 'UTC'::text)
+
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  RETURNS SETOF accounts
  LANGUAGE plpgsql
@@ -704,16 +727,38 @@ CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+DECLARE
+  before api_keys;
+  changed_at timestamptz;
+  reset text;
+  base bigint;
+  begun timestamptz;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
+  SELECT * INTO before FROM api_keys k
+    WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL FOR NO KEY UPDATE;
+  changed_at := ledger_now();
+  reset := CASE WHEN changes ? 'limit_reset' THEN changes->>'limit_reset' ELSE before.limit_reset END;
+  IF reset IS NOT DISTINCT FROM before.limit_reset THEN
+    base := budget_base(before, changed_at);
+    begun := greatest(before.counted_from, budget_start(reset, changed_at));
+  ELSIF reset IS NULL THEN
+    base := 0;
+  ELSE
+    base := before.spent;
+    begun := changed_at;
+  END IF;
   RETURN QUERY UPDATE api_keys k SET
       name = coalesce(changes->>'name', k.name),
       label = coalesce(changes->>'label', k.label),
       disabled = coalesce((changes->>'disabled')::boolean, k.disabled),
       limit_nano = CASE WHEN changes ? 'limit_nano' THEN (changes->>'limit_nano')::bigint ELSE k.limit_nano END,
-      cap_nano = CASE WHEN NOT changes ? 'limit_nano' THEN k.cap_nano
+      cap_nano = CASE WHEN NOT changes ? 'limit_nano' AND reset IS NOT DISTINCT FROM k.limit_reset THEN k.cap_nano
+        WHEN NOT changes ? 'limit_nano' AND k.limit_nano IS NULL THEN NULL
+        WHEN NOT changes ? 'limit_nano' THEN greatest(k.limit_nano, k.spent - base + k.held)
         WHEN changes->>'limit_nano' IS NULL THEN NULL
-        ELSE greatest((changes->>'limit_nano')::bigint, k.spent + k.held) END,
+        ELSE greatest((changes->>'limit_nano')::bigint, k.spent - base + k.held) END,
+      limit_reset = reset, spent_before = base, counted_from = begun,
       expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
@@ -768,10 +813,11 @@ BEGIN
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
-  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano, expires_at,
-                                   rate_limits, allowed_models)
+  RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano,
+                                   limit_reset, counted_from, expires_at, rate_limits, allowed_models)
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
-            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint, (key->>'expires_at')::timestamptz,
+            coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint,
+            key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'),
             CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
               THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)
@@ -1049,7 +1095,7 @@ BEGIN
   RETURN NEXT;
 END $function$
 
-CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[])
+CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[], settled_at timestamp with time zone)
  RETURNS hold_settlement[]
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
@@ -1068,7 +1114,7 @@ DECLARE
   waived bigint;
 BEGIN
   FOR candidate IN
-    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, k.limit_nano - k.spent - k.held AS key_free
+    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, budget_free(k, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
       LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
       LEFT JOIN balances b ON b.account_id = s.account_id
@@ -1162,6 +1208,7 @@ CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extr
 AS $function$
 DECLARE
   total bigint;
+  extended_at timestamptz;
 BEGIN
   IF extra <= 0 THEN
     RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
@@ -1171,8 +1218,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
-    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR k.limit_nano - k.spent - k.held >= extra)
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR budget_free(k, extended_at) >= extra)
     FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
@@ -1182,7 +1230,9 @@ BEGIN
     RETURNING h.amount INTO total;
   IF total IS NOT NULL THEN
     UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
-    UPDATE api_keys k SET held = k.held + extra WHERE k.id = key;
+    UPDATE api_keys k SET held = k.held + extra, spent_before = budget_base(k, extended_at),
+        counted_from = greatest(k.counted_from, budget_start(k.limit_reset, extended_at))
+      WHERE k.id = key;
   END IF;
   RETURN total;
 END $function$
@@ -1300,6 +1350,7 @@ AS $function$
 DECLARE
   charge ledger_entries;
   before bigint;
+  refunded_at timestamptz;
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   SELECT * INTO charge FROM ledger_entries e
@@ -1323,7 +1374,13 @@ BEGIN
   END IF;
   PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
-  UPDATE api_keys k SET spent = k.spent - refunded WHERE k.id = charge.api_key_id;
+  -- a charge of an earlier period makes no room in this one
+  refunded_at := ledger_now();
+  UPDATE api_keys k SET spent = k.spent - refunded,
+      spent_before = budget_base(k, refunded_at) - CASE
+        WHEN charge.at < greatest(k.counted_from, budget_start(k.limit_reset, refunded_at)) THEN refunded ELSE 0 END,
+      counted_from = greatest(k.counted_from, budget_start(k.limit_reset, refunded_at))
+    WHERE k.id = charge.api_key_id;
   PERFORM ledger_repay_debt(account, entry_reference);
   PERFORM record_act(current_act(), jsonb_build_object('transaction_id', transaction_id('refund', entry_reference),
     'amount', usd_text(refunded)));
@@ -1459,7 +1516,7 @@ BEGIN
   FOR candidate IN
     SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
            k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
-           k.allowed_models AS key_models, k.limit_nano - k.spent - k.held AS key_free,
+           k.allowed_models AS key_models, budget_free(k, decided_at) AS key_free,
            h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
       FROM unnest(requests) r
       LEFT JOIN balances b ON b.account_id = r.account_id
@@ -1623,7 +1680,7 @@ BEGIN
   END IF;
 
   IF unusual THEN
-    settlements := ledger_cover(settlements, closing);
+    settlements := ledger_cover(settlements, closing, settled_at);
   END IF;
 
   RETURN QUERY
@@ -1643,9 +1700,12 @@ BEGIN
     RETURNING b.account_id, b.posted, b.seq, b.last_at, t.charged, t.entries),
   key_moved AS (
     UPDATE api_keys k
-       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at)
-      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged
-              FROM closed c GROUP BY 1) t
+       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
+           spent_before = budget_base(k, t.at),
+           counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
+      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
+                   max(m.last_at) AS at
+              FROM closed c JOIN moved m USING (account_id) GROUP BY 1) t
      WHERE k.id = t.api_key_id),
   recorded AS (
     INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
@@ -1759,7 +1819,9 @@ BEGIN
     FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
    WHERE b.account_id = s.account_id;
-  UPDATE api_keys k SET held = k.held + s.granted
+  UPDATE api_keys k
+     SET held = k.held + s.granted, spent_before = budget_base(k, decided_at),
+         counted_from = greatest(k.counted_from, budget_start(k.limit_reset, decided_at))
     FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
    WHERE k.id = s.api_key_id;

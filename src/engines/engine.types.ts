@@ -114,3 +114,8 @@ export class EngineError extends Error {
     this.failure = failure;
   }
 }
+
+export interface EnginePools {
+  /** The engine that serves a pool on this host; undefined when none is configured. */
+  find(pool: string): Engine | undefined;
+}

@@ -1,6 +1,6 @@
+import type { EnginePools } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import { pause } from '../lib/pause.ts';
-import type { EnginePools } from './generate.types.ts';
 
 export interface RestClocks {
   /** Ms between two questions after an engine that is away. */

@@ -1,5 +1,5 @@
 import type { RunPolicy } from '../catalog/run-policy.ts';
-import type { Engine } from '../engines/engine.types.ts';
+import type { EnginePools } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { EngineRests } from './engine-rests.ts';
@@ -8,11 +8,6 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { TaskEndings } from './task-endings.ts';
-
-export interface EnginePools {
-  /** The engine that serves a pool on this host; undefined when none is configured. */
-  find(pool: string): Engine | undefined;
-}
 
 export interface GenerateSettings {
   /** Name of this worker process, for the operator. */

@@ -1,7 +1,6 @@
-import type { Engine } from '../engines/engine.types.ts';
+import type { AttemptOutcome, Engine, EnginePools } from '../engines/engine.types.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Tracing } from '../lib/tracing.ts';
-import type { AttemptOutcome, EnginePools } from '../tasks/generate.types.ts';
 
 interface TaskRunner {
   run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome>;
