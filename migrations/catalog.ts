@@ -27,6 +27,7 @@ import { pricePeriods } from './0026-price-periods.ts';
 import { keyLabels } from './0027-key-labels.ts';
 import { engineAbsences } from './0028-engine-absences.ts';
 import { keyBudgets } from './0029-key-budgets.ts';
+import { upstreamWords } from './0030-upstream-words.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyLabels,
   engineAbsences,
   keyBudgets,
+  upstreamWords,
 ];

@@ -242,6 +242,7 @@ export interface OperatorTask {
   readonly attempts: number;
   readonly generation_runs: number;
   readonly failures: number;
+  readonly interruptions: number;
   readonly dispatches: number;
   readonly worker: string | null;
   readonly engine: string | null;

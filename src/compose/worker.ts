@@ -26,6 +26,7 @@ import { TaskFinisher } from '../tasks/task-finisher.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { createRunFailureCounter, registerEngineGauge } from '../telemetry/engine-metrics.ts';
 import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
 import { registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
@@ -136,6 +137,7 @@ function composeRunners(
   const workFolder = join(config.dataFolder, 'work');
   const patience = new StoragePatience(log);
   registerStorageGauge(registry, patience);
+  registerEngineGauge(registry, rests);
   const files = new TaskFinisher({
     reads,
     endings,
@@ -153,6 +155,7 @@ function composeRunners(
       ...{ claims, leases, endings, rests, storage, patience, inPlace, log },
       engines: tracedEngines(engines, tracing),
       policyOf: (task) => catalog.runPolicyOf(task),
+      onRunFailure: createRunFailureCounter(registry),
     },
     { worker, workFolder },
   );

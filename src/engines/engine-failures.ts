@@ -44,7 +44,8 @@ export const NO_OUTPUT: EngineFailure = {
   retryable: false,
 };
 
-const MISCONFIGURED: EngineFailure = {
+/** What the operator has to mend: a key, a quota, a missing file or node. No fault of the order. */
+export const MISCONFIGURED: EngineFailure = {
   code: 'upstream_misconfigured',
   message: 'the engine rejected our credentials or configuration',
   retryable: false,
@@ -90,8 +91,7 @@ const RETRY_AFTER_MIN_MS = 500;
 const RETRY_AFTER_MAX_MS = 3_600_000;
 
 /**
- * What an HTTP status outside 2xx means for the task. `retryAfter` is the header's text; `nowMs` Unix ms. No text of the upstream
- * is used: it may quote prompts, keys or account names.
+ * What an HTTP status outside 2xx means for the task. `retryAfter` is the header's text; `nowMs` Unix ms.
  */
 export function failureOfStatus(
   status: number,
@@ -112,6 +112,14 @@ export function failureOfStatus(
     return { code: 'upstream_busy', message, retryable: true, retryAfterMs };
   }
   return BY_STATUS[status] ?? UPSTREAM_ERROR;
+}
+
+/** Most characters of an upstream's words that are passed on. */
+const SAID_MAX = 2_000;
+
+/** The failure with the upstream's own words about it, where there are any. */
+export function withWords(failure: EngineFailure, said: string | null | undefined): EngineFailure {
+  return said ? { ...failure, said: said.slice(0, SAID_MAX) } : failure;
 }
 
 /** `Retry-After` in ms from now, at least half a second: seconds or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */

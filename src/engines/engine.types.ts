@@ -38,6 +38,8 @@ export interface EngineFailure {
   readonly retryable: boolean;
   /** Milliseconds the upstream asked us to wait (429/503). The task waits that long; the pool, when tasks of several accounts do. */
   readonly retryAfterMs?: number;
+  /** The upstream's own words, as they came: may quote prompts and keys. */
+  readonly said?: string;
 }
 
 export interface EngineStatus {

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { failureOfStatus, leavesOpen, MALFORMED } from './engine-failures.ts';
+import { failureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
 import { UpstreamClocks } from './upstream-clocks.ts';
 import { explain, TransportError } from './upstream-transport.ts';
 
@@ -149,10 +149,10 @@ export class UpstreamHttp {
     const inDoubt =
       leavesOpen(answer.status, answer.retryAfter) || (!answer.failure && isNothing(answer.json));
     if (lost && inDoubt) {
-      throw new EngineError(lost);
+      throw new EngineError(withWords(lost, answer.failure?.said));
     }
     if (answer.failure) {
-      throw new EngineError(refine(answer.failure, answer.json));
+      throw new EngineError(withWords(refine(answer.failure, answer.json), answer.failure.said));
     }
     if (inDoubt) {
       throw new EngineError(MALFORMED);
@@ -247,9 +247,13 @@ export class UpstreamHttp {
 
 async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
-  const json = parse(await readText(response.chunks));
+  const text = await readText(response.chunks);
+  const json = parse(text);
   const retryAfter = response.header('retry-after');
-  const failure = status >= 200 && status < 300 ? undefined : failureOfStatus(status, retryAfter, Date.now());
+  const isFine = status >= 200 && status < 300;
+  const failure = isFine
+    ? undefined
+    : withWords(failureOfStatus(status, retryAfter, Date.now()), `${status} ${text}`);
   return { status, json, retryAfter, failure };
 }
 

@@ -1,6 +1,6 @@
 import { NotPublicError } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { MALFORMED } from './engine-failures.ts';
+import { MALFORMED, withWords } from './engine-failures.ts';
 import type { UpstreamClocks } from './upstream-clocks.ts';
 
 export type TransportReason = 'unreachable' | 'timeout' | 'interrupted' | 'malformed';
@@ -44,7 +44,9 @@ export class TransportError extends Error {
   }
 
   toEngineError(): EngineError {
-    return new EngineError(FAILURES[this.reason], { cause: this });
+    const { cause } = this;
+    const words = cause instanceof Error ? cause.message || ('code' in cause ? String(cause.code) : '') : '';
+    return new EngineError(withWords(FAILURES[this.reason], words), { cause: this });
   }
 }
 

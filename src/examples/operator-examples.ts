@@ -25,6 +25,7 @@ const OPERATOR_TASK = {
   attempts: 3,
   generation_runs: 3,
   failures: 3,
+  interruptions: 0,
   dispatches: 1,
   worker: null,
   engine: 'local',
@@ -162,8 +163,8 @@ export const OPERATOR_EXAMPLES = {
   OperatorTask: OPERATOR_TASK,
   OperatorTaskDetails: {
     ...OPERATOR_TASK,
-    runs: [{ engine: 'local', model: 'builtin-image', outcome: 'upstream_unavailable', latency_ms: 12_000 }],
-    history: [{ at: CREATED, state: 'queued', attempt: 0, detail: null }],
+    runs: [{ engine: 'local', model: 'builtin-image', outcome: 'upstream_unavailable', latency_ms: 12_000, said: '500 out of disk' }],
+    history: [{ at: CREATED, state: 'queued', attempt: 0, detail: null, said: null }],
     retry_of: null,
     retried_as: null,
   },

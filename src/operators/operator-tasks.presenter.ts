@@ -22,6 +22,7 @@ export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
     attempts: row.attempt,
     generation_runs: row.generation_runs,
     failures: row.failures,
+    interruptions: row.interruptions,
     dispatches: row.dispatches,
     worker: row.worker,
     engine: row.engine,
@@ -53,17 +54,19 @@ export function presentOperatorTaskDetails(
 ): OperatorTaskDetailsJson {
   return {
     ...presentOperatorTask(row),
-    runs: row.runs.map(({ provider, model, outcome, latencyMs }) => ({
+    runs: row.runs.map(({ provider, model, outcome, latencyMs, said = null }) => ({
       engine: provider,
       model,
       outcome,
       latency_ms: latencyMs,
+      said,
     })),
-    history: history.map(({ at, state, attempt, detail }) => ({
+    history: history.map(({ at, state, attempt, detail, said }) => ({
       at: at.toISOString(),
       state,
       attempt,
       detail,
+      said,
     })),
     retry_of: linkedTask(history, RETRY_OF),
     retried_as: linkedTask(history, RETRIED_AS),

@@ -10,6 +10,8 @@ export interface TaskRunRow {
   readonly model: string;
   readonly outcome: string;
   readonly latencyMs: number;
+  /** The upstream's words about its failure. */
+  readonly said?: string;
   readonly cost?: string;
 }
 
@@ -34,6 +36,7 @@ export interface OperatorTaskRow {
   readonly attempt: number;
   readonly generation_runs: number;
   readonly failures: number;
+  readonly interruptions: number;
   readonly worker: string | null;
   readonly lease_until: Date | null;
   readonly not_before: Date;
@@ -58,6 +61,8 @@ export interface TaskEventRow {
   readonly state: string;
   readonly attempt: number;
   readonly detail: string | null;
+  /** The upstream's words about a run that failed. */
+  readonly said: string | null;
 }
 
 export interface OperatorTaskFilter {

@@ -4,6 +4,10 @@ import { CURRENCY, usdString } from '../http/wire-shapes.ts';
 import { TASK_STATES } from '../tasks/task-state.ts';
 
 const time = z.iso.datetime();
+const said = z
+  .string()
+  .nullable()
+  .meta({ description: 'What the upstream said of its failure, without keys and prompts' });
 
 export const operatorTaskParams = z.object({ id: z.string().min(1).max(64) });
 
@@ -32,6 +36,7 @@ const taskMembers = {
     .int()
     .meta({ description: 'How often its generation was begun: the attempts that its customer sees' }),
   failures: z.int(),
+  interruptions: z.int().meta({ description: 'Runs that an engine or a host broke off by going away' }),
   dispatches: z.int().meta({ description: 'How often it was handed to its queue' }),
   worker: z.string().nullable(),
   engine: z.string().nullable(),
@@ -67,11 +72,12 @@ export const operatorTaskDetailsJson = z
           model: z.string(),
           outcome: z.string(),
           latency_ms: z.int(),
+          said,
         }),
       )
       .meta({ description: 'The run that ended it' }),
     history: z.array(
-      z.object({ at: time, state: z.string(), attempt: z.int(), detail: z.string().nullable() }),
+      z.object({ at: time, state: z.string(), attempt: z.int(), detail: z.string().nullable(), said }),
     ),
     retry_of: z.string().nullable(),
     retried_as: z.string().nullable(),

@@ -2,7 +2,7 @@ import type { Statement } from '../store/statement.ts';
 
 const TASK = `
   SELECT t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
-         t.attempt, t.generation_runs, t.failures, t.worker, t.lease_until, t.not_before, t.dispatched_at, t.dispatches, t.engine,
+         t.attempt, t.generation_runs, t.failures, t.interruptions, t.worker, t.lease_until, t.not_before, t.dispatched_at, t.dispatches, t.engine,
          t.engine_reference, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.created_at,
          t.started_at, t.completed_at, t.deadline_at, t.parameters IS NOT NULL AS has_parameters,
          coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.amount, 0) AS held,
@@ -25,7 +25,7 @@ export const operatorTasksPage: Statement = {
 /** $1 task, $2 limit. In the order they happened. */
 export const taskHistory: Statement = {
   name: 'operator_task_history',
-  text: `SELECT at, state, attempt, detail FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
+  text: `SELECT at, state, attempt, detail, said FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
 };
 
 /** $1 task. What a second order of the same work needs; the price version is the one of the first. */

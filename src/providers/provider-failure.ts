@@ -1,5 +1,5 @@
+import { maskKeys } from '../lib/mask-keys.ts';
 import type { TokenUsage } from '../lib/usage.ts';
-import { maskKeys } from './mask-keys.ts';
 
 /** What can go wrong with an upstream call, as far as we must act differently on it. */
 export type FailureReason =

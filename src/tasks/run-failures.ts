@@ -1,6 +1,12 @@
 import type { RunPolicy } from '../catalog/run-policy.ts';
 import type { Engine, EngineFailure, EngineRequest } from '../engines/engine.types.ts';
-import { ENGINE_AWAY, INTERRUPTED, OUT_OF_MEMORY, RUN_LOST } from '../engines/engine-failures.ts';
+import {
+  ENGINE_AWAY,
+  INTERRUPTED,
+  MISCONFIGURED,
+  OUT_OF_MEMORY,
+  RUN_LOST,
+} from '../engines/engine-failures.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { EngineRests } from './engine-rests.ts';
 import type { AttemptOutcome } from './generate.types.ts';
@@ -10,6 +16,7 @@ import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EngineRun, TaskEndings } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import type { ReturnedTask } from './tasks.types.ts';
+import { wordsForOperators } from './upstream-words.ts';
 
 /** A run that failed, with what is known of it. */
 export interface FailedRun {
@@ -30,6 +37,8 @@ export interface RunFailuresDependencies {
   readonly endings: TaskEndings;
   readonly rests: EngineRests;
   readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  /** Hears of every run that failed. */
+  readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -39,6 +48,9 @@ const PAUSE_MS_MAX = 600_000;
 const AVOID_MS = 60_000;
 /** Ms an engine has to give back its memory. */
 const FREE_MEMORY_MS = 5_000;
+
+/** Steps of the back-off that a task skips where its engine is set up wrong: people are slower than machines. */
+const MISCONFIGURED_STEPS = 3;
 
 type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
 
@@ -56,8 +68,11 @@ export class RunFailures {
 
   /** Gives the task back or ends it. Throws when the database is away. */
   async settle(run: FailedRun): Promise<AttemptOutcome> {
-    const { task, failure } = run;
-    this.#dependencies.log.warn({ ...taskFields(task), pool: task.pool, code: failure.code }, 'a run failed');
+    const { failure } = run;
+    this.#note(run);
+    if (failure.code === MISCONFIGURED.code) {
+      return await this.#afterMisconfiguration(run);
+    }
     if (!failure.retryable) {
       return await this.#end(run, failure.code);
     }
@@ -121,6 +136,17 @@ export class RunFailures {
     return await this.#afterFailure(run);
   }
 
+  /** No fault of the order, and another host may be set up right: the task waits a while, for the operator was told. */
+  async #afterMisconfiguration(run: FailedRun): Promise<AttemptOutcome> {
+    const { task } = run;
+    const policy = this.#dependencies.policyOf(task);
+    if (task.failures + 1 >= policy.attempts) {
+      return await this.#end(run, MISCONFIGURED.code);
+    }
+    const waitMs = backoffMs(task.failures + MISCONFIGURED_STEPS, policy);
+    return await this.#giveBack(run, { failures: 1, waitMs, forgetRun: run.isOver, avoidMs: AVOID_MS });
+  }
+
   async #afterFailure(run: FailedRun): Promise<AttemptOutcome> {
     const { task, isOver } = run;
     const policy = this.#dependencies.policyOf(task);
@@ -135,9 +161,20 @@ export class RunFailures {
     });
   }
 
-  async #giveBack({ task, failure }: FailedRun, back: Return): Promise<AttemptOutcome> {
+  #note(run: FailedRun): void {
+    const { task, failure } = run;
+    const { log, onRunFailure } = this.#dependencies;
+    const fields = { ...taskFields(task), pool: task.pool, engine: run.engine.id, code: failure.code };
+    onRunFailure?.(task.pool, failure.code);
+    log[failure.code === MISCONFIGURED.code ? 'error' : 'warn'](fields, 'a run failed');
+    log.debug({ ...fields, said: wordsOf(run) }, 'what the upstream said');
+  }
+
+  async #giveBack(run: FailedRun, back: Return): Promise<AttemptOutcome> {
+    const { task, failure } = run;
     const { id, attempt } = task;
-    await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, ...back });
+    const said = wordsOf(run);
+    await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, said, ...back });
     return { result: 'returned' };
   }
 
@@ -145,9 +182,14 @@ export class RunFailures {
     const { task, failure } = run;
     const fence = { attempt: task.attempt, from: ['generating'] as const };
     const error = { code, message: failure.message };
-    await this.#dependencies.endings.fail(task, fence, error, engineRunOf(run, failure.code));
+    const ended = { ...engineRunOf(run, failure.code), said: wordsOf(run) };
+    await this.#dependencies.endings.fail(task, fence, error, ended);
     return { result: 'ended' };
   }
+}
+
+function wordsOf({ failure, request }: FailedRun): string | undefined {
+  return failure.said === undefined ? undefined : wordsForOperators(failure.said, request.prompt);
 }
 
 /** The run for the settlement that ends its task. */

@@ -109,7 +109,8 @@ export const markGenerated: Statement = {
 
 /**
  * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7 interruptions
- * to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL.
+ * to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL,
+ * $10 the upstream's words, or NULL.
  * Gives the task back one step, for this or another worker.
  */
 export const returnTask: Statement = {
@@ -128,6 +129,7 @@ export const returnTask: Statement = {
        WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')
       RETURNING id, state, attempt),
     logged AS (
-      INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, $6 FROM returned)
+      INSERT INTO task_events (task_id, state, attempt, detail, said)
+        SELECT id, state, attempt, $6, $10 FROM returned)
     SELECT id FROM returned`,
 };

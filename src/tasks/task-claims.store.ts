@@ -153,7 +153,7 @@ export class TaskClaimsStore {
   /** Gives the task back one step; false when the claim is over. */
   async giveBack(task: ReturnedTask): Promise<boolean> {
     const { id, attempt, failures, waitMs, forgetRun, reason } = task;
-    const { interruptions = 0, uncounted = false, avoidMs = null } = task;
+    const { interruptions = 0, uncounted = false, avoidMs = null, said = null } = task;
     const values = [
       id,
       attempt,
@@ -164,6 +164,7 @@ export class TaskClaimsStore {
       interruptions,
       uncounted,
       avoidMs,
+      said,
     ];
     return (await run(this.#pool, returnTask, values)).length === 1;
   }

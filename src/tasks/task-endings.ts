@@ -30,6 +30,8 @@ export interface EngineRun {
   readonly model: string;
   readonly outcome: string;
   readonly latencyMs: number;
+  /** The upstream's words about its failure, for operators: without keys and prompts. */
+  readonly said?: string | undefined;
   /** What the engine's operator bills us, in nano-USD, where it says so. */
   readonly cost: NanoUsd | null;
 }
@@ -135,6 +137,7 @@ function toAttempt(run: EngineRun): ProviderAttempt {
     model: run.model,
     outcome: run.outcome,
     latencyMs: run.latencyMs,
+    ...(run.said === undefined ? {} : { said: run.said }),
     ...(run.cost === null ? {} : { cost: run.cost.toString() }),
   };
 }

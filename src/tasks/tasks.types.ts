@@ -72,4 +72,6 @@ export interface ReturnedTask {
   readonly forgetRun: boolean;
   /** For the task's event log; no prompt, no upstream text. */
   readonly reason: string;
+  /** The upstream's words, for operators: without keys and prompts. */
+  readonly said?: string | undefined;
 }

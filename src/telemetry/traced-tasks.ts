@@ -1,6 +1,7 @@
-import type { AttemptOutcome, Engine, EnginePools } from '../engines/engine.types.ts';
+import type { Engine, EnginePools } from '../engines/engine.types.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Tracing } from '../lib/tracing.ts';
+import type { AttemptOutcome } from '../tasks/generate.types.ts';
 
 interface TaskRunner {
   run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome>;

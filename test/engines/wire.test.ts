@@ -238,7 +238,7 @@ describe('comfyui', () => {
   test('a refused or failed submit leaves no socket behind, nor does a server that chooses its own ids', async () => {
     comfyui.reset('refuses_content');
     await expect(create().submit(engineRequest(), context())).rejects.toMatchObject({
-      failure: { code: 'upstream_rejected' },
+      failure: { code: 'upstream_misconfigured' },
     });
     comfyui.reset();
     comfyui.ownIds = true;

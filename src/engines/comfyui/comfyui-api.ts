@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EngineError } from '../engine.types.ts';
-import { MALFORMED } from '../engine-failures.ts';
+import { EngineError, type EngineFailure } from '../engine.types.ts';
+import { MALFORMED, MISCONFIGURED } from '../engine-failures.ts';
 import type { UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
 import type { WorkflowGraph } from './workflow.ts';
 
@@ -43,7 +43,8 @@ export class ComfyUiApi {
       // Previews are for people who watch.
       extra_data: { preview_method: 'none' },
     };
-    const answer = await this.#http.submit({ method: 'POST', path: '/prompt', json, signal }, undefined);
+    const call = { method: 'POST' as const, path: '/prompt', json, signal };
+    const answer = await this.#http.submit(call, undefined, refineByValidation);
     return read(accepted, answer.json).prompt_id;
   }
 
@@ -131,6 +132,11 @@ export class ComfyUiApi {
       throw new EngineError(failure);
     }
   }
+}
+
+/** What a task asks for has been checked: a graph that the server does not take is the operator's (a missing checkpoint or node). */
+function refineByValidation(failure: EngineFailure): EngineFailure {
+  return failure.code === 'upstream_rejected' ? MISCONFIGURED : failure;
 }
 
 function read<T extends z.ZodType>(schema: T, json: unknown): z.output<T> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EngineRequest, EngineStatus } from '../engine.types.ts';
-import { OUT_OF_MEMORY, UPSTREAM_ERROR } from '../engine-failures.ts';
+import { OUT_OF_MEMORY, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
 import type { HistoryEntry } from './comfyui-api.ts';
 
 const outputFile = z.looseObject({
@@ -8,7 +8,15 @@ const outputFile = z.looseObject({
   subfolder: z.string().max(500).default(''),
   type: z.string().max(20).default('output'),
 });
-const executionError = z.tuple([z.literal('execution_error'), z.looseObject({})]);
+/** Its other members quote the inputs, prompts among them. */
+const executionError = z.tuple([
+  z.literal('execution_error'),
+  z.looseObject({
+    node_type: z.string().nullish(),
+    exception_type: z.string().nullish(),
+    exception_message: z.string().nullish(),
+  }),
+]);
 
 const EXTENSIONS: Readonly<Record<EngineRequest['kind'], RegExp>> = {
   image: /\.(png|jpe?g|webp)$/i,
@@ -30,9 +38,15 @@ export function statusOfEnded(entry: HistoryEntry): EngineStatus {
   if (entry.status?.status_str === 'error') {
     const error = messages.find((message) => executionError.safeParse(message).success);
     const outOfMemory = /out.?of.?memory/i.test(JSON.stringify(error ?? ''));
-    return { state: 'failed', failure: outOfMemory ? OUT_OF_MEMORY : UPSTREAM_ERROR };
+    const failure = withWords(outOfMemory ? OUT_OF_MEMORY : UPSTREAM_ERROR, wordsOf(error));
+    return { state: 'failed', failure };
   }
   return { state: 'succeeded', progress: 1 };
+}
+
+function wordsOf(message: unknown): string | undefined {
+  const [, error] = executionError.safeParse(message).data ?? [];
+  return error && `${error.node_type ?? 'a node'}: ${error.exception_type}: ${error.exception_message}`;
 }
 
 /**

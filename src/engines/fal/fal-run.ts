@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EngineError, type EngineFailure, type EngineRequest } from '../engine.types.ts';
-import { CONTENT_REFUSED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
+import { CONTENT_REFUSED, NO_OUTPUT, RUN_LOST, withWords } from '../engine-failures.ts';
 
 const run = z.object({ status_url: z.url(), response_url: z.url(), cancel_url: z.url() });
 const file = z.looseObject({ url: z.string().min(1) });
@@ -63,5 +63,7 @@ export function isModelError(json: unknown): boolean {
 export function refineByDetail(failure: EngineFailure, json: unknown): EngineFailure {
   const { detail } = errorBody.safeParse(json).data ?? {};
   const types = Array.isArray(detail) ? detail.map(({ type }) => type ?? '') : [];
-  return types.some((type) => /content_policy|safety|nsfw/.test(type)) ? CONTENT_REFUSED : failure;
+  return types.some((type) => /content_policy|safety|nsfw/.test(type))
+    ? withWords(CONTENT_REFUSED, failure.said)
+    : failure;
 }

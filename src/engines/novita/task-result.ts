@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../../lib/money.ts';
 import { EngineError, type EngineFailure, type EngineRequest, type EngineStatus } from '../engine.types.ts';
-import { CONTENT_REFUSED, MALFORMED, NO_OUTPUT, UPSTREAM_ERROR } from '../engine-failures.ts';
+import { CONTENT_REFUSED, MALFORMED, NO_OUTPUT, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
 import type { NovitaSettings } from './novita-settings.ts';
 
 const taskResult = z.looseObject({
@@ -70,10 +70,13 @@ function failed(reason: string, dialect: NovitaSettings['dialect']): EngineStatu
     return { state: 'canceled' };
   }
   if (/nsfw|sensitive|ILLEGAL_PROMPT|content_(refused|policy)/i.test(reason)) {
-    return { state: 'failed', failure: CONTENT_REFUSED };
+    return { state: 'failed', failure: withWords(CONTENT_REFUSED, reason) };
   }
   // A Tollgate has made its own attempts, and would answer the same Idempotency-Key with the same failed task.
-  return { state: 'failed', failure: { ...UPSTREAM_ERROR, retryable: dialect === 'novita' } };
+  return {
+    state: 'failed',
+    failure: withWords({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),
+  };
 }
 
 function costOf({ extra }: NovitaResult, dialect: NovitaSettings['dialect']): { costNanoUsd?: bigint } {

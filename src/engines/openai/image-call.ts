@@ -12,6 +12,7 @@ import {
   MALFORMED,
   NO_OUTPUT,
   SUBMIT_UNCONFIRMED,
+  withWords,
 } from '../engine-failures.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import { TransportError } from '../upstream-transport.ts';
@@ -119,7 +120,11 @@ function accept(settings: OpenAiSettings, answered: Answered): Answered {
     throw new EngineError(SUBMIT_UNCONFIRMED);
   }
   if (status < 200 || status >= 300) {
-    throw new EngineError(refineByBody(failureOfStatus(status, retryAfter, Date.now()), json));
+    const failure = withWords(
+      failureOfStatus(status, retryAfter, Date.now()),
+      `${status} ${JSON.stringify(json) ?? ''}`,
+    );
+    throw new EngineError(refineByBody(failure, json));
   }
   return answered;
 }

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { EngineFailure } from '../engine.types.ts';
-import { CONTENT_REFUSED, OUT_OF_MEMORY, UPSTREAM_ERROR } from '../engine-failures.ts';
+import {
+  CONTENT_REFUSED,
+  MISCONFIGURED,
+  OUT_OF_MEMORY,
+  UPSTREAM_ERROR,
+  withWords,
+} from '../engine-failures.ts';
 
 const errorObject = z.object({
   code: z.union([z.string(), z.number()]).nullish(),
@@ -9,28 +15,35 @@ const errorObject = z.object({
 });
 const errorBody = z.object({ error: errorObject });
 
+/** The account is at its end: waiting does not help, and no customer can mend it. */
+const NO_QUOTA = /insufficient_quota|billing_hard_limit/;
 const REFUSED = /content_?(policy|filter)|moderation|safety/;
 
-/** What an error object of OpenAI's shape stands for; its text is looked at and goes nowhere. Undefined when it says nothing special. */
+/** What an error object of OpenAI's shape stands for; its text is for operators. Undefined when it says nothing special. */
 export function failureOfErrorObject(error: unknown): EngineFailure | undefined {
   const parsed = errorObject.safeParse(error);
   if (!parsed.success) {
     return undefined;
   }
   const { code, type, message } = parsed.data;
-  if (REFUSED.test(`${code} ${type}`.toLowerCase())) {
-    return CONTENT_REFUSED;
+  const names = `${code} ${type}`.toLowerCase();
+  if (NO_QUOTA.test(names)) {
+    return withWords(MISCONFIGURED, message);
   }
-  return /out of memory/i.test(message ?? '') ? OUT_OF_MEMORY : undefined;
+  if (REFUSED.test(names)) {
+    return withWords(CONTENT_REFUSED, message);
+  }
+  return /out of memory/i.test(message ?? '') ? withWords(OUT_OF_MEMORY, message) : undefined;
 }
 
 /** The failure of an answer outside 2xx, told more precisely by its body `{error: {code, type, message}}`. */
 export function refineByBody(failure: EngineFailure, body: unknown): EngineFailure {
   const parsed = errorBody.safeParse(body);
-  return (parsed.success ? failureOfErrorObject(parsed.data.error) : undefined) ?? failure;
+  const refined = parsed.success ? failureOfErrorObject(parsed.data.error) : undefined;
+  return refined ? withWords(refined, failure.said ?? refined.said) : failure;
 }
 
 /** The failure of a video whose status is `failed`. */
 export function failureOfVideo(error: unknown): EngineFailure {
-  return failureOfErrorObject(error) ?? UPSTREAM_ERROR;
+  return failureOfErrorObject(error) ?? withWords(UPSTREAM_ERROR, errorObject.safeParse(error).data?.message);
 }

@@ -18,6 +18,7 @@ import {
   OUT_OF_MEMORY,
   RUN_LOST,
   UPSTREAM_ERROR,
+  withWords,
 } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
@@ -181,7 +182,10 @@ function toStatus({ status, queue_position, error }: z.output<typeof job>): Engi
     case 'failed':
       return {
         state: 'failed',
-        failure: /out of memory/i.test(error?.message ?? '') ? OUT_OF_MEMORY : UPSTREAM_ERROR,
+        failure: withWords(
+          /out of memory/i.test(error?.message ?? '') ? OUT_OF_MEMORY : UPSTREAM_ERROR,
+          error?.message,
+        ),
       };
     case 'cancelled':
       return { state: 'canceled' };

@@ -16,7 +16,7 @@ export function taskPage(
     content: html`<h1><code>${task.id}</code> ${badge(task.state)}</h1>
 <p>${task.kind} by ${task.model} on ${task.pool}</p>
 ${task.error && html`<p class="alert">${task.error.code}: ${task.error.message}</p>`}
-${facts(base, task)}<h2>History</h2>${history(task)}<h2>Webhooks</h2>${deliveryTable(deliveries)}`,
+${task.runs.map(({ said }) => said !== null && html`<p>The engine said: <code>${said}</code></p>`)}${facts(base, task)}<h2>History</h2>${history(task)}<h2>Webhooks</h2>${deliveryTable(deliveries)}`,
   };
 }
 
@@ -26,7 +26,7 @@ function facts(base: string, task: OperatorTaskDetailsJson): Html {
     ['Held', `$${task.held}`],
     ['Charged', `$${task.charged}`],
     ['Engine bills us', task.provider_cost === null ? null : `$${task.provider_cost}`],
-    ['Generation runs', `${task.generation_runs}, failed ${task.failures}`],
+    ['Generation runs', `${task.generation_runs}, failed ${task.failures}, broken off ${task.interruptions}`],
     ['Claims', `${task.attempts}, post-processing among them`],
     ['Dispatched', `${task.dispatches} times`],
     ['Progress', `${task.progress_percent} %`],
@@ -59,10 +59,10 @@ function facts(base: string, task: OperatorTaskDetailsJson): Html {
 
 function history(task: OperatorTaskDetailsJson): Html {
   const rows = task.history.map(
-    ({ at, state, attempt, detail }) =>
-      html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td></tr>`,
+    ({ at, state, attempt, detail, said }) =>
+      html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td><td>${said ?? ''}</td></tr>`,
   );
-  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th></tr>`;
+  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th><th scope="col">The upstream said</th></tr>`;
   return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 

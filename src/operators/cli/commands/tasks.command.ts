@@ -93,6 +93,7 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
       { title: 'state', value: (row) => row.state },
       { title: 'attempt', value: (row) => row.attempt, align: 'right' },
       { title: 'why', value: (row) => row.detail },
+      { title: 'the upstream said', value: (row) => row.said },
     ],
     task.history,
   );
@@ -100,6 +101,7 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
     ['Task', task.id],
     ['State', `${task.state}, ${task.progress_percent} %`],
     ['Error', task.error && `${task.error.code}: ${task.error.message}`],
+    ['Engine said', task.runs.at(-1)?.said],
     ['Account', task.account_id],
     ['Key', task.api_key_hash],
     ['Request', task.request_id],
@@ -108,7 +110,7 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
     ['Engine bills us', task.provider_cost && `${task.provider_cost} USD`],
     [
       'Attempts',
-      `${task.generation_runs}, failed ${task.failures}; claimed ${task.attempts} times, dispatched ${task.dispatches} times`,
+      `${task.generation_runs}, failed ${task.failures}, broken off ${task.interruptions}; claimed ${task.attempts} times, dispatched ${task.dispatches} times`,
     ],
     ['Engine', task.engine && `${task.engine}, reference ${task.engine_reference}`],
     ['Worker', task.worker],

@@ -3,7 +3,7 @@ const KEYS = [
   /\b(?:sk|pk|rk|gsk|xai|nvapi|key|AIza|AKIA)[-_]?[\w*.-]*[\w*-]{8}/g,
 ];
 
-/** A provider's words without what looks like a credential: they are stored and logged. */
+/** An upstream's words without what looks like a credential: they are stored and logged. */
 export function maskKeys(text: string): string {
   return KEYS.reduce((masked, pattern) => masked.replace(pattern, '[key]'), text);
 }

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { UPSTREAM_SECRET } from '../factories/engine-server.ts';
+import { eventually } from '../factories/eventually.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+const comfy = new ComfyUiServer();
+let it: TaskTest;
+
+beforeAll(async () => {
+  await comfy.start();
+  const workflow = {
+    ...{ kind: 'image', file: 'tiny.json' },
+    parameters: { prompt: '6.inputs.text', seed: '3.inputs.seed' },
+  };
+  const engine = comfyUiKind('test/engines/workflows').create({
+    ...{ id: 'gpu', kind: 'comfyui', base_url: comfy.url, poll_interval_ms: 10 },
+    workflows: { 'z-image-turbo': workflow },
+  });
+  it = await TaskTest.open({ redisDatabase: 12, engine });
+  it.stack.start();
+});
+
+afterAll(async () => {
+  await it?.close();
+  await comfy.close();
+});
+
+async function wordsOf(id: string): Promise<{ detail: string; said: string }> {
+  return await eventually(async () => {
+    const { rows } = await it.pool.query(
+      'SELECT detail, said FROM task_events WHERE task_id = $1 AND said IS NOT NULL',
+      [id],
+    );
+    return rows[0];
+  });
+}
+
+test("a graph that the engine refuses is the operator's to mend: the task waits, and is made when it is mended", async () => {
+  comfy.reset('refuses_content');
+  const id = await submitImage(it.stack, it.who, 'customer prompt');
+  const { detail, said } = await wordsOf(id);
+  expect(detail).toBe('upstream_misconfigured');
+  expect(said).toContain('prompt_outputs_failed_validation');
+  expect(said).toContain('[prompt] [key]');
+  expect(said).not.toContain(UPSTREAM_SECRET);
+  expect((await it.stack.reads.findTask(id, EVERY_TASK))?.completedAt).toBeNull();
+  comfy.reset();
+  await it.pool.query('UPDATE tasks SET not_before = clock_timestamp() WHERE id = $1', [id]);
+  expect((await it.ended(id, 20_000)).task).toMatchObject({ state: 'succeeded', failures: 1 });
+});
+
+test('what the engine said of the last run stands on the generation, and nothing of it in what the customer reads', async () => {
+  comfy.reset('fails');
+  const id = await submitImage(it.stack, it.who, 'a house');
+  const result = await it.ended(id, 20_000);
+  const { rows } = await it.pool.query('SELECT attempts FROM generations WHERE id = $1', [id]);
+  expect(rows[0].attempts[0].said).toContain('torch.OutOfMemoryError');
+  expect(JSON.stringify([result.task.errorCode, result.task.errorMessage])).not.toContain('torch');
+});
