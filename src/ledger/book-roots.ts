@@ -114,6 +114,8 @@ export class BookRoots {
   async #write(day: string, before: { readonly sha256: string } | undefined): Promise<string | undefined> {
     // a reader sees all of a file or nothing
     const draft = join(this.#folder, `.${day}.${process.pid}`);
+    // of a process of that id that died: what is read-only cannot be opened to be written
+    await rm(draft, { force: true });
     const file = await open(draft, 'w', READ_ONLY);
     try {
       const hash = createHash('sha256');
@@ -141,11 +143,7 @@ export class BookRoots {
     const start = new Date(Date.parse(day) - OVERLAP_MS);
     for (let after: string | null = null; ; ) {
       const values: unknown[] = [start, endOf(day), after, LINES_PER_PAGE];
-      const rows: AccountRoot[] = await run<{ [Name in keyof AccountRoot]: AccountRoot[Name] }>(
-        this.#pool,
-        rootsOfAccounts,
-        values,
-      );
+      const rows: AccountRoot[] = await run<AccountRoot>(this.#pool, rootsOfAccounts, values);
       if (rows.some(({ digest }) => digest === null)) {
         return false;
       }
