@@ -213,3 +213,11 @@ export interface Violation {
   readonly object: string;
   readonly detail: string;
 }
+
+/** An owner key that is made together with its account. */
+export interface NewOwnerKey {
+  readonly id: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly label: string;
+}

@@ -18,7 +18,7 @@ import {
   reinstatePayment,
   reversePayment,
 } from './ledger.sql.ts';
-import type { AuditedAct, BookingAct } from './ledger.types.ts';
+import type { AuditedAct, BookingAct, NewOwnerKey } from './ledger.types.ts';
 
 /** One movement of money that is no usage. Sending the same reference again changes nothing. */
 export interface Movement {
@@ -35,14 +35,6 @@ export interface Booked {
   readonly outcome: 'posted' | 'exists';
   /** Nano-USD. */
   readonly amount: NanoUsd;
-}
-
-/** An owner key that is made together with its account. */
-export interface NewOwnerKey {
-  readonly id: string;
-  readonly hash: string;
-  readonly name: string;
-  readonly label: string;
 }
 
 /** A refund or dispute as its provider tells it, and the references under which earlier releases booked it. */
