@@ -68,6 +68,8 @@ export const API_EXAMPLES: ApiExamples = {
     'getTaskContent.id': TASK,
     'redeliverWebhook.id': DELIVERY,
     'getOperatorTask.id': TASK,
+    'getChargeRecord.id': GENERATION,
+    'searchEverything.q': GENERATION,
     'retryTask.id': TASK,
     'redeliverOperatorDelivery.id': DELIVERY,
   },

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
-import { createProducerConnection, firstAttempt } from '../../queues/connection.ts';
-import { type RedisWatch, watchRedis } from '../../queues/redis-watch.ts';
+import { firstAttempt } from '../../queues/connection.ts';
 import type { AccountRoutesServices } from '../account-surface.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
@@ -41,7 +40,7 @@ import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
-import { createRateMetrics, registerRedisGauge } from '../telemetry/process-gauges.ts';
+import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
@@ -52,6 +51,7 @@ import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
+import { composeRedis } from './redis.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
 
@@ -145,27 +145,6 @@ export async function composeApi(
     close: async () => {
       await reaping.close();
       await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
-    },
-  };
-}
-
-/** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
-function composeRedis({ config, log, registry }: Foundation): {
-  readonly connection: Redis;
-  readonly watch: RedisWatch;
-  close(): void;
-} {
-  const connection = createProducerConnection(config.redisUrl, (error) =>
-    log.debug({ error }, 'redis is away'),
-  );
-  const watch = watchRedis(config.redisUrl, REDIS_PREFIX, log);
-  registerRedisGauge(registry, watch);
-  return {
-    connection,
-    watch,
-    close: () => {
-      watch.close();
-      connection.disconnect();
     },
   };
 }

@@ -8,11 +8,11 @@ import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
 import { CALL_ENDINGS, type End, type Payment } from './call-endings.ts';
-import { meteringOf, withCost } from './generation-facts.ts';
+import { logUnknownFinish, meteringOf, withCost } from './generation-facts.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import type { CallEnd, InvocableModel, ModelRoute } from './invocation.types.ts';
 import { StreamMeter } from './stream-meter.ts';
-import { countUsage, type Evidence, judgeUsage, type Verdict } from './usage-judgement.ts';
+import { countUsage, type Evidence, judgeUsage, type Verdict, wholeCap } from './usage-judgement.ts';
 
 export interface LiveCallParts {
   readonly ledger: Ledger;
@@ -151,7 +151,8 @@ export class LiveCall {
 
   /** The answer is complete: charges it, by the provider's figure where that can be believed. */
   complete(finishReason: FinishReason): Promise<CallEnd> {
-    this.#tellUnknownFinish();
+    const about = { generation: this.parts.hold.id, provider: this.#route?.provider };
+    logUnknownFinish(this.parts.log, about, this.meter.unknownFinish);
     return this.#end('answered', this.#judge(), finishReason);
   }
 
@@ -166,7 +167,11 @@ export class LiveCall {
    */
   async leave(): Promise<void> {
     const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
-    await this.#cancel('left', null, this.#abandoned ? this.#wholeCap(verdict) : verdict);
+    await this.#cancel(
+      'left',
+      null,
+      this.#abandoned ? wholeCap(verdict, this.parts.outputTokensMax) : verdict,
+    );
   }
 
   /** The process stops: charges what was delivered, or the provider's own figure if it came. */
@@ -220,19 +225,6 @@ export class LiveCall {
       );
     }
     return verdict;
-  }
-
-  #tellUnknownFinish(): void {
-    const word = this.meter.unknownFinish;
-    if (word !== undefined) {
-      const about = { generation: this.parts.hold.id, provider: this.#route?.provider, word };
-      this.parts.log.warn(about, 'unknown finish reason, taken for an ordinary end');
-    }
-  }
-
-  #wholeCap(verdict: Verdict): Verdict {
-    const outputTokens = Math.max(verdict.usage.outputTokens, this.parts.outputTokensMax);
-    return { ...verdict, usage: { ...verdict.usage, outputTokens } };
   }
 
   #settle(end: End): Promise<NanoUsd> {
