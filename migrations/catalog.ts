@@ -28,6 +28,7 @@ import { keyLabels } from './0027-key-labels.ts';
 import { engineAbsences } from './0028-engine-absences.ts';
 import { keyBudgets } from './0029-key-budgets.ts';
 import { upstreamWords } from './0030-upstream-words.ts';
+import { servedModel } from './0031-served-model.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -62,4 +63,5 @@ export const MIGRATIONS: readonly Migration[] = [
   engineAbsences,
   keyBudgets,
   upstreamWords,
+  servedModel,
 ];

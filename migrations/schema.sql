@@ -4,7 +4,7 @@ TYPE generation_status ('completed', 'failed', 'cancelled')
 
 TYPE hold_request (ordinal integer, id uuid, account_id uuid, api_key_id uuid, request_id text, endpoint text, model text, price_version text, amount bigint, minimum bigint, ttl_ms bigint, task jsonb)
 
-TYPE hold_settlement (id uuid, account_id uuid, api_key_id uuid, status generation_status, charge bigint, lines jsonb, shortfall bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, usage_source usage_source, error_code text, error_message text, provider text, provider_cost bigint, attempts jsonb, finish_reason text, latency_ms integer, first_token_ms integer, streamed boolean, only_expired boolean, task jsonb, beyond_max_cost bigint, waiver_max bigint, waived bigint, metering jsonb)
+TYPE hold_settlement (id uuid, account_id uuid, api_key_id uuid, status generation_status, charge bigint, lines jsonb, shortfall bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, usage_source usage_source, error_code text, error_message text, provider text, provider_cost bigint, attempts jsonb, finish_reason text, latency_ms integer, first_token_ms integer, streamed boolean, only_expired boolean, task jsonb, beyond_max_cost bigint, waiver_max bigint, waived bigint, metering jsonb, model text, price_version text)
 
 TYPE ledger_contra ('cash_clearing', 'revenue', 'write_off', 'operator', 'receivable')
 
@@ -1686,8 +1686,8 @@ BEGIN
   RETURN QUERY
   WITH closed AS (
     DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id
-    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, h.model, h.price_version, h.amount,
-              h.created_at, s),
+    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model) AS model,
+              coalesce(s.price_version, h.price_version) AS price_version, h.amount, h.created_at, s),
   account_sums AS (
     SELECT c.account_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
            count(*) FILTER (WHERE (c.s).charge > 0) AS entries

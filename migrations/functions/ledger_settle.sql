@@ -41,8 +41,8 @@ BEGIN
   RETURN QUERY
   WITH closed AS (
     DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id
-    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, h.model, h.price_version, h.amount,
-              h.created_at, s),
+    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model) AS model,
+              coalesce(s.price_version, h.price_version) AS price_version, h.amount, h.created_at, s),
   account_sums AS (
     SELECT c.account_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
            count(*) FILTER (WHERE (c.s).charge > 0) AS entries

@@ -2,14 +2,16 @@ import { ONE_CALL } from '../catalog/pricing.ts';
 import type { Ledger } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import { invariant } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { InTurn, LoopTurns } from '../lib/loop-turns.ts';
-import type { NanoUsd } from '../lib/money.ts';
+import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
+import type { Admitted } from './admitted.ts';
+import { type Alternative, Alternatives } from './alternatives.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
-import { grantedOutputTokens, planHold } from './hold-plan.ts';
+import { grantedOutputTokens, type HoldPlan, type HoldWish, planHold } from './hold-plan.ts';
 import { type BoundedInput, boundInput, type OpenRoute } from './input-bound.ts';
 import { ITEM_KINDS } from './input-content.ts';
-import type { InputEstimate } from './input-estimate.ts';
 import type {
   InvocableModel,
   Invocation,
@@ -20,22 +22,6 @@ import type {
 import { LiveCall } from './live-call.ts';
 import { isIgnored, unsaidByAll } from './outgoing-request.ts';
 import type { ProviderSource } from './route-runner.ts';
-
-/** A call whose money is held, before any provider was asked. */
-export interface Admitted {
-  readonly invocation: Invocation;
-  readonly call: LiveCall;
-  readonly model: InvocableModel;
-  readonly input: InputEstimate;
-  /** The cap the provider is told, in tokens. */
-  readonly outputTokensMax: number;
-  /** True when money, not the caller or the model, decided the cap. */
-  readonly clamped: boolean;
-  /** Paths of the members that no provider is sent. */
-  readonly ignored: readonly string[];
-  /** Runs the call's blocking work in turns with that of other accounts. */
-  readonly inTurn: InTurn;
-}
 
 export interface AdmissionDependencies {
   readonly ledger: Ledger;
@@ -61,18 +47,10 @@ export class Admission {
    * insufficient_credits, service_unavailable and whatever the ledger refuses with. Nothing is held then.
    */
   async admit(invocation: Invocation): Promise<Admitted> {
-    const { ledger, clock, log, models, turns, overhead, settings } = this.#deps;
+    const { ledger, clock, log, settings } = this.#deps;
     const startedAt = clock.now();
-    const model = withContexts(models.invocable(invocation.modelId, invocation.caller), invocation.inputs);
-    requireEndpoint(model, invocation.servedBy);
-    const routes = this.#openRoutes(model);
-    const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
-    const bounded = await boundInput(invocation, model, routes, { turns, overhead, requireFunds });
-    const input = bounded.estimate;
-    const units = { ...ONE_CALL, images: input.images };
-    const { maxTokens, maxCost, streamed, onUsage } = invocation;
-    const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
-    const plan = planHold(wish);
+    const candidates = await this.#candidates(invocation);
+    const [first] = candidates;
     const hold = await ledger.reserve(
       {
         id: invocation.generationId,
@@ -80,37 +58,79 @@ export class Admission {
         apiKeyId: invocation.caller.apiKeyId,
         requestId: invocation.requestId,
         endpoint: invocation.endpoint,
-        model: model.id,
-        priceVersion: model.priceVersion,
-        amount: plan.amount,
-        minimum: plan.minimum,
+        model: first.wish.model.id,
+        priceVersion: first.wish.model.priceVersion,
+        amount: dearest(candidates.map(({ plan }) => plan.amount)),
+        minimum: dearest(candidates.map(({ plan }) => plan.minimum)),
       },
       invocation.signal,
     );
-    const outputTokensMax = grantedOutputTokens(wish, plan, hold.granted);
-    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
-    const ignored = [...foreign, ...unsaidByAll(invocation, model, (id) => this.#deps.providers.find(id))];
-    const inTurn: InTurn = (steps) => turns.run(invocation.caller.accountId, steps);
+    const ignored = [...new Set(candidates.flatMap((candidate) => this.#ignoredBy(candidate, invocation)))];
+    const [alternative, ...fallbacks] = candidates.map((candidate) => alternativeOf(candidate, hold.granted));
+    invariant(alternative, 'a call has a model');
+    const inTurn: InTurn = (steps) => this.#deps.turns.run(invocation.caller.accountId, steps);
     const call = new LiveCall({
       ledger,
       clock,
       log,
       hold,
-      model,
-      input,
-      units,
-      outputTokensMax,
-      maxCost,
-      streamed,
+      alternatives: new Alternatives(alternative, ...fallbacks),
+      maxCost: invocation.maxCost,
+      streamed: invocation.streamed,
       startedAt,
       ignored,
       failureAllowance: settings.failureAllowance,
       inTurn,
-      onReport: (route, inputTokens) => this.#learn(bounded, routes, route, inputTokens),
-      onUsage,
+      onReport: (route, inputTokens) => this.#learn(candidates, route, inputTokens),
+      onUsage: invocation.onUsage,
     });
-    const clamped = outputTokensMax < plan.outputTokens;
-    return { invocation, call, model, input, outputTokensMax, clamped, ignored, inTurn };
+    return { invocation, call, ignored, inTurn };
+  }
+
+  /** What each model of the call would cost. One whose context is too short is left out, unless all are: then its refusal is thrown. */
+  async #candidates(invocation: Invocation): Promise<[Candidate, ...Candidate[]]> {
+    const { models } = this.#deps;
+    const ids = [invocation.modelId, ...invocation.fallbackIds];
+    const named = ids.map((id) => models.invocable(id, invocation.caller));
+    for (const model of named) {
+      requireEndpoint(model, invocation.servedBy);
+    }
+    const distinct = named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
+    const candidates: Candidate[] = [];
+    let tooLong: unknown;
+    for (const model of distinct) {
+      try {
+        candidates.push(await this.#candidate(invocation, model));
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'context_length_exceeded')) {
+          throw error;
+        }
+        tooLong ??= error;
+      }
+    }
+    const [first, ...others] = candidates;
+    if (!first) {
+      throw tooLong;
+    }
+    return [first, ...others];
+  }
+
+  async #candidate(invocation: Invocation, named: InvocableModel): Promise<Candidate> {
+    const { turns, overhead, settings } = this.#deps;
+    const model = withContexts(named, invocation.inputs);
+    const routes = this.#openRoutes(model);
+    const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
+    const bounded = await boundInput(invocation, model, routes, { turns, overhead, requireFunds });
+    const input = bounded.estimate;
+    const units = { ...ONE_CALL, images: input.images };
+    const { maxTokens, maxCost } = invocation;
+    const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
+    return { wish, plan: planHold(wish), bounded, routes };
+  }
+
+  #ignoredBy({ wish, routes }: Candidate, invocation: Invocation): string[] {
+    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
+    return [...foreign, ...unsaidByAll(invocation, wish.model, (id) => this.#deps.providers.find(id))];
   }
 
   /**
@@ -145,18 +165,32 @@ export class Admission {
   }
 
   /** What a provider reports of an input of text alone tells what it adds to it; items are bounded, not counted. */
-  #learn(
-    { counted }: BoundedInput,
-    routes: readonly OpenRoute[],
-    route: ModelRoute,
-    reportedTokens: number,
-  ): void {
-    const input = counted.get(route);
-    const open = routes.find((one) => one.route === route);
+  #learn(candidates: readonly Candidate[], route: ModelRoute, reportedTokens: number): void {
+    const asked = candidates.find(({ bounded }) => bounded.counted.has(route));
+    const input = asked?.bounded.counted.get(route);
+    const open = asked?.routes.find((one) => one.route === route);
     if (input && open && ITEM_KINDS.every((kind) => input.items[kind] === 0)) {
       this.#deps.overhead.observe(route, open.provider.dialect, input, reportedTokens);
     }
   }
+}
+
+/** A model that may answer a call, and what that would cost. */
+interface Candidate {
+  readonly wish: HoldWish;
+  readonly plan: HoldPlan;
+  readonly bounded: BoundedInput;
+  readonly routes: readonly OpenRoute[];
+}
+
+function alternativeOf({ wish, plan }: Candidate, granted: NanoUsd): Alternative {
+  const outputTokensMax = grantedOutputTokens(wish, plan, granted);
+  const { model, input, units } = wish;
+  return { model, input, units, outputTokensMax, clamped: outputTokensMax < plan.outputTokens };
+}
+
+function dearest(amounts: readonly NanoUsd[]): NanoUsd {
+  return amounts.reduce((most, amount) => (amount > most ? amount : most), ZERO_USD);
 }
 
 /** The model as it reads so many inputs, each in a context of its own. */

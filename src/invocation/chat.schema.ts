@@ -59,12 +59,21 @@ const tool = z
   })
   .meta({ id: 'ChatTool' });
 
+/** OpenRouter's: how many models one call may try. */
+const FALLBACKS_MAX = 8;
+
+export const fallbackModels = z.array(z.string().min(1).max(256)).max(FALLBACKS_MAX).meta({
+  description:
+    'Models to go on with, in this order, when `model` fails before its first byte or the prompt is too long for it. The dearest of them is held, the one that answers is charged and named in the answer',
+});
+
 const tokens = z.int().min(1).max(100_000_000);
 
 /** Body of a chat completion. Members it does not know are handed on where the provider speaks the same dialect. */
 export const chatRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    models: fallbackModels.nullish(),
     messages: z.array(message).min(1).max(MESSAGES_MAX),
     stream: z.boolean().nullish(),
     max_tokens: tokens.nullish(),

@@ -1,5 +1,4 @@
 import type { Metering, ProviderAttempt } from '../ledger/ledger.types.ts';
-import type { Logger } from '../lib/logger.ts';
 import { formatUsd, type NanoUsd } from '../lib/money.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 
@@ -26,15 +25,4 @@ export function withCost(
 ): readonly ProviderAttempt[] {
   const last = attempts.at(-1);
   return last && cost !== null ? [...attempts.slice(0, -1), { ...last, cost: formatUsd(cost) }] : attempts;
-}
-
-/** Tells operators a provider's word for the end of an answer that no table knows. */
-export function logUnknownFinish(
-  log: Logger,
-  about: { readonly generation: string; readonly provider: string | undefined },
-  word: string | undefined,
-): void {
-  if (word !== undefined) {
-    log.warn({ ...about, word }, 'unknown finish reason, taken for an ordinary end');
-  }
 }

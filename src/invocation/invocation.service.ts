@@ -1,24 +1,17 @@
 import { AppError } from '../lib/errors.ts';
-import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
+import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
-import type { Admission, Admitted } from './admission.ts';
+import type { Admission } from './admission.ts';
+import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
 import { BackgroundReads } from './background-reads.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
-import { outgoingRequest } from './outgoing-request.ts';
-import type {
-  AnswerIdentity,
-  AnswerPresenter,
-  DialectPresenter,
-  StreamPresenter,
-} from './presenter.types.ts';
+import type { AnswerPresenter, DialectPresenter, StreamPresenter } from './presenter.types.ts';
 import { clientErrorOf, logRefusals } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
 import { relayStream, type StreamSink } from './stream-relay.ts';
 import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
-
-export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** Runs calls from admission to settlement; knows no dialect, only presenters. */
 export class InvocationService {
@@ -51,14 +44,13 @@ export class InvocationService {
       if (!admitted) {
         return undefined;
       }
-      const headers = headersOf(admitted);
-      onAdmitted(headers);
+      onAdmitted(headersOf(admitted));
       const answered = await this.#answer(admitted, presenter);
       if (!answered) {
         return undefined;
       }
       const end = await admitted.call.complete(answered.answer.finishReason);
-      return { body: answered.present(end), headers };
+      return { body: answered.present(end), headers: headersOf(admitted) };
     });
   }
 
@@ -191,14 +183,26 @@ export class InvocationService {
     }
   }
 
-  #run<T>(
-    admitted: Admitted,
-    call: (provider: Provider, route: ModelRoute, upstream: UpstreamSignal) => Promise<T>,
-  ): Promise<{ value: T; provider: Provider; route: ModelRoute; upstream: UpstreamSignal }> {
+  /** The first answer of the call's models, in their order. */
+  async #run<T>(admitted: Admitted, call: ProviderCall<T>): Promise<RouteAnswer<T>> {
+    for (;;) {
+      try {
+        return await this.#runModel(admitted, call);
+      } catch (error) {
+        const failed = error instanceof ProviderFailure && error.reason !== 'aborted';
+        if (!failed || !admitted.call.fallBack()) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  #runModel<T>(admitted: Admitted, call: ProviderCall<T>): Promise<RouteAnswer<T>> {
     const { signal, caller } = admitted.invocation;
     return this.#runner.run({
       accountId: caller.accountId,
-      routes: admitted.model.routes,
+      routes: admitted.call.alternative.model.routes,
+      hasFallback: admitted.call.parts.alternatives.hasNext,
       signal,
       attempts: admitted.call.attempts,
       call: async (provider, route) => {
@@ -232,7 +236,7 @@ export class InvocationService {
       throw error;
     }
     if (error.reason !== 'aborted') {
-      const told = clientErrorOf(error, admitted);
+      const told = clientErrorOf(error, call.alternative);
       logRefusals(call.parts, call.attempts);
       await call.fail(told, error.reason === 'timeout');
       throw told;
@@ -249,44 +253,21 @@ export class InvocationService {
   }
 }
 
+type ProviderCall<T> = (provider: Provider, route: ModelRoute, upstream: UpstreamSignal) => Promise<T>;
+
+interface RouteAnswer<T> {
+  readonly value: T;
+  readonly provider: Provider;
+  readonly route: ModelRoute;
+  readonly upstream: UpstreamSignal;
+}
+
 interface OpenedStream {
   readonly parts: AsyncIterable<StreamBatch>;
   readonly presenter: StreamPresenter;
   readonly route: ModelRoute;
   readonly upstream: UpstreamSignal;
   readonly onDisconnect: Provider['onDisconnect'];
-}
-
-function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
-  const { invocation, model, outputTokensMax, inTurn } = admitted;
-  const body = outgoingRequest(invocation, model, provider, outputTokensMax, route);
-  return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas, inTurn };
-}
-
-function identityOf(admitted: Admitted): AnswerIdentity {
-  const { invocation, model, input, call } = admitted;
-  return {
-    id: invocation.publicId,
-    model: model.id,
-    createdSeconds: Math.floor(call.parts.startedAt / 1000),
-    inputTokens: input.tokens,
-    requestId: invocation.requestId,
-    thinking: asksForThinking(invocation.body),
-    usageApart: invocation.usageApart,
-  };
-}
-
-/** Anthropic shows thinking only to those who ask for it. */
-function asksForThinking(body: JsonObject): boolean {
-  return ['enabled', 'adaptive'].includes(textOf(objectOf(body.thinking).type));
-}
-
-function headersOf({ invocation, clamped, outputTokensMax, ignored }: Admitted): ResponseHeaders {
-  return {
-    'X-Generation-Id': invocation.publicId,
-    ...(clamped ? { 'X-Max-Tokens-Clamped': String(outputTokensMax) } : {}),
-    ...(ignored.length > 0 ? { 'X-Ignored-Parameters': ignored.join(', ') } : {}),
-  };
 }
 
 function appErrorOf(error: unknown): AppError {

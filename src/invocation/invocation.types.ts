@@ -67,6 +67,8 @@ export interface Invocation {
   readonly publicId: string;
   readonly caller: Caller;
   readonly modelId: string;
+  /** Models to go on with, in this order, when that one fails. */
+  readonly fallbackIds: readonly string[];
   /** The request in the caller's dialect, freed of what is ours to set. */
   readonly body: JsonObject;
   /** Whether it is so long that work on the whole of it has to take turns. */

@@ -35,6 +35,7 @@ type InvocationBody = JsonObject & {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
   readonly max_tokens?: number | null | undefined;
+  readonly models?: readonly string[] | null | undefined;
 };
 
 /** Answers how many tokens a request would send, by our own count. Nothing is held, asked of a provider or charged. */
@@ -96,6 +97,7 @@ export function invocationOf(
     publicId: publicId('generation', context.generationId),
     caller: context.principal,
     modelId: body.model,
+    fallbackIds: dialect === 'chat' ? (body.models ?? []) : [],
     isLong: context.isBodyLong,
     ...admissible,
     ignored: [...ignored, ...admissible.ignored],

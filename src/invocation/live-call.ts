@@ -1,53 +1,16 @@
-import { affordableOutputTokens, type BilledUnits, capCharge, chargeFor } from '../catalog/pricing.ts';
-import type { Charge, Hold, Ledger, MeteredSoFar, ProviderAttempt } from '../ledger/ledger.types.ts';
-import type { Clock } from '../lib/clock.ts';
+import { affordableOutputTokens, capCharge, chargeFor } from '../catalog/pricing.ts';
+import type { Charge, MeteredSoFar, ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { AppError } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { InTurn } from '../lib/loop-turns.ts';
 import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
+import type { Alternative } from './alternatives.ts';
 import { CALL_ENDINGS, type End, type Payment } from './call-endings.ts';
-import { logUnknownFinish, meteringOf, withCost } from './generation-facts.ts';
-import type { InputEstimate } from './input-estimate.ts';
-import type { CallEnd, InvocableModel, ModelRoute } from './invocation.types.ts';
+import { meteringOf, withCost } from './generation-facts.ts';
+import type { CallEnd, ModelRoute } from './invocation.types.ts';
+import type { LiveCallParts } from './live-call.types.ts';
 import { StreamMeter } from './stream-meter.ts';
-import { countUsage, type Evidence, judgeUsage, type Verdict, wholeCap } from './usage-judgement.ts';
-
-export interface LiveCallParts {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly hold: Hold;
-  readonly model: InvocableModel;
-  readonly input: InputEstimate;
-  readonly units: BilledUnits;
-  /** What the provider is told, in tokens. */
-  readonly outputTokensMax: number;
-  /** The hold never grows beyond this, in nano-USD. */
-  readonly maxCost: NanoUsd | undefined;
-  readonly streamed: boolean;
-  /** Unix ms. */
-  readonly startedAt: number;
-  /** Paths of members of the request that no provider is sent. */
-  readonly ignored: readonly string[];
-  /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
-  readonly failureAllowance: NanoUsd;
-  /** Counts a long answer in turns with other work. */
-  readonly inTurn: InTurn;
-  /** Told what a provider reports of the input, in tokens, where that can be true. */
-  readonly onReport: (route: ModelRoute, inputTokens: number) => void;
-  /** Told what the call really used, once it is settled. */
-  readonly onUsage: (usage: TokenUsage) => void;
-}
-
-/**
- * How many times its cap an answer may be by our count before its provider is taken for one that ignores caps. Our
- * tokenizer is not the provider's. Whole texts differ by some tenths (measured: numbers by 12 %), but where our
- * vocabulary lacks a script it spells characters in UTF-8 bytes, up to four tokens for what is one elsewhere
- * (RFC 3629 §3: at most four bytes a character).
- */
-const CAP_TOLERANCE = 4;
+import { countUsage, type Evidence, judgeUsage, type Verdict } from './usage-judgement.ts';
 
 const FREE: Charge = { amount: ZERO_USD, lines: {} };
 const UNUSED: Verdict = { usage: NO_USAGE, source: 'none', absurd: false };
@@ -61,23 +24,41 @@ export class LiveCall {
   #granted: NanoUsd;
   #route: ModelRoute | undefined;
   /** Most output tokens, by our count, before the answer is ended. */
-  #limit: number;
-  #inputCovered: number;
+  #limit = 0;
+  #inputCovered = 0;
   /** Below this much delivered text, in UTF-16 units, the limit cannot have been reached. */
-  #checkAtLength: number;
+  #checkAtLength = 0;
   #finished = false;
   #firstTokenAt: number | undefined;
   #abandoned = false;
-  #unreadable: { readonly route: ModelRoute; readonly usage: TokenUsage } | undefined;
+  #unreadable:
+    | { readonly by: Alternative; readonly route: ModelRoute; readonly usage: TokenUsage }
+    | undefined;
   #settlement: Promise<NanoUsd> | undefined;
 
   constructor(parts: LiveCallParts) {
     this.parts = parts;
     this.#granted = parts.hold.granted;
-    this.#limit = parts.outputTokensMax * CAP_TOLERANCE;
-    this.#inputCovered = parts.input.upperBound;
-    this.#checkAtLength = this.#limit;
+    this.#ask();
     this.#stopKeepAlive = parts.ledger.keepAlive(parts.hold, () => this.metered());
+  }
+
+  /** The model that is asked now. */
+  get alternative(): Alternative {
+    return this.parts.alternatives.current;
+  }
+
+  /** No provider of the model answered: goes on with the next one. False when there is none. */
+  fallBack(): boolean {
+    const fellBack = this.parts.alternatives.advance();
+    this.#ask();
+    return fellBack;
+  }
+
+  #ask(): void {
+    this.#limit = this.parts.alternatives.outputLimit;
+    this.#inputCovered = this.alternative.input.upperBound;
+    this.#checkAtLength = this.#limit;
   }
 
   /** The provider that answers; before it nothing was used. */
@@ -87,7 +68,7 @@ export class LiveCall {
 
   /** An answer of a provider that cannot be passed on, though it reports usage: it counts if no other provider answers. */
   noteUnreadable(route: ModelRoute, usage: TokenUsage): void {
-    this.#unreadable = { route, usage };
+    this.#unreadable = { by: this.alternative, route, usage };
   }
 
   /** True once the end of the answer was delivered: whatever happens later, the client has all of it. */
@@ -115,7 +96,11 @@ export class LiveCall {
       return { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
     }
     const { usage } = countUsage(this.#evidence());
-    return { charge: this.#withinMaxCost(this.#charge(usage)).charge, usage };
+    return {
+      charge: this.#withinMaxCost(this.#charge(usage)).charge,
+      usage,
+      served: this.parts.alternatives.served,
+    };
   }
 
   /** True when the answer may have to end. Cheap: a token is at least a letter, so counting can wait. */
@@ -133,7 +118,8 @@ export class LiveCall {
    * which bounds what one that ignores caps can bill us (the customer never pays beyond the cap).
    */
   async growHold(): Promise<boolean> {
-    const { ledger, hold, maxCost, units, model, outputTokensMax } = this.parts;
+    const { ledger, hold, maxCost } = this.parts;
+    const { units, model, outputTokensMax } = this.alternative;
     const { usage } = countUsage(this.#evidence());
     const whole = this.#charge({ ...usage, outputTokens: outputTokensMax }).amount;
     const wanted = maxCost !== undefined && maxCost < whole ? maxCost : whole;
@@ -151,8 +137,7 @@ export class LiveCall {
 
   /** The answer is complete: charges it, by the provider's figure where that can be believed. */
   complete(finishReason: FinishReason): Promise<CallEnd> {
-    const about = { generation: this.parts.hold.id, provider: this.#route?.provider };
-    logUnknownFinish(this.parts.log, about, this.meter.unknownFinish);
+    this.#tellUnknownFinish();
     return this.#end('answered', this.#judge(), finishReason);
   }
 
@@ -166,18 +151,13 @@ export class LiveCall {
    * (`abandoned`) may bill all of the cap, so all of it is charged: leaving is never cheaper than staying.
    */
   async leave(): Promise<void> {
-    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
-    await this.#cancel(
-      'left',
-      null,
-      this.#abandoned ? wholeCap(verdict, this.parts.outputTokensMax) : verdict,
-    );
+    const verdict = this.#delivered();
+    await this.#cancel('left', null, this.#abandoned ? this.#wholeCap(verdict) : verdict);
   }
 
   /** The process stops: charges what was delivered, or the provider's own figure if it came. */
   async shutDown(error: AppError): Promise<void> {
-    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
-    await this.#cancel('shut_down', error, verdict);
+    await this.#cancel('shut_down', error, this.#delivered());
   }
 
   /** The provider goes on with the answer though nobody reads it any more. */
@@ -191,6 +171,7 @@ export class LiveCall {
    */
   async fail(error: AppError, clock = false): Promise<void> {
     if (!this.#route && this.#unreadable) {
+      this.parts.alternatives.returnTo(this.#unreadable.by);
       this.#route = this.#unreadable.route;
       this.meter.note({ text: '', reasoning: '', usage: this.#unreadable.usage });
     }
@@ -198,9 +179,8 @@ export class LiveCall {
       await this.#settle({ ending: 'failed_before_first_byte', status: 'failed', error, verdict: UNUSED });
       return;
     }
-    const verdict = this.meter.usage ? this.#judge() : countUsage(this.#evidence());
     const ending = clock ? 'timed_out' : 'broken_off';
-    await this.#settle({ ending, status: 'failed', error, verdict });
+    await this.#settle({ ending, status: 'failed', error, verdict: this.#delivered() });
   }
 
   async #end(ending: 'answered' | 'cut', verdict: Verdict, finishReason: FinishReason): Promise<CallEnd> {
@@ -214,6 +194,10 @@ export class LiveCall {
     await this.#settle({ ending, status: 'cancelled', error, verdict: used, finishReason: null });
   }
 
+  #delivered(): Verdict {
+    return this.meter.usage ? this.#judge() : countUsage(this.#evidence());
+  }
+
   #judge(): Verdict {
     const verdict = judgeUsage(this.#evidence());
     if (verdict.absurd) {
@@ -225,6 +209,19 @@ export class LiveCall {
       );
     }
     return verdict;
+  }
+
+  #tellUnknownFinish(): void {
+    const word = this.meter.unknownFinish;
+    if (word !== undefined) {
+      const about = { generation: this.parts.hold.id, provider: this.#route?.provider, word };
+      this.parts.log.warn(about, 'unknown finish reason, taken for an ordinary end');
+    }
+  }
+
+  #wholeCap(verdict: Verdict): Verdict {
+    const outputTokens = Math.max(verdict.usage.outputTokens, this.alternative.outputTokensMax);
+    return { ...verdict, usage: { ...verdict.usage, outputTokens } };
   }
 
   #settle(end: End): Promise<NanoUsd> {
@@ -241,6 +238,7 @@ export class LiveCall {
     const providerCost = this.#providerCost(usage);
     const settled = ledger.settle({
       status,
+      served: this.parts.alternatives.served,
       error: error ? { code: error.code, message: error.message } : null,
       usage,
       usageSource: source,
@@ -269,11 +267,11 @@ export class LiveCall {
 
   #providerCost(usage: TokenUsage): NanoUsd | null {
     const pricing = this.#route?.pricing;
-    return pricing ? chargeFor(usage, this.parts.units, pricing).amount : null;
+    return pricing ? chargeFor(usage, this.alternative.units, pricing).amount : null;
   }
 
   #charge(usage: TokenUsage) {
-    return chargeFor(usage, this.parts.units, this.parts.model.pricing);
+    return chargeFor(usage, this.alternative.units, this.alternative.model.pricing);
   }
 
   /** What the caller allowed this call to cost; the rest is ours. */
@@ -283,7 +281,7 @@ export class LiveCall {
   }
 
   #evidence(): Evidence {
-    const { input, model, outputTokensMax } = this.parts;
+    const { input, model, outputTokensMax } = this.alternative;
     return {
       reported: this.meter.usage,
       reportedInput: this.meter.inputUsage,

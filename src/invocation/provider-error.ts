@@ -4,7 +4,7 @@ import type { ProviderFailure } from '../providers/provider-failure.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import { contextExceeded } from './input-estimate.ts';
 import type { InvocableModel } from './invocation.types.ts';
-import type { LiveCallParts } from './live-call.ts';
+import type { LiveCallParts } from './live-call.types.ts';
 import { scrubbed } from './scrub-text.ts';
 
 /** Suggested wait when the provider names none, in seconds. */

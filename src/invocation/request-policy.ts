@@ -9,13 +9,22 @@ import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
 export const OWN_MEMBERS: Readonly<Record<RequestDialect, ReadonlySet<string>>> = {
-  chat: new Set(['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'usage']),
+  chat: new Set([
+    'model',
+    'models',
+    'stream',
+    'stream_options',
+    'max_tokens',
+    'max_completion_tokens',
+    'n',
+    'usage',
+  ]),
   messages: new Set(['model', 'stream', 'max_tokens']),
   embeddings: new Set(['model']),
 };
 
 /** What routers of models take in every dialect and what changes the answer: ignoring it would be a silent lie. */
-const ROUTER_MEMBERS = ['plugins', 'models', 'preset'];
+const ROUTER_MEMBERS = ['plugins', 'preset'];
 
 /** Members that make a provider bill for more than tokens, or answer out of more or less than the request. */
 const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
@@ -31,8 +40,8 @@ const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
     'modalities',
     'best_of',
   ],
-  messages: [...ROUTER_MEMBERS, 'mcp_servers', 'container', 'inference_geo', 'speed', 'fallbacks'],
-  embeddings: ROUTER_MEMBERS,
+  messages: [...ROUTER_MEMBERS, 'models', 'mcp_servers', 'container', 'inference_geo', 'speed', 'fallbacks'],
+  embeddings: [...ROUTER_MEMBERS, 'models'],
 };
 
 /** What OpenRouter's `provider` may forbid; its wishes (`order`, `sort`, `require_parameters`) are only told as left out. */

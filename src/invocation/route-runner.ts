@@ -19,6 +19,8 @@ export interface ProviderSource {
 export interface RouteRun<T> {
   readonly accountId: string;
   readonly routes: readonly ModelRoute[];
+  /** Whether another model is asked when all of them fail. */
+  readonly hasFallback: boolean;
   /** Aborts when the call is no longer wanted. */
   readonly signal: StopSignal;
   /** Where attempts are noted, failed ones included. */
@@ -102,7 +104,7 @@ export class RouteRunner {
       return { failure: new ProviderFailure('aborted') };
     }
     const use = useOf(run.accountId, route);
-    const refusal = this.#health.refusal(use, run.routes.length === 1);
+    const refusal = this.#health.refusal(use, run.routes.length === 1 && !run.hasFallback);
     if (refusal) {
       run.attempts.push(attempted(route, refusal.reason, 0));
       return { failure: refusal };

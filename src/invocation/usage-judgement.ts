@@ -109,9 +109,3 @@ export function countUsage(evidence: Evidence): Verdict {
     },
   };
 }
-
-/** The usage of an answer that went on where nobody read it, at the most: its whole cap. */
-export function wholeCap(verdict: Verdict, outputTokensMax: number): Verdict {
-  const outputTokens = Math.max(verdict.usage.outputTokens, outputTokensMax);
-  return { ...verdict, usage: { ...verdict.usage, outputTokens } };
-}

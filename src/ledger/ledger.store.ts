@@ -146,6 +146,7 @@ interface MeteredJson {
   readonly amount: string;
   readonly lines: Readonly<Record<string, string>>;
   readonly usage: MeteredSoFar['usage'];
+  readonly served?: MeteredSoFar['served'];
 }
 
 interface ExpiredHoldRow extends Record<string, unknown> {
@@ -189,6 +190,8 @@ function toSettlementRow({ settlement, onlyExpired }: SettlementItem): object {
     account_id: settlement.accountId,
     api_key_id: settlement.apiKeyId,
     status: settlement.status,
+    model: settlement.served?.model,
+    price_version: settlement.served?.priceVersion,
     charge: settlement.charge.amount.toString(),
     lines: linesJson(settlement.charge.lines),
     shortfall: '0',
@@ -237,12 +240,13 @@ function linesJson(lines: Settlement['charge']['lines']): Record<string, string>
 
 function toMeteredJson(metered: MeteredSoFar): MeteredJson {
   const { amount, lines } = metered.charge;
-  return { amount: amount.toString(), lines: linesJson(lines), usage: metered.usage };
+  const { usage, served } = metered;
+  return { amount: amount.toString(), lines: linesJson(lines), usage, ...(served && { served }) };
 }
 
 function fromMeteredJson(json: MeteredJson): MeteredSoFar {
   const lines = Object.fromEntries(
     Object.entries(json.lines).map(([item, amount]) => [item, nanoUsd(amount)]),
   );
-  return { charge: { amount: nanoUsd(json.amount), lines }, usage: json.usage };
+  return { charge: { amount: nanoUsd(json.amount), lines }, usage: json.usage, served: json.served };
 }

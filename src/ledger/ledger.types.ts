@@ -113,11 +113,20 @@ export interface Metering {
   readonly counted?: Partial<TokenUsage>;
 }
 
+/** The model that answered, where it is another than the one the hold names, and the prices that are charged. */
+export interface ServedModel {
+  readonly model: string;
+  /** Id of its price version. */
+  readonly priceVersion: string;
+}
+
 export interface Settlement {
   readonly holdId: string;
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly status: GenerationStatus;
+  /** Undefined: as the hold says. */
+  readonly served?: ServedModel | undefined;
   /**
    * What the call costs the customer. What is above the hold is taken from what is free on the account and the key, never from
    * what other calls hold; the rest is written off.
@@ -158,6 +167,8 @@ export interface SettleResult {
 
 /** What a live call has used up so far; a reaper settles exactly this if the process dies. */
 export interface MeteredSoFar {
+  /** Undefined: as the hold says. */
+  readonly served?: ServedModel | undefined;
   readonly charge: Charge;
   readonly usage: TokenUsage;
 }

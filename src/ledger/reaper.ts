@@ -3,7 +3,7 @@ import { ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import type { PostgresLedger } from './ledger.engine.ts';
 import type { ExpiredHold, LedgerStore } from './ledger.store.ts';
-import type { Settlement } from './ledger.types.ts';
+import type { MeteredSoFar, Settlement } from './ledger.types.ts';
 
 const REAP_ITEMS_MAX = 500;
 
@@ -52,13 +52,14 @@ export class HoldReaper {
 }
 
 function orphanSettlement(hold: ExpiredHold): Settlement {
-  const metered = hold.metered ?? { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
+  const metered: MeteredSoFar = hold.metered ?? { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
   const delivered = metered.charge.amount > 0n;
   return {
     holdId: hold.id,
     accountId: hold.accountId,
     apiKeyId: hold.apiKeyId,
     status: delivered ? 'cancelled' : 'failed',
+    served: metered.served,
     charge: metered.charge,
     beyondMaxCost: ZERO_USD,
     usage: metered.usage,

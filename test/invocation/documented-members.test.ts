@@ -21,7 +21,6 @@ interface Endpoint {
 /** What routers of models take beside what the SDKs of makers of models know. */
 const ROUTERS: Members = {
   plugins: [[{ id: 'web' }], 'refused'],
-  models: [['to/openai', 'to/anthropic'], 'refused'],
   preset: ['my-prompt', 'refused'],
   transforms: [['middle-out'], 'told'],
   route: ['fallback', 'told'],
@@ -38,6 +37,7 @@ const TOOL = { type: 'function', function: { name: 'weather', parameters: { type
 
 const CHAT: Members = {
   ...ROUTERS,
+  models: [['to/anthropic'], 'here'],
   ...SAMPLING,
   audio: [{ voice: 'alloy', format: 'wav' }, 'refused'],
   frequency_penalty: [0.5, 'sent'],
@@ -78,6 +78,7 @@ const CHAT: Members = {
 
 const MESSAGES: Members = {
   ...ROUTERS,
+  models: [['to/openai'], 'refused'],
   ...SAMPLING,
   top_k: [5, 'sent'],
   betas: [['some-beta'], 'told'],
@@ -108,6 +109,7 @@ const MESSAGES: Members = {
 
 const RESPONSES: Members = {
   ...ROUTERS,
+  models: [['to/anthropic'], 'here'],
   ...SAMPLING,
   background: [true, 'refused'],
   context_management: [[{ type: 'compaction' }], 'told'],
@@ -142,6 +144,7 @@ const RESPONSES: Members = {
 
 const EMBEDDINGS: Members = {
   ...ROUTERS,
+  models: [['to/openai'], 'refused'],
   dimensions: [8, 'here'],
   encoding_format: ['base64', 'here'],
   user: ['u', 'here'],

@@ -143,6 +143,20 @@ test('a suspended account holds nothing, and another account’s key does not op
   });
 });
 
+test('a call that another model answered is recorded, and reported, under that model and its prices', async () => {
+  const account = await fundedAccount(db.database, '1');
+  const hold = await ledger.reserve(holdRequest(account, usd('0.5')));
+  await ledger.settle(
+    settlement(hold, usd('0.2'), { served: { model: 'acme/other', priceVersion: 'other-prices' } }),
+  );
+  const { rows } = await db.database.money.query(
+    `SELECT g.model, g.price_version, u.model AS rolled FROM generations g JOIN usage_rollups u USING (account_id)
+      WHERE g.id = $1`,
+    [hold.id],
+  );
+  expect(rows).toEqual([{ model: 'acme/other', price_version: 'other-prices', rolled: 'acme/other' }]);
+});
+
 test('a hold grows while the account affords it', async () => {
   const account = await fundedAccount(db.database, '1', '0.8');
   const hold = await ledger.reserve(holdRequest(account, usd('0.5')));

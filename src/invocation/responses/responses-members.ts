@@ -61,6 +61,7 @@ export const RESPONSES_MEMBERS: Members = {
 /** Members that are acted on here, or that ask for what is so in any case. */
 export const RESPONSES_OWN_MEMBERS = new Set([
   'model',
+  'models',
   'stream',
   'stream_options',
   'max_output_tokens',

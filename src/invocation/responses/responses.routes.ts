@@ -44,7 +44,7 @@ ones are refused, but for \`web_search\`, which is left out and named in X-Ignor
       async handle(context) {
         const { body } = context;
         const { chat, tools, ignored } = responsesRequestToChat(body);
-        const request = { ...chat, model: body.model, stream: body.stream };
+        const request = { ...chat, model: body.model, models: body.models, stream: body.stream };
         return invoke(context, request, body.max_output_tokens ?? undefined, {
           service,
           presenter: new ResponsesPresenter(body, tools),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { usageJson } from '../../http/wire-shapes.ts';
+import { fallbackModels } from '../chat.schema.ts';
 
 const NOT_KEPT = 'responses are not kept here: send the earlier items in `input`';
 
@@ -55,6 +56,7 @@ const tool = z
 export const responsesRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    models: fallbackModels.nullish(),
     input: z.union([z.string(), z.array(item).min(1)]),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
