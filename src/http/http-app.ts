@@ -108,12 +108,16 @@ async function dispatch(
   const [first] = methods.values();
   exchange.route = first?.path ?? exchange.route;
   exchange.envelope = first?.envelope ?? exchange.envelope;
-  response.setHeader('Allow', allowed(methods));
+  const allow = allowed(methods);
+  response.setHeader('Allow', allow);
   if (request.method === 'OPTIONS') {
     response.status(204).end();
     return;
   }
-  sendError(exchange, new AppError('method_not_allowed', `${request.method} is not allowed here`));
+  sendError(
+    exchange,
+    new AppError('method_not_allowed', `${request.method} is not allowed here, but ${allow}`),
+  );
 }
 
 function allowed(methods: ReadonlyMap<string, Route>): string {

@@ -141,3 +141,11 @@ export function requireJson(contentType: string | undefined): void {
     throw new AppError('unsupported_media_type', 'the Content-Type must be application/json in UTF-8');
   }
 }
+
+/** Throws AppError invalid_request when a request that needs a body came without one. */
+export function requireSomeBody({ headers }: IncomingMessage): void {
+  const length = headers['content-length'];
+  if (headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) {
+    throw new AppError('invalid_request', 'a JSON body is required');
+  }
+}

@@ -12,7 +12,7 @@ import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
 import { fingerprint, idempotencyKey } from './idempotency.ts';
 import { ignoredHeader } from './ignored-members.ts';
 import type { Kernel } from './kernel.ts';
-import { type BodyReading, readBody, readJson, requireJson } from './request-body.ts';
+import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 import { sendError, sendSuccess } from './send.ts';
 import { validate, validateInSteps } from './validate.ts';
@@ -89,6 +89,9 @@ async function readInput(
   const form = route.bodyFormat === 'json or form' && isForm(contentType);
   const isJson = route.bodyFormat !== 'raw' && !form;
   if (route.body && isJson) {
+    if (contentType === undefined) {
+      requireSomeBody(request);
+    }
     requireJson(contentType);
   }
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};

@@ -10,6 +10,8 @@ export function securityHeaders(): readonly (readonly [string, string])[] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   const protect = helmet({
+    // other hosts of the operator's domain are the operator's to decide on
+    strictTransportSecurity: { includeSubDomains: false },
     contentSecurityPolicy: { useDefaults: true, directives: { upgradeInsecureRequests: null } },
   });
   protect(request, response, (error) => {

@@ -39,6 +39,9 @@ export function sendError(exchange: Exchange, thrown: unknown): void {
     response.destroy();
     return;
   }
+  if (error.status === 401) {
+    response.setHeader('WWW-Authenticate', 'Bearer');
+  }
   if (error.retryAfterSeconds !== undefined) {
     response.setHeader('Retry-After', error.retryAfterSeconds);
   }

@@ -8,27 +8,36 @@ const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 const UNIX_SECONDS_MAX = 253_402_300_799;
 
-/** RFC 3339 or unix seconds, as a Date. */
+/** RFC 3339, a day of UTC or unix seconds, as a Date. */
 export const timeParameter = z
   .string()
   .transform((text, context): Date => {
     const time = parseTime(text);
     if (time === undefined) {
-      context.addIssue({ code: 'custom', message: 'must be an RFC 3339 time or unix seconds' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be an RFC 3339 time, a day such as 2026-11-01, or unix seconds',
+      });
       return z.NEVER;
     }
     return time;
   })
-  .meta({ description: 'RFC 3339 or unix seconds', examples: ['2026-11-01T00:00:00Z'] });
+  .meta({
+    description: 'RFC 3339, a day (its 00:00 UTC) or unix seconds',
+    examples: ['2026-11-01T00:00:00Z'],
+  });
 
 const rfc3339 = z.iso.datetime({ offset: true });
+const day = z.iso.date();
 
 function parseTime(text: string): Date | undefined {
   if (/^\d{1,12}$/.test(text)) {
     const seconds = Number(text);
     return seconds <= UNIX_SECONDS_MAX ? new Date(seconds * SECOND_MS) : undefined;
   }
-  return rfc3339.safeParse(text).success ? new Date(text) : undefined;
+  // a query's "+02:00" that was not percent-encoded arrives with a space
+  const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
+  return day.safeParse(time).success || rfc3339.safeParse(time).success ? new Date(time) : undefined;
 }
 
 export const GRANULARITIES = ['5m', 'hour', 'day'] as const;
@@ -70,7 +79,10 @@ export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: 
     boundMs('start_time', query.start_time) ??
     (query.end_time?.getTime() ?? floor(nowMs, STEP_MS) + STEP_MS) - Math.min(DEFAULT_RANGE_MS, rangeMsMax);
   if (start > end) {
-    throw new FieldError('start_time', 'must not be after end_time');
+    throw new FieldError(
+      'start_time',
+      query.end_time ? 'must not be after end_time' : 'must not be in the future',
+    );
   }
   if (end - start > rangeMsMax + lengthMs) {
     const days = rangeMsMax / DAY_MS;

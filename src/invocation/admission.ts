@@ -186,7 +186,8 @@ interface Candidate {
 function alternativeOf({ wish, plan }: Candidate, granted: NanoUsd): Alternative {
   const outputTokensMax = grantedOutputTokens(wish, plan, granted);
   const { model, input, units } = wish;
-  return { model, input, units, outputTokensMax, clamped: outputTokensMax < plan.outputTokens };
+  const clamped = outputTokensMax < Math.max(plan.outputTokens, wish.maxTokens ?? 0);
+  return { model, input, units, outputTokensMax, clamped };
 }
 
 function dearest(amounts: readonly NanoUsd[]): NanoUsd {

@@ -10,7 +10,7 @@ export interface Alternative {
   readonly units: BilledUnits;
   /** What the provider is told, in tokens. */
   readonly outputTokensMax: number;
-  /** True when money, not the caller or the model, decided the cap. */
+  /** True when it is less than the caller asked for, or than the model can where nothing was asked. */
   readonly clamped: boolean;
 }
 

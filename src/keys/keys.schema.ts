@@ -23,10 +23,12 @@ const limitReset = z.enum(['daily', 'weekly', 'monthly']).nullable().meta({
     'When the limit is whole again: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting another one begins to count anew',
 });
 
-const expiresAt = z.iso
-  .datetime({ offset: true })
+const UNIX_SECONDS_MAX = 253_402_300_799;
+
+const expiresAt = z
+  .union([z.iso.datetime({ offset: true }), z.int().min(0).max(UNIX_SECONDS_MAX)])
   .nullable()
-  .meta({ description: 'The key stops working at this time; null = never' });
+  .meta({ description: 'RFC 3339 or unix seconds: the key stops working at this time; null = never' });
 
 const most = (max: number) => z.int().min(1).max(max);
 
@@ -52,7 +54,7 @@ const models = z
 export const createKeyBody = z
   .object({
     name,
-    label: label.optional(),
+    label: label.nullish(),
     disabled: z.boolean().optional().meta({ description: 'Made but not usable until it is enabled' }),
     limit: limit.optional(),
     limit_reset: limitReset.optional(),

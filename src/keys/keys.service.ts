@@ -155,11 +155,12 @@ function toNanoUsd(limit: number | null): NanoUsd | null {
   return amount;
 }
 
-function futureDate(text: string | null): Date | null {
-  if (text === null) {
+/** RFC 3339 or unix seconds. */
+function futureDate(time: string | number | null): Date | null {
+  if (time === null) {
     return null;
   }
-  const date = new Date(text);
+  const date = new Date(typeof time === 'number' ? time * 1_000 : time);
   if (date.getTime() <= Date.now()) {
     throw new AppError('invalid_parameter', 'expires_at: must be in the future.');
   }

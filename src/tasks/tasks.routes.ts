@@ -125,7 +125,9 @@ function resultRoute(results: TaskResultsService): Route {
       const waitMs = preferredWaitMs(headers.prefer);
       const result =
         waitMs > 0 ? await results.readWhenEnded(id, scope, waitMs, signal) : await results.read(id, scope);
-      return { headers: retryAfterHeader(result.task), body: presentTaskResult(result) };
+      const applied: Record<string, string> =
+        waitMs > 0 ? { 'Preference-Applied': `wait=${waitMs / 1_000}` } : {};
+      return { headers: { ...retryAfterHeader(result.task), ...applied }, body: presentTaskResult(result) };
     },
   });
 }

@@ -59,6 +59,7 @@ describe('every refusal has the envelope', () => {
     ['wrong method', 'PUT', '/api/v1/keys', {}, 405, 'method_not_allowed'],
     ['wrong method on an item', 'POST', '/api/v1/keys/abc', {}, 405, 'method_not_allowed'],
     ['broken percent-encoding', 'GET', '/api/v1/models/%E0%A4', {}, 400, 'invalid_request'],
+    ['no body', 'POST', '/api/v1/echo', {}, 400, 'invalid_request'],
     [
       'no content type',
       'POST',

@@ -65,6 +65,14 @@ describe('POST /api/v1/keys', () => {
     }
   });
 
+  test('an expiry may be unix seconds; a label of null is none', async () => {
+    const seconds = Math.floor(Date.now() / 1_000) + 3_600;
+    const body = { name: 'short', expires_at: seconds, label: null };
+    const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
+    expect(json.data.expires_at).toBe(new Date(seconds * 1_000).toISOString());
+    expect(json.data.label).toMatch(/^sk-tg-v1/);
+  });
+
   test('a limit that renews is set, shown and lifted', async () => {
     const body = { name: 'team', limit: 5, limit_reset: 'monthly' };
     const made = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
@@ -270,6 +278,7 @@ describe('authentication', () => {
   ])('%s is refused', async (_, headers, status, code) => {
     const answer = await server.call('GET', '/api/v1/key', { headers });
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
   test('the public hash authenticates nothing', async () => {

@@ -276,10 +276,19 @@ test('another account sees nothing of it, not even by the hash', async () => {
   }
 });
 
+test('a time is a day of UTC, too, and its offset need not be percent-encoded', async () => {
+  const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const [named, offset] = [`${day}T00:00:00Z`, `${day}T02:00:00+02:00`];
+  const expected = await all(`usage?granularity=day&start_time=${named}`);
+  expect(await all(`usage?granularity=day&start_time=${day}`)).toEqual(expected);
+  expect(await all(`usage?granularity=day&start_time=${offset}`)).toEqual(expected);
+});
+
 test.each([
   ['usage?granularity=week', /^granularity: /],
   ['usage?start=5', /^start: unknown query parameter/],
   ['usage?start_time=yesterday', /^start_time: /],
+  ['usage?start_time=9999-01-01', /^start_time: must not be in the future/],
   ['usage?start_time=2026-11-01T00:00:01Z', /2026-11-01T00:00:00Z or 2026-11-01T00:05:00Z/],
   ['costs?end_time=1790000001', /^end_time: must be a multiple of 5 minutes/],
   [`usage?start_time=${ago(1)}&end_time=${ago(2)}`, /^start_time: must not be after/],
