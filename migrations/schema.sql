@@ -425,6 +425,7 @@ TABLE task_events
   state text NOT NULL
   attempt integer NOT NULL
   detail text
+  said text
   task_events_pkey PRIMARY KEY (id)
   task_events_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
   CREATE INDEX task_events_task ON task_events USING btree (task_id, id)

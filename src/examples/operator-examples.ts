@@ -1,3 +1,4 @@
+import { ACCOUNT_EXAMPLES } from './account-examples.ts';
 import {
   ACCOUNT,
   CREATED,
@@ -49,6 +50,45 @@ const OPERATOR_TASK = {
   cancel_requested_at: null,
 };
 
+const LEDGER_ENTRY = {
+  id: 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8',
+  type: 'usage_charge',
+  amount: { value: '-0.00021', currency: 'USD' },
+  balance_after: { value: '106.597625', currency: 'USD' },
+  status: 'settled',
+  created_at: CREATED,
+  description: 'Usage',
+  reason_code: 'usage',
+  contra: 'revenue',
+  related_generation_id: GENERATION,
+  related_checkout_session_id: null,
+  invoice_id: INVOICE,
+  account_id: ACCOUNT,
+  seq: 42,
+  actor: null,
+  request_id: REQUEST,
+  payment_id: null,
+};
+
+const CHARGE_RECORD = {
+  ...ACCOUNT_EXAMPLES.Generation,
+  account_id: ACCOUNT,
+  account_name: 'Acme',
+  api_key_name: 'production',
+  request_id: REQUEST,
+  held: '0.002',
+  not_charged: '0.00',
+  provider: 'first',
+  provider_cost: '0.0002',
+  attempts: [
+    { provider: 'first', model: 'small-1', outcome: 'ok', latency_ms: 840, cost: '0.0002', said: null },
+  ],
+  reported_usage: null,
+  counted_usage: null,
+  transactions: [LEDGER_ENTRY],
+  write_offs: [],
+};
+
 /** What operators see, by schema. */
 export const OPERATOR_EXAMPLES = {
   CreateAccount: { name: 'Acme', credits: '100.00' },
@@ -71,25 +111,9 @@ export const OPERATOR_EXAMPLES = {
     debt: '0.00',
     currency: 'USD',
   },
-  LedgerEntry: {
-    id: 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8',
-    type: 'usage_charge',
-    amount: { value: '-0.00021', currency: 'USD' },
-    balance_after: { value: '106.597625', currency: 'USD' },
-    status: 'settled',
-    created_at: CREATED,
-    description: 'Usage',
-    reason_code: 'usage',
-    contra: 'revenue',
-    related_generation_id: GENERATION,
-    related_checkout_session_id: null,
-    invoice_id: INVOICE,
-    account_id: ACCOUNT,
-    seq: 42,
-    actor: null,
-    request_id: REQUEST,
-    payment_id: null,
-  },
+  Finding: { kind: 'generation', id: GENERATION, account_id: ACCOUNT, summary: 'acme/small' },
+  ChargeRecord: CHARGE_RECORD,
+  LedgerEntry: LEDGER_ENTRY,
   DeferredRevenue: { at: CREATED, credits: '1204.385', receivable: '12.00', accounts: 42 },
   AgedDebt: {
     account_id: ACCOUNT,
@@ -163,7 +187,15 @@ export const OPERATOR_EXAMPLES = {
   OperatorTask: OPERATOR_TASK,
   OperatorTaskDetails: {
     ...OPERATOR_TASK,
-    runs: [{ engine: 'local', model: 'builtin-image', outcome: 'upstream_unavailable', latency_ms: 12_000, said: '500 out of disk' }],
+    runs: [
+      {
+        engine: 'local',
+        model: 'builtin-image',
+        outcome: 'upstream_unavailable',
+        latency_ms: 12_000,
+        said: '500 out of disk',
+      },
+    ],
     history: [{ at: CREATED, state: 'queued', attempt: 0, detail: null, said: null }],
     retry_of: null,
     retried_as: null,

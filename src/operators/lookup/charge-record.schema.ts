@@ -4,11 +4,7 @@ import { usdString } from '../../http/wire-shapes.ts';
 import { ledgerEntryJson } from '../ledger-entries.schema.ts';
 
 export const chargeParams = z.object({
-  id: z
-    .string()
-    .min(1)
-    .max(128)
-    .meta({ examples: ['gen-01JD0000000000000000000000'] }),
+  id: z.string().min(1).max(128),
 });
 
 const attempt = z.strictObject({

@@ -1,16 +1,10 @@
 import { z } from 'zod';
 
 export const searchQuery = z.strictObject({
-  q: z
-    .string()
-    .trim()
-    .min(2)
-    .max(200)
-    .meta({
-      description:
-        "An id (acc_…, gen-…, req_…, txn_…, cs_…, whd_…), a key's hash or label, the payment provider's id, a statement's or receipt's number, or a part of an account's name",
-      examples: ['gen-01JD0000000000000000000000'],
-    }),
+  q: z.string().trim().min(2).max(200).meta({
+    description:
+      "An id (acc_…, gen-…, req_…, txn_…, cs_…, whd_…), a key's hash or label, the payment provider's id, a statement's or receipt's number, or a part of an account's name",
+  }),
 });
 
 const finding = z
@@ -27,7 +21,7 @@ const finding = z
     ]),
     id: z.string().meta({ description: 'What the operator API calls it' }),
     account_id: z.string(),
-    summary: z.string().meta({ examples: ['Acme Inc.'] }),
+    summary: z.string(),
   })
   .meta({ id: 'Finding' });
 
