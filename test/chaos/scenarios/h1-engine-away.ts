@@ -4,7 +4,9 @@ import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 
-const TASKS = 100;
+/** Some are made before the engine goes; at least {@link WAITING_MIN} are left. */
+const TASKS = 130;
+const WAITING_MIN = 100;
 const AWAY_MS = 60_000;
 
 export const engineAway: ChaosScenario = {
@@ -14,12 +16,12 @@ export const engineAway: ChaosScenario = {
   asked: '0 tasks lost, 0 charged twice, every one made after the engine is back',
   inShortForm: false,
   async run(services) {
-    const catalog = { slots: 4, pollIntervalMs: 300 };
+    const catalog = { slots: 4, pollIntervalMs: 1_500 };
     const stack = await startStack(services, { apis: 1, workers: [[]], catalog });
     const { ownerUrl } = stack.database;
     const accounts = [await stack.openAccount('1000')];
     const told: ToldTasks = { accepted: [], refused: 0 };
-    const ordering = { urls: () => stack.urls, accounts, told, perSecond: 50, count: TASKS };
+    const ordering = { urls: () => stack.urls, accounts, told, perSecond: 20, count: TASKS };
     await orderTasks({ ...ordering, prompt: () => 'a lighthouse' });
     await services.engine.goAway(true);
     await pause(AWAY_MS);
@@ -36,8 +38,7 @@ export const engineAway: ChaosScenario = {
     return {
       measured: `${open} waited for it; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; all ended ${(audit.endedAfterMs / 1_000).toFixed(1)} s after it was back`,
       failures: [
-        ...(open === 0 ? ['nothing waited when the engine was away: no proof'] : []),
-        ...(told.accepted.length < TASKS ? [`${told.refused} orders refused`] : []),
+        ...(open < WAITING_MIN ? [`only ${open} tasks waited, ${told.refused} orders were refused: no proof`] : []),
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...audit.wrong,
         ...books,
