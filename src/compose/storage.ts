@@ -43,6 +43,7 @@ export async function composeStorage(
     case 's3': {
       const storage = new S3Storage({ location: choice.s3, clock });
       await storage.checkBucket().catch((error: unknown) => judgeBucket(error, choice.s3, log));
+      await warnOfVersions(storage, choice.s3.bucket, log);
       return { storage, signer, uploads, grantUpload: storage.grantUpload };
     }
     case 'remote': {
@@ -66,6 +67,20 @@ function storageToken({ storageToken: configured, secret }: Config): string {
 export function acceptedStorageTokens(config: Config): string[] {
   const previous = config.storageToken === undefined ? config.previousSecrets.map(deriveStorageToken) : [];
   return [storageToken(config), ...previous];
+}
+
+/** Media that is deleted must be gone. A store that cannot be asked is not held against it: not all have versions. */
+async function warnOfVersions(storage: S3Storage, bucket: string, log: Logger): Promise<void> {
+  const keeps = await storage.keepsVersions().catch((error: unknown) => {
+    log.debug({ error, bucket }, 'whether the bucket keeps versions is not known');
+    return false;
+  });
+  if (keeps) {
+    log.warn(
+      { bucket },
+      'the bucket keeps versions, so deleted media stays and costs: expire noncurrent versions with a lifecycle rule',
+    );
+  }
 }
 
 /** A wrong setting stops the start; a store that is away does not: everything but media works without it. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   DeleteObjectCommand,
+  GetBucketVersioningCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadBucketCommand,
@@ -66,6 +67,16 @@ export class S3Storage implements Storage {
     this.#clock = clock;
     this.#partBytes = partBytes;
     this.grantUpload = createS3Granter(this.#client, (key) => this.#target(key), clock);
+  }
+
+  /** Whether the bucket keeps what is deleted as an older version. Throws StorageError, also where the credentials may not ask. */
+  async keepsVersions(): Promise<boolean> {
+    const { bucket } = this.#location;
+    const ask = new GetBucketVersioningCommand({ Bucket: bucket });
+    const { Status: status } = await this.#client.send(ask).catch((error: unknown) => {
+      throw toStorageError('a question about versions', error);
+    });
+    return status === 'Enabled';
   }
 
   /** Asks for the bucket. Throws StorageError: 404 = no such bucket, 403 = these credentials may not use it. */

@@ -319,7 +319,10 @@ describe('the start', () => {
       ...changes,
     });
     const warned: string[] = [];
-    const log = { warn: (_fields: object, message: string) => warned.push(message) } as unknown as Logger;
+    const log = {
+      debug: () => undefined,
+      warn: (_fields: object, message: string) => warned.push(message),
+    } as unknown as Logger;
     const parts = await composeStorage(config, 'api', { clock: systemClock, log });
     await parts.storage.close();
     return { storage: parts.storage, grantUpload: parts.grantUpload, warned };
@@ -345,6 +348,21 @@ describe('the start', () => {
     const error = await start(changes as Record<string, string>).catch((thrown: Error) => thrown);
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as Error).message).toMatch(message);
+  });
+
+  test('warns of a bucket that keeps what is deleted', async () => {
+    // the store of these tests has no versions: this one answers as Amazon's does
+    const versioned = createServer((request, response) => {
+      const body = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>';
+      response.setHeader('content-type', 'application/xml');
+      response.end(request.url?.includes('versioning') ? body : '');
+    });
+    await new Promise<void>((resolve) => versioned.listen(0, '127.0.0.1', resolve));
+    const { port } = versioned.address() as AddressInfo;
+    const { warned } = await start({ S3_ENDPOINT: `http://127.0.0.1:${port}` });
+    versioned.closeAllConnections();
+    versioned.close();
+    expect(warned).toEqual([expect.stringMatching(/keeps versions.*lifecycle rule/)]);
   });
 
   test('goes on with a warning when the store is away', async () => {
