@@ -4,9 +4,12 @@ import { pointsOfDeath } from './scenarios/a2-points-of-death.ts';
 import { lostReplies } from './scenarios/a3-lost-replies.ts';
 import { killedPostgres } from './scenarios/a5-killed-postgres.ts';
 import { frozenPostgres } from './scenarios/a6-frozen-postgres.ts';
+import { movedPostgres } from './scenarios/a7-moved-postgres.ts';
 import { lostQueues } from './scenarios/b1-lost-queues.ts';
 import { redisAway } from './scenarios/b2-redis-away.ts';
 import { frozenWorker } from './scenarios/b3-frozen-worker.ts';
+import { movedRedis } from './scenarios/b4-moved-redis.ts';
+import { storageAway } from './scenarios/b5-storage-away.ts';
 import { exactBalance } from './scenarios/c1-exact-balance.ts';
 import { loweredLimit } from './scenarios/c2-lowered-limit.ts';
 import { revokedKey } from './scenarios/c3-revoked-key.ts';
@@ -37,9 +40,12 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   lostReplies,
   killedPostgres,
   frozenPostgres,
+  movedPostgres,
   lostQueues,
   redisAway,
   frozenWorker,
+  movedRedis,
+  storageAway,
   exactBalance,
   loweredLimit,
   revokedKey,

@@ -23,6 +23,11 @@ export interface Told {
   readonly endedAt: number;
 }
 
+/** Whether the API had more work than the machine can do, and said so. */
+export function isShed({ outcome, message = '' }: Told): boolean {
+  return outcome === 'refused' && message.includes('overloaded');
+}
+
 /** The load client's own record: the auditor holds the books against it. */
 export class ToldLog {
   readonly calls: Told[] = [];

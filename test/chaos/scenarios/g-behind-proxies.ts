@@ -18,7 +18,7 @@ import {
 import type { ChaosFinding, ChaosScenario } from '../scenario.types.ts';
 import type { ChaosServices } from '../services.ts';
 import { CHAT_MODEL, type ChaosAccount, type ChaosStack, startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
+import { isShed, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PROCESSES = 3;
@@ -189,7 +189,7 @@ const drains: Check = async ({ services, stack, proxy, account, log }) => {
   await load.stop();
   const calls = log.calls.slice(before);
   // on a machine too busy for its own load the API says so: another row's matter
-  const shed = calls.filter(({ message = '' }) => message.includes('overloaded')).length;
+  const shed = calls.filter(isShed).length;
   const failed = calls.filter(({ outcome }) => outcome !== 'answered').length - shed;
   return {
     saw: `${failed} of ${calls.length} calls failed under ${PROCESSES} restarts${shed > 0 ? ` (${shed} shed by the API)` : ''}`,
