@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenTotals } from '../clients/client-stack.ts';
+import { snippetsOf } from '../clients/page-program.ts';
 import { runProgram } from '../clients/run-program.ts';
 import type { Agent } from './agent.types.ts';
 
@@ -32,10 +33,7 @@ export function claudeCode(program: string): Agent {
         folder,
         environment: {
           HOME: mkdtempSync(join(folder, 'home-')),
-          ANTHROPIC_BASE_URL: url,
-          ANTHROPIC_AUTH_TOKEN: key,
-          ANTHROPIC_MODEL: model,
-          ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+          ...settingsOf(url, key, model),
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         },
         input,
@@ -44,6 +42,18 @@ export function claudeCode(program: string): Agent {
       return { text: result.result, failed: result.is_error, usage: totalsOf(result) };
     },
   };
+}
+
+/** The variables that the guide names, for this address, key and model. */
+function settingsOf(url: string, key: string, model: string): NodeJS.ProcessEnv {
+  const [settings = ''] = snippetsOf('agents.md', 'sh');
+  const lines = settings
+    .replace('https://tollgate.example.com', url)
+    .replace('sk-tg-v1-…', key)
+    .replaceAll('acme/coder', model);
+  return Object.fromEntries(
+    [...lines.matchAll(/^export (\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]),
+  );
 }
 
 /** Its own sums over all models it asked; Anthropic's `input_tokens` leaves out what the cache served. */

@@ -1,5 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { snippetsOf } from '../clients/page-program.ts';
 import { runProgram } from '../clients/run-program.ts';
 import type { Agent, AgentEnd } from './agent.types.ts';
 
@@ -37,17 +38,10 @@ export function codex(program: string): Agent {
   };
 }
 
-/** Without its retries: it repeats refusals five times, whatever the answer says about that. */
+/** The settings that the guide names, for this address and model. */
 function settingsOf(url: string, model: string): string {
-  return `model = "${model}"
-model_provider = "tollgate"
-[model_providers.tollgate]
-name = "Tollgate"
-base_url = "${url}/api/v1"
-env_key = "TOLLGATE_API_KEY"
-wire_api = "responses"
-stream_max_retries = 0
-`;
+  const [settings = ''] = snippetsOf('agents.md', 'toml');
+  return settings.replaceAll('https://tollgate.example.com', url).replaceAll('acme/coder', model);
 }
 
 function endOf(lines: readonly EventLine[]): AgentEnd {

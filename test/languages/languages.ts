@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cachedFolder } from '../clients/client-cache.ts';
+import { programOf } from '../clients/page-program.ts';
+import { runTool } from '../clients/run-program.ts';
+import type { Family } from './simulated-models.ts';
+
+const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url));
+const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+interface Runnable {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** A program that puts one client through the cases. */
+export interface InstalledClient extends Runnable {
+  /** The client and its version. */
+  readonly name: string;
+  /** Whose dialect the models behind it speak. */
+  readonly family: Family;
+  /** Cases that this client has no way to do. */
+  readonly lacks?: readonly string[];
+}
+
+export interface InstalledLanguage {
+  readonly clients: readonly InstalledClient[];
+  /** Every snippet of the language's page, as one program. */
+  readonly guide: Runnable;
+}
+
+export interface Language {
+  readonly name: string;
+  /** Programs that must be on the PATH. */
+  readonly needs: readonly string[];
+  /** Installs packages into the cache and compiles into the folder, which is empty. Throws NotInstalled when a package is not to be had. */
+  install(cache: string, folder: string): Promise<InstalledLanguage>;
+}
+
+const PYTHON_PACKAGES = [
+  'openai==3.54.0',
+  'anthropic==2.12.0',
+  'langchain==1.4.7',
+  'langchain-openai==1.7.3',
+  'langchain-anthropic==1.7.7',
+  'requests==2.34.2',
+];
+
+export const LANGUAGES: readonly Language[] = [
+  { name: 'python', needs: ['python3'], install: installPython },
+  { name: 'javascript', needs: [], install: installJavaScript },
+  { name: 'go', needs: ['go'], install: installGo },
+  { name: 'java', needs: ['java', 'javac', 'mvn'], install: installJava },
+  { name: 'rust', needs: ['cargo'], install: installRust },
+];
+
+async function installPython(cache: string, folder: string): Promise<InstalledLanguage> {
+  const name = `python-${PYTHON_PACKAGES.join('+')}`;
+  const packages = await cachedFolder(join(cache, 'languages', name), (partial) =>
+    runTool('python3', ['-m', 'pip', 'install', '-q', '-t', partial, ...PYTHON_PACKAGES]),
+  );
+  const environment = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
+  const runs = (path: string, ...args: string[]) => ({
+    program: 'python3',
+    args: [path, ...args],
+    environment,
+  });
+  const openai = runs(join(PROGRAMS, 'python/openai_client.py'));
+  const anthropic = runs(join(PROGRAMS, 'python/anthropic_client.py'));
+  const langchain = (dialect: Family) => runs(join(PROGRAMS, 'python/langchain_client.py'), dialect);
+  const guide = join(folder, 'guide.py');
+  await writeFile(guide, programOf('python.md', 'python'));
+  return {
+    clients: [
+      { name: 'python openai 3.54.0', family: 'openai', ...openai },
+      { name: 'python openai 3.54.0, a Claude behind it', family: 'anthropic', ...openai },
+      { name: 'python anthropic 2.12.0', family: 'anthropic', ...anthropic },
+      { name: 'python anthropic 2.12.0, a GPT behind it', family: 'openai', ...anthropic },
+      { name: 'langchain-openai 1.7.3', family: 'openai', lacks: ['models'], ...langchain('openai') },
+      {
+        name: 'langchain-anthropic 1.7.7',
+        family: 'anthropic',
+        lacks: ['models'],
+        ...langchain('anthropic'),
+      },
+    ],
+    guide: runs(guide),
+  };
+}
+
+/** Only the page: `npm test` has the clients of JavaScript in it. */
+async function installJavaScript(_: string, folder: string): Promise<InstalledLanguage> {
+  await symlink(NODE_MODULES, join(folder, 'node_modules'));
+  const guide = join(folder, 'guide.mjs');
+  await writeFile(guide, programOf('javascript.md', 'js'));
+  return { clients: [], guide: { program: process.execPath, args: [guide] } };
+}
+
+async function installGo(_: string, folder: string): Promise<InstalledLanguage> {
+  await cp(join(PROGRAMS, 'go'), folder, { recursive: true });
+  await mkdir(join(folder, 'guide'));
+  const guide = programOf('go.md', 'go', (body) => `func main() {\n${body}}\n`);
+  await writeFile(join(folder, 'guide/main.go'), guide);
+  await runTool('go', ['build', '-o', 'cases', '.'], { cwd: folder });
+  await runTool('go', ['build', '-o', 'guide/guide', './guide'], { cwd: folder });
+  const program = join(folder, 'cases');
+  return {
+    clients: [
+      { name: 'openai-go 3.96.0', family: 'openai', program, args: ['openai-go'] },
+      { name: 'openai-go 3.96.0, a Claude behind it', family: 'anthropic', program, args: ['openai-go'] },
+      { name: 'go-openai 1.43.0', family: 'openai', program, args: ['go-openai'] },
+      {
+        ...{ name: 'anthropic-sdk-go 1.84.0', family: 'anthropic', lacks: ['structured'] },
+        ...{ program, args: ['anthropic-sdk-go'] },
+      },
+    ],
+    guide: { program: join(folder, 'guide/guide'), args: [] },
+  };
+}
+
+async function installJava(cache: string, folder: string): Promise<InstalledLanguage> {
+  const pom = await readFile(join(PROGRAMS, 'java/pom.xml'));
+  const name = `java-${createHash('sha256').update(pom).digest('hex').slice(0, 16)}`;
+  const libraries = await cachedFolder(join(cache, 'languages', name), (partial) => {
+    const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.7.1:copy-dependencies';
+    return runTool('mvn', ['-q', '-B', copy, '-DincludeScope=runtime', `-DoutputDirectory=${partial}`], {
+      cwd: join(PROGRAMS, 'java'),
+    });
+  });
+  const guide = programOf('java.md', 'java', (body) =>
+    ['class Guide {', 'public static void main(String[] arguments) throws Exception {', body, '}', '}'].join(
+      '\n',
+    ),
+  );
+  await writeFile(join(folder, 'Guide.java'), guide);
+  const path = `${folder}:${libraries}/*`;
+  const sources = ['Cases.java', 'OpenAiCases.java', 'LangChainCases.java'].map((file) =>
+    join(PROGRAMS, 'java', file),
+  );
+  await runTool('javac', ['-cp', path, '-d', folder, ...sources, join(folder, 'Guide.java')]);
+  const runs = (...args: string[]) => ({ program: 'java', args: ['-cp', path, ...args] });
+  return {
+    clients: [
+      { name: 'openai-java 4.101.0', family: 'openai', ...runs('Cases', 'openai-java') },
+      {
+        name: 'openai-java 4.101.0, a Claude behind it',
+        family: 'anthropic',
+        ...runs('Cases', 'openai-java'),
+      },
+      {
+        ...{ name: 'langchain4j-open-ai 1.19.0', family: 'openai' },
+        ...{ lacks: ['structured', 'models', 'cancel'], ...runs('Cases', 'langchain4j') },
+      },
+    ],
+    guide: runs('Guide'),
+  };
+}
+
+async function installRust(cache: string, folder: string): Promise<InstalledLanguage> {
+  await cp(join(PROGRAMS, 'rust'), folder, { recursive: true });
+  const guide = programOf('rust.md', 'rust', (body) =>
+    [
+      '#[tokio::main]',
+      'async fn main() -> Result<(), Box<dyn std::error::Error>> {',
+      body,
+      'Ok(())',
+      '}',
+    ].join('\n'),
+  );
+  await writeFile(join(folder, 'guide.rs'), guide);
+  const target = join(cache, 'languages', 'rust');
+  await runTool('cargo', ['build', '--locked'], { cwd: folder, env: { CARGO_TARGET_DIR: target } });
+  const program = join(target, 'debug/cases');
+  return {
+    clients: [
+      { name: 'async-openai 0.43.0', family: 'openai', program, args: [] },
+      { name: 'async-openai 0.43.0, a Claude behind it', family: 'anthropic', program, args: [] },
+    ],
+    guide: { program: join(target, 'debug/guide'), args: [] },
+  };
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { clientCache, NotInstalled } from '../clients/client-cache.ts';
+import { type ClientRow, runRows } from '../clients/client-rows.ts';
+import { type ClientStack, startClientStack } from '../clients/client-stack.ts';
+import { missingPrograms, runProgram, runTool } from '../clients/run-program.ts';
+import { eventually } from '../factories/eventually.ts';
+import { CASES, type CaseSeen } from './cases.ts';
+import { type InstalledClient, type InstalledLanguage, LANGUAGES, type Language } from './languages.ts';
+import { type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
+
+/**
+ * `npm run test:languages`: the clients of each language, as its registry ships them, put through one table of cases against the
+ * compiled product and providers that play models. Arguments choose languages. Prints a table; exit code 1 when a row fails. A
+ * language whose tools or packages are not to be had is named and left out.
+ */
+async function main(names: readonly string[]): Promise<number> {
+  const simulated = await startSimulatedModels();
+  const stack = await startClientStack(simulated.catalog, { worker: true });
+  try {
+    const rows: ClientRow[] = [];
+    for (const language of LANGUAGES.filter(({ name }) => names.length === 0 || names.includes(name))) {
+      rows.push(...(await rowsOfLanguage(language, stack, simulated)));
+    }
+    return (await runRows(rows, stack.violations)) === 0 ? 0 : 1;
+  } finally {
+    await stack.stop();
+    await simulated.close();
+  }
+}
+
+async function rowsOfLanguage(
+  language: Language,
+  stack: ClientStack,
+  simulated: SimulatedModels,
+): Promise<ClientRow[]> {
+  const missing = missingPrograms(language.needs);
+  if (missing.length > 0) {
+    return skipped(language, `${missing.join(', ')} not found`);
+  }
+  const folder = join(stack.folder, 'programs', language.name);
+  mkdirSync(folder, { recursive: true });
+  let installed: InstalledLanguage;
+  try {
+    installed = await language.install(clientCache(process.env), folder);
+  } catch (error) {
+    if (error instanceof NotInstalled) {
+      return skipped(language, error.message);
+    }
+    return [{ client: language.name, call: 'compile', run: () => Promise.reject(error) }];
+  }
+  const rows: ClientRow[] = [];
+  for (const client of installed.clients) {
+    rows.push(...(await rowsOf(client, stack, simulated)));
+  }
+  return [...rows, guideRow(language, installed, stack)];
+}
+
+function skipped({ name }: Language, reason: string): ClientRow[] {
+  process.stderr.write(`test:languages SKIPPED ${name}: ${reason}\n`);
+  return [];
+}
+
+/** What is written in the guide runs to its end, against the models of a first start. */
+function guideRow({ name }: Language, { guide }: InstalledLanguage, stack: ClientStack): ClientRow {
+  return {
+    client: `docs/languages/${name}.md`,
+    call: 'every snippet',
+    run: async () => {
+      const env = {
+        TOLLGATE_URL: stack.url,
+        TOLLGATE_KEY: await stack.openAccount('10'),
+        ...guide.environment,
+      };
+      await runTool(guide.program, guide.args, { cwd: stack.folder, env });
+      return 'runs to its end';
+    },
+  };
+}
+
+/** One run of a client's program goes through all cases; a row judges one of them. */
+async function rowsOf(
+  client: InstalledClient,
+  stack: ClientStack,
+  simulated: SimulatedModels,
+): Promise<ClientRow[]> {
+  const folder = mkdtempSync(join(stack.folder, 'run-'));
+  const environment = {
+    HOME: process.env.HOME,
+    TOLLGATE_URL: stack.url,
+    TOLLGATE_KEY: await stack.openAccount('10'),
+    TOLLGATE_EMPTY_KEY: await stack.openAccount('0'),
+    TOLLGATE_FAMILY: client.family,
+    ...client.environment,
+  };
+  const patient = simulated.providerOf(client.family, 'patient');
+  patient.requests.length = 0;
+  const lines = await runProgram<CaseSeen>({ ...client, folder, environment }).catch((error: unknown) => {
+    const message = String(error);
+    return Object.keys(CASES).map((name): CaseSeen => ({ case: name, error: { message } }));
+  });
+  await eventually(async () =>
+    patient.requests.every(({ finished, abortedAt }) => finished || abortedAt !== undefined),
+  );
+  const aborted = patient.requests.some(({ abortedAt }) => abortedAt !== undefined);
+  const known = Object.entries(CASES).filter(([name]) => !client.lacks?.includes(name));
+  return known.map(([call, check]) => ({
+    client: client.name,
+    call,
+    run: async () => {
+      const seen = lines.find((line) => line.case === call);
+      assert.ok(seen, 'the program said nothing of it');
+      assert.ok(call !== 'cancel' || aborted, 'the provider went on');
+      return check(seen, client.family);
+    },
+  }));
+}
+
+process.exitCode = await main(process.argv.slice(2));

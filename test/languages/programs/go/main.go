@@ -1,0 +1,70 @@
+// What every client is asked to do, and how it tells what it saw: one line of JSON for each case.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+const ask = "What is the weather in Paris?"
+
+var (
+	address  = os.Getenv("TOLLGATE_URL")
+	key      = os.Getenv("TOLLGATE_KEY")
+	emptyKey = os.Getenv("TOLLGATE_EMPTY_KEY")
+	weather  = map[string]any{
+		"type":                 "object",
+		"properties":           map[string]any{"city": map[string]any{"type": "string"}},
+		"required":             []string{"city"},
+		"additionalProperties": false,
+	}
+)
+
+// seen is what a case tells, by the names of the table.
+type seen map[string]any
+
+// testCase is one case of a client. What it fails with is what it may be about.
+type testCase struct {
+	name string
+	run  func() (seen, error)
+}
+
+func model(name string) string {
+	return os.Getenv("TOLLGATE_FAMILY") + "/" + name
+}
+
+// cityOf reads the city out of the arguments of a tool or a structured answer.
+func cityOf(text string) (string, error) {
+	var read struct {
+		City string `json:"city"`
+	}
+	err := json.Unmarshal([]byte(text), &read)
+	return read.City, err
+}
+
+func main() {
+	clients := map[string]struct {
+		cases []testCase
+		told  func(error) seen
+	}{
+		"openai-go":        {openAiCases(), openAiError},
+		"go-openai":        {goOpenAiCases(), goOpenAiError},
+		"anthropic-sdk-go": {anthropicCases(), anthropicError},
+	}
+	client := clients[os.Args[1]]
+	for _, one := range client.cases {
+		line, err := one.run()
+		if line == nil {
+			line = seen{}
+		}
+		line["case"] = one.name
+		if err != nil {
+			told := client.told(err)
+			told["message"] = err.Error()
+			line["error"] = told
+		}
+		text, _ := json.Marshal(line)
+		fmt.Println(string(text))
+	}
+}

@@ -1,0 +1,46 @@
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+
+/** What every client is asked to do, and how it tells what it saw: one line of JSON for each case. */
+public class Cases {
+  static final String URL = System.getenv("TOLLGATE_URL");
+  static final String KEY = System.getenv("TOLLGATE_KEY");
+  static final String EMPTY_KEY = System.getenv("TOLLGATE_EMPTY_KEY");
+  static final String ASK = "What is the weather in Paris?";
+  static final Map<String, Object> CITY = Map.of("city", Map.of("type", "string"));
+  static final List<String> REQUIRED = List.of("city");
+  static final JsonMapper JSON = new JsonMapper();
+
+  static String model(String name) {
+    return System.getenv("TOLLGATE_FAMILY") + "/" + name;
+  }
+
+  /** Reads the city out of the arguments of a tool or a structured answer. */
+  static String cityOf(String text) throws Exception {
+    return JSON.readTree(text).get("city").asText();
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    boolean isOpenAi = arguments[0].equals("openai-java");
+    Map<String, Callable<Map<String, Object>>> cases =
+        isOpenAi ? OpenAiCases.cases() : LangChainCases.cases();
+    Function<Exception, Map<String, Object>> told = isOpenAi ? OpenAiCases::told : LangChainCases::told;
+    for (var one : cases.entrySet()) {
+      Map<String, Object> line = new LinkedHashMap<>(Map.of("case", one.getKey()));
+      try {
+        line.putAll(one.getValue().call());
+      } catch (Exception error) {
+        Map<String, Object> described = new HashMap<>(told.apply(error));
+        described.put("message", error.toString());
+        line.put("error", described);
+      }
+      System.out.println(JSON.writeValueAsString(line));
+    }
+    System.exit(0);
+  }
+}

@@ -1,0 +1,40 @@
+"""What every client is asked to do, and how it tells what it saw: one line of JSON for each case."""
+
+import json
+import os
+
+URL = os.environ["TOLLGATE_URL"]
+KEY = os.environ["TOLLGATE_KEY"]
+EMPTY_KEY = os.environ["TOLLGATE_EMPTY_KEY"]
+#: Model ids of the simulated providers begin with it.
+FAMILY = os.environ["TOLLGATE_FAMILY"]
+ASK = "What is the weather in Paris?"
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+def model(name):
+    return f"{FAMILY}/{name}"
+
+
+def told(error):
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else {}
+    return {
+        "status": getattr(error, "status_code", None),
+        "code": inner.get("code") if isinstance(inner, dict) else None,
+        "message": f"{type(error).__name__}: {error}"[:300],
+    }
+
+
+def run(cases):
+    for name, case in cases.items():
+        try:
+            seen = case()
+        except Exception as error:  # what a client raises is what the case is about
+            seen = {"error": told(error)}
+        print(json.dumps({"case": name, **seen}), flush=True)

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
+
+/** The dialect of a provider, as the first part of its models' ids. */
+export type Family = 'openai' | 'anthropic';
+
+const CONTEXT_LENGTH = 100_000;
+export const CACHED_TOKENS = 5;
+/** What a first start sells: the pages of the guide call it. */
+const SHIPPED_CATALOG = new URL('../../tollgate.yaml', import.meta.url);
+const MANY_WORDS = Array.from({ length: 100 }, (_, index) => ` word${index}`);
+
+/** What a model does, by the second part of its id. Each has a provider of its own, so that one's failures say nothing of another's. */
+const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
+  chat: {},
+  structured: { words: ['{"city":', ' "Paris"}'] },
+  cached: { cacheRead: CACHED_TOKENS },
+  limited: { fault: 'rate_limit', retryAfter: '1' },
+  failing: { fault: 'server_error' },
+  breaking: { fault: 'reset_mid_stream', tokenDelayMs: 20 },
+  patient: { words: MANY_WORDS, tokenDelayMs: 50 },
+  slow: { words: MANY_WORDS, tokenDelayMs: 50 },
+};
+
+export interface SimulatedModels {
+  readonly catalog: object;
+  /** The provider behind a model. */
+  providerOf(family: Family, behaviour: string): UpstreamServer;
+  close(): Promise<void>;
+}
+
+/** Providers of both dialects, one for each behaviour. The caller closes them. */
+export async function startSimulatedModels(): Promise<SimulatedModels> {
+  const start = { openai: startOpenAiUpstream, anthropic: startAnthropicUpstream };
+  const servers = new Map<string, UpstreamServer>();
+  for (const family of ['openai', 'anthropic'] as const) {
+    for (const [behaviour, script] of Object.entries(BEHAVIOURS)) {
+      const server = await start[family]();
+      server.reset(script);
+      servers.set(`${family}/${behaviour}`, server);
+    }
+  }
+  return {
+    catalog: catalogOf(servers),
+    providerOf: (family, behaviour) => servers.get(`${family}/${behaviour}`)!,
+    close: async () => {
+      await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}
+
+function catalogOf(servers: ReadonlyMap<string, UpstreamServer>): object {
+  const all = [...servers].map(([id, server]) => ({ id, server, name: id.replace('/', '-') }));
+  const shipped = parse(readFileSync(SHIPPED_CATALOG, 'utf8')) as {
+    providers: object[];
+    models: object[];
+  };
+  return {
+    ...shipped,
+    providers: [
+      ...shipped.providers,
+      ...all.map(({ id, name, server }) => ({
+        id: name,
+        protocol: id.split('/')[0],
+        base_url: server.url,
+        on_disconnect: 'abort',
+        api_key: 'none',
+      })),
+    ],
+    models: [
+      ...shipped.models,
+      ...all.map(({ id, name }) => ({
+        id,
+        endpoints: ['chat', 'messages'],
+        context_length: CONTEXT_LENGTH,
+        max_output_tokens: 32_000,
+        pricing: { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' },
+        supported_parameters: ['tools', 'response_format', 'structured_outputs'],
+        routes: [{ provider: name, model: id.startsWith('openai') ? 'gpt-4o' : 'claude-haiku-4-5' }],
+      })),
+    ],
+  };
+}
