@@ -50,12 +50,9 @@ test.each([
   'chat_template_kwargs',
   'documents',
   'prompt_cache_retention',
-  'fallbacks',
   'max_output_tokens',
   'store',
-  'models',
   'provider',
-  'plugins',
 ])('%s never leaves', (name) => {
   for (const dialect of ['chat', 'messages'] as const) {
     const { body, ignored } = applyRequestPolicy(dialect, { messages: ASK, [name]: { a: 1 } });
@@ -85,6 +82,8 @@ test.each<[string, object]>([
   ['enable_search', { enable_search: true }],
   ['web_search_options', { web_search_options: {} }],
   ['modalities', { modalities: ['text', 'audio'] }],
+  ['models', { models: ['acme/small'] }],
+  ['plugins', { plugins: [{ id: 'web' }] }],
   ['tools[0]', { tools: [{ type: 'live_search' }] }],
   ['tools[0]', { tools: [{ google_search: {} }] }],
 ])('%s is refused', (name, more) => {
