@@ -71,6 +71,9 @@ const FLOOR_GRACE_MS = 10_000;
 const PATIENCE_MS_MAX = 15 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 
+/** Node hands out up to 2 MB of a connection in one turn of the event loop; of ten connections that would be 20 MB to parse. */
+const TURN_BYTES = 64 * 1024;
+
 function collect<T>(
   request: IncomingMessage,
   bytesMax: number,
@@ -79,8 +82,11 @@ function collect<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let bytes = 0;
+    let inThisTurn = 0;
+    let isStopped = false;
     const stop = (error: unknown): void => {
       clearInterval(watch);
+      isStopped = true;
       // the rest is left to Node, which reads and drops it after the answer, within the server's request timeout
       request.off('data', onData).pause();
       reject(error);
@@ -95,6 +101,13 @@ function collect<T>(
         sink.add(chunk);
       } catch (error) {
         stop(error);
+        return;
+      }
+      inThisTurn += chunk.length;
+      if (inThisTurn >= TURN_BYTES) {
+        inThisTurn = 0;
+        request.pause();
+        setImmediate(() => isStopped || request.resume());
       }
     };
     const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
