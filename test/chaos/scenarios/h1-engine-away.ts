@@ -38,7 +38,9 @@ export const engineAway: ChaosScenario = {
     return {
       measured: `${open} waited for it; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; all ended ${(audit.endedAfterMs / 1_000).toFixed(1)} s after it was back`,
       failures: [
-        ...(open < WAITING_MIN ? [`only ${open} tasks waited, ${told.refused} orders were refused: no proof`] : []),
+        ...(open < WAITING_MIN
+          ? [`only ${open} tasks waited, ${told.refused} orders were refused: no proof`]
+          : []),
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...audit.wrong,
         ...books,
