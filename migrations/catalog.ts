@@ -29,6 +29,7 @@ import { engineAbsences } from './0028-engine-absences.ts';
 import { keyBudgets } from './0029-key-budgets.ts';
 import { upstreamWords } from './0030-upstream-words.ts';
 import { servedModel } from './0031-served-model.ts';
+import { leftCalls } from './0032-left-calls.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -64,4 +65,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyBudgets,
   upstreamWords,
   servedModel,
+  leftCalls,
 ];

@@ -1,9 +1,13 @@
 import type { Pool } from 'pg';
 
-/** One use of an Idempotency-Key. */
-export interface IdempotencyClaim {
+/** What a call is kept under. */
+export interface KeptName {
   readonly accountId: string;
   readonly key: string;
+}
+
+/** One use of an Idempotency-Key. */
+export interface IdempotencyClaim extends KeptName {
   /** SHA-256 hex of the API key's id, method, path and body: another key of the account gets a refusal, never this one's answer. */
   readonly fingerprint: string;
   readonly requestId: string;
@@ -11,8 +15,8 @@ export interface IdempotencyClaim {
 }
 
 export interface IdempotencyRow {
-  /** `fresh`: ours to run; the others describe the use that came before. */
-  readonly state: 'fresh' | 'running' | 'done';
+  /** `fresh`: ours to run; the others describe the use that came before, `dead` one whose process has died. */
+  readonly state: 'fresh' | 'running' | 'dead' | 'done';
   readonly fingerprint: string;
   readonly generationId: string;
   readonly statusCode: number | null;
@@ -55,7 +59,8 @@ const CLAIM = `
   RETURNING generation_id`;
 
 const READ = `
-  SELECT state, fingerprint, generation_id, status_code, answer
+  SELECT CASE WHEN state = 'running' AND locked_until < clock_timestamp() THEN 'dead' ELSE state END AS state,
+    fingerprint, generation_id, status_code, answer
   FROM idempotency_keys WHERE account_id = $1 AND key = $2`;
 
 const RENEW = `
@@ -75,6 +80,34 @@ const RELEASE = `
   )
   DELETE FROM idempotency_keys
   WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`;
+
+/** How long a retry may join a call that was left. */
+const JOINABLE = `interval '60 seconds'`;
+
+const LEAVE = `
+  INSERT INTO idempotency_keys
+    (account_id, key, fingerprint, state, request_id, generation_id, locked_until, joinable_until)
+  VALUES ($1, $2, $3, 'running', $4, $5, clock_timestamp() + ${LEASE}, clock_timestamp() + ${JOINABLE})`;
+
+/** Of calls that are alike each is joined by one retry only: two callers never get the same answer. */
+const JOIN = `
+  UPDATE idempotency_keys SET joinable_until = NULL
+  WHERE (account_id, key) = (
+    SELECT account_id, key FROM idempotency_keys
+    WHERE account_id = $1 AND fingerprint = $2 AND joinable_until > clock_timestamp()
+      AND (state = 'running' OR answer IS NOT NULL)
+    ORDER BY joinable_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING key`;
+
+const UNJOIN = `
+  UPDATE idempotency_keys SET joinable_until = clock_timestamp() + ${JOINABLE}
+  WHERE account_id = $1 AND key = $2`;
+
+/** $4 for how many ms nobody may have waited for it. */
+const IS_WANTED = `
+  SELECT FROM idempotency_keys WHERE account_id = $1 AND key = $2 AND generation_id = $3
+    AND (joinable_until IS NULL
+      OR joinable_until > clock_timestamp() + ${JOINABLE} - $4 * interval '1 millisecond')`;
 
 /** $1 how many at most. Keys whose day is over. */
 export const expireIdempotencyKeys = {
@@ -106,28 +139,60 @@ export class IdempotencyStore {
         answer: null,
       };
     }
+    // released between the two statements: the caller hears "in progress" and tries again
+    return (
+      (await this.read(claim)) ?? {
+        state: 'running',
+        fingerprint: claim.fingerprint,
+        generationId: '',
+        statusCode: null,
+        answer: null,
+      }
+    );
+  }
+
+  /** The use of a name; undefined when there is none. */
+  async read({ accountId, key }: KeptName): Promise<IdempotencyRow | undefined> {
     const { rows } = await this.#pool.query({
       name: 'idempotency_read',
       text: READ,
-      values: [claim.accountId, claim.key],
+      values: [accountId, key],
     });
     const [row] = rows;
-    // released between the two statements: the caller hears "in progress" and tries again
-    return row
-      ? {
-          state: row.state,
-          fingerprint: row.fingerprint,
-          generationId: row.generation_id,
-          statusCode: row.status_code,
-          answer: row.answer,
-        }
-      : {
-          state: 'running',
-          fingerprint: claim.fingerprint,
-          generationId: '',
-          statusCode: null,
-          answer: null,
-        };
+    return (
+      row && {
+        state: row.state,
+        fingerprint: row.fingerprint,
+        generationId: row.generation_id,
+        statusCode: row.status_code,
+        answer: row.answer,
+      }
+    );
+  }
+
+  /** Keeps a call that goes on though its client left, so that a retry can join it. */
+  async leave({ accountId, key, fingerprint, requestId, generationId }: IdempotencyClaim): Promise<void> {
+    const values = [accountId, key, fingerprint, requestId, generationId];
+    await this.#pool.query({ name: 'idempotency_leave', text: LEAVE, values });
+  }
+
+  /** Takes a call that was left within the last minute for the only retry that gets its answer; undefined when there is none. */
+  async join(accountId: string, fingerprint: string): Promise<KeptName | undefined> {
+    const values = [accountId, fingerprint];
+    const { rows } = await this.#pool.query({ name: 'idempotency_join', text: JOIN, values });
+    return rows[0] && { accountId, key: rows[0].key };
+  }
+
+  /** The retry has left as well: the next one may join. */
+  async unjoin({ accountId, key }: KeptName): Promise<void> {
+    await this.#pool.query({ name: 'idempotency_unjoin', text: UNJOIN, values: [accountId, key] });
+  }
+
+  /** Whether a retry waits for a call that was left, or one may come: somebody waited within the last `graceMs`. */
+  async isWanted({ accountId, key, generationId }: IdempotencyClaim, graceMs: number): Promise<boolean> {
+    const values = [accountId, key, generationId, graceMs];
+    const { rowCount } = await this.#pool.query({ name: 'idempotency_is_wanted', text: IS_WANTED, values });
+    return rowCount === 1;
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {

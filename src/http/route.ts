@@ -55,7 +55,7 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly headers: IncomingHttpHeaders;
   /** The request's path and query as sent, for links to a next page. */
   readonly url: string;
-  /** Aborts when the client leaves before the response is finished. */
+  /** Aborts when the client leaves before the response is finished, unless its answer can still be had: see repeatable-call.ts. */
   readonly signal: StopSignal;
   /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
   readonly reportTokens: (tokens: number) => void;
@@ -108,7 +108,7 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
     readonly status: number;
     readonly schema: ZodType;
     readonly mediaTypes?: readonly string[];
-    /** One event of the stream that a caller may ask for instead. */
+    /** One event of the stream that a caller may ask for instead, with `stream: true`. */
     readonly stream?: ZodType;
     /** Headers of a success beside those of every route; for the description. */
     readonly headers?: Readonly<Record<string, string>>;

@@ -1,17 +1,14 @@
-import type { Hash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../lib/errors.ts';
-import { newUuid, publicId } from '../lib/ids.ts';
+import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
-import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
-import { FieldError } from './field-error.ts';
 import { isForm, parseForm } from './form-body.ts';
-import type { IdempotencyRun, RecordedAnswer } from './idempotency.ts';
-import { fingerprint, idempotencyKey } from './idempotency.ts';
+import type { RecordedAnswer } from './idempotency.ts';
 import { ignoredHeader } from './ignored-members.ts';
 import type { Kernel } from './kernel.ts';
+import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './repeatable-call.ts';
 import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 import { sendError, sendSuccess } from './send.ts';
@@ -33,12 +30,11 @@ interface Input {
   readonly ignored: Readonly<Record<string, string>>;
 }
 
-/** A request that acts once, whatever its client sends again. */
-interface Once {
-  readonly accountId: string;
-  readonly key: string;
-  /** Takes the body in as it comes. */
-  readonly fingerprint: Hash;
+/** A request while its body comes in. */
+interface Incoming {
+  readonly repeatable: Repeatable | undefined;
+  /** Lets go of what the body holds. */
+  release: () => void;
 }
 
 /** Whose the Idempotency-Keys of operators are: no account has this id. */
@@ -54,23 +50,26 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   if (route.path.startsWith(ANTHROPIC_PREFIX)) {
     exchange.response.setHeader('request-id', exchange.requestId);
   }
+  let incoming: Incoming | undefined;
   try {
     const admission = await admitCaller(kernel, route, exchange);
     const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
-    const once = onceOf(route, exchange, owner);
-    const input = await readInput(kernel, route, exchange, admission.principal, once);
-    const begun = once && (await beginOnce(kernel, exchange, once));
-    if (begun && 'body' in begun) {
-      replay(exchange, begun);
+    incoming = { repeatable: repeatableOf(route, exchange, owner), release: () => undefined };
+    const input = await readInput(kernel, route, exchange, admission.principal, incoming);
+    const call = await beginCall(kernel, route, exchange, incoming.repeatable, input.body);
+    if ('body' in call) {
+      replay(exchange, call);
       return;
     }
-    const generationId = begun?.generationId ?? newUuid(kernel.clock.now());
     if (route.access === 'inference' && route.idempotency === 'replay') {
-      exchange.generationId = publicId('generation', generationId);
+      exchange.generationId = publicId('generation', call.generationId);
     }
-    await answer(route, exchange, contextOf(exchange, admission, input, generationId), input, begun);
+    await answer(route, exchange, contextOf(exchange, admission, input, call), input, call);
   } catch (error) {
     sendError(exchange, error);
+  } finally {
+    // not when the client leaves: a call that goes on without it still holds its body
+    incoming?.release();
   }
 }
 
@@ -79,7 +78,7 @@ async function readInput(
   route: Route,
   exchange: Exchange,
   principal: Principal | undefined,
-  once: Once | undefined,
+  incoming: Incoming,
 ): Promise<Input> {
   const { request } = exchange;
   if (request.originalUrl.includes('%00')) {
@@ -105,7 +104,7 @@ async function readInput(
     route,
     exchange,
     principal,
-    once,
+    incoming,
     isJson ? 'json' : otherFormat,
   );
   if (route.bodyFormat === 'raw') {
@@ -130,7 +129,7 @@ async function readSent(
   route: Route,
   exchange: Exchange,
   principal: Principal | undefined,
-  once: Once | undefined,
+  incoming: Incoming,
   format: 'json' | 'raw' | 'form',
 ): Promise<{ readonly sent: unknown; readonly byteCount: number }> {
   const { request } = exchange;
@@ -138,11 +137,11 @@ async function readSent(
   let byteCount = 0;
   const onChunk = (chunk: Buffer): void => {
     byteCount += chunk.length;
-    once?.fingerprint.update(chunk);
+    incoming.repeatable?.fingerprint.update(chunk);
   };
   const reading =
     principal && bodyBytesMax > BODY_BYTES_MAX
-      ? await largeReading(kernel, exchange, principal, onChunk)
+      ? await largeReading(kernel, exchange, principal, incoming, onChunk)
       : { onChunk };
   if (format === 'json') {
     const sent = await readJson(request, bodyBytesMax, reading);
@@ -155,12 +154,13 @@ async function readSent(
 
 /**
  * How a body that may hold images is read. Callers with nothing to spend are refused before it is read, unless it is small; the rest
- * counts against what their account's bodies may hold until the answer has ended.
+ * counts against what their account's bodies may hold until it is released.
  */
 async function largeReading(
   kernel: Kernel,
-  { request, response }: Exchange,
+  { request }: Exchange,
   principal: Principal,
+  incoming: Incoming,
   onChunk: (chunk: Buffer) => void,
 ): Promise<BodyReading> {
   const announced = request.headers['content-length'];
@@ -169,7 +169,7 @@ async function largeReading(
     await kernel.requireFunds(principal);
   }
   const share = kernel.bodyBytes.share(principal.accountId);
-  response.once('close', () => share.release());
+  incoming.release = share.release;
   return {
     patient: true,
     onChunk: (chunk) => {
@@ -186,42 +186,6 @@ function pathParameters(params: Record<string, string | string[]>): Record<strin
   );
 }
 
-/** Undefined where the client asks for nothing. Throws AppError invalid_parameter for a key that is wrong or not honoured. */
-function onceOf(
-  route: Route,
-  { request }: Exchange,
-  owner: Pick<Principal, 'accountId' | 'apiKeyId'> | undefined,
-): Once | undefined {
-  const header = request.headers['idempotency-key'];
-  if (route.method === 'post' && route.idempotency === undefined && header !== undefined) {
-    throw new FieldError(
-      'Idempotency-Key',
-      'is not honoured here, the request would act again; leave it out',
-    );
-  }
-  const key = route.idempotency === 'replay' ? idempotencyKey(header) : undefined;
-  return key === undefined || !owner
-    ? undefined
-    : {
-        accountId: owner.accountId,
-        key,
-        fingerprint: fingerprint(owner.apiKeyId, request.method, route.path),
-      };
-}
-
-function beginOnce(
-  kernel: Kernel,
-  { requestId }: Exchange,
-  once: Once,
-): Promise<IdempotencyRun | RecordedAnswer> {
-  return kernel.idempotency.begin({
-    ...once,
-    fingerprint: once.fingerprint.digest('hex'),
-    requestId,
-    generationId: newUuid(kernel.clock.now()),
-  });
-}
-
 function replay(exchange: Exchange, recorded: RecordedAnswer): void {
   exchange.response.setHeader('Idempotent-Replayed', 'true');
   setHeaders(exchange, recorded.headers);
@@ -233,22 +197,26 @@ async function answer(
   exchange: Exchange,
   context: RouteContext<never, unknown, unknown, unknown>,
   { ignored }: Input,
-  run: IdempotencyRun | undefined,
+  call: OpenCall,
 ): Promise<void> {
   let reply: Reply | undefined;
   try {
     reply = await route.handle(context);
   } catch (error) {
-    await run?.failed();
+    await (await call.end())?.failed();
     throw error;
   }
+  const run = await call.end();
   if (!reply) {
-    await run?.streamed();
+    await (exchange.response.headersSent ? run?.streamed() : run?.failed());
     return;
   }
   const status = reply.status ?? route.response.status;
   const headers = { ...ignored, ...reply.headers };
   await run?.answered({ status, headers, body: reply.body });
+  if (exchange.response.destroyed) {
+    return;
+  }
   setHeaders(exchange, headers);
   sendSuccess(exchange, status, reply.body);
 }
@@ -257,7 +225,7 @@ function contextOf(
   exchange: Exchange,
   admission: Awaited<ReturnType<typeof admitCaller>>,
   input: Input,
-  generationId: string,
+  { generationId, signal }: OpenCall,
 ): RouteContext<never, unknown, unknown, unknown> {
   const { request, response } = exchange;
   return {
@@ -272,24 +240,10 @@ function contextOf(
     isBodyLong: input.isBodyLong,
     headers: request.headers,
     url: request.originalUrl,
-    signal: departureSignal(exchange),
+    signal,
     reportTokens: admission.reportTokens,
     response,
   };
-}
-
-/** Aborts when the connection closes before the response is finished. */
-function departureSignal({ response }: Exchange): StopSignal {
-  const controller = new StopController();
-  response.once('close', () => {
-    if (!response.writableFinished) {
-      controller.abort();
-    }
-  });
-  if (response.destroyed && !response.writableFinished) {
-    controller.abort();
-  }
-  return controller.signal;
 }
 
 function setHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {

@@ -1,10 +1,10 @@
+import { AccountPlaces } from '../lib/account-places.ts';
 import { AppError } from '../lib/errors.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission } from './admission.ts';
 import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
-import { BackgroundReads } from './background-reads.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import type { AnswerPresenter, DialectPresenter, StreamPresenter } from './presenter.types.ts';
@@ -19,14 +19,14 @@ export class InvocationService {
   readonly #runner: RouteRunner;
   readonly #inFlight: InFlight;
   readonly #settings: InvocationSettings;
-  readonly #reads: BackgroundReads;
+  readonly #reads: AccountPlaces;
 
   constructor(admission: Admission, runner: RouteRunner, inFlight: InFlight, settings: InvocationSettings) {
     this.#admission = admission;
     this.#runner = runner;
     this.#inFlight = inFlight;
     this.#settings = settings;
-    this.#reads = new BackgroundReads(settings.drainsPerAccount);
+    this.#reads = new AccountPlaces(settings.drainsPerAccount);
   }
 
   /**

@@ -1,6 +1,6 @@
+import type { AccountPlaces } from '../lib/account-places.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { Provider } from '../providers/provider.types.ts';
-import type { BackgroundReads } from './background-reads.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface UpstreamSignal {
@@ -17,7 +17,8 @@ export interface UpstreamSignalParts {
   readonly inFlight: InFlight;
   readonly onDisconnect: Provider['onDisconnect'];
   readonly accountId: string;
-  readonly reads: BackgroundReads;
+  /** Answers that are read on though their clients left. */
+  readonly reads: AccountPlaces;
   /** How long an answer is read on, in ms. */
   readonly drainMs: number;
   /** Told when an answer is given up that the provider goes on with. */
@@ -43,7 +44,7 @@ export function upstreamSignal(parts: UpstreamSignalParts): UpstreamSignal {
       abort();
       return;
     }
-    endReading = reads.begin(accountId);
+    endReading = reads.take(accountId);
     if (endReading) {
       timer = setTimeout(abandon, parts.drainMs);
     } else {

@@ -4,7 +4,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { usdNumber } from '../lib/money.ts';
 import { openAiImageAnswer, openAiImageRequest } from './openai-images.schema.ts';
-import { type ImageDependencies, OpenAiImagesService, whileKept } from './openai-images.service.ts';
+import { type ImageDependencies, OpenAiImagesService } from './openai-images.service.ts';
 import { orderImage } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
 import type { TaskResult } from './task-results.service.ts';
@@ -41,9 +41,8 @@ Members that only tune the picture (\`quality\`, \`style\`, \`background\`, …)
         'provider_timeout',
       ],
       idempotency: 'replay',
-      async handle({ principal, body, requestId, generationId, signal, headers }) {
-        const kept = whileKept(signal, headers['idempotency-key']);
-        const caller = { principal, requestId, generationId, signal: kept };
+      async handle({ principal, body, requestId, generationId, signal }) {
+        const caller = { principal, requestId, generationId, signal };
         const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
         const result = await images.draw(order, caller);
         return result && { headers: ignoredHeader(body, SAID), body: presentImage(result) };

@@ -1,7 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { pause } from '../lib/pause.ts';
-import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { CancelTaskService } from './cancel-task.service.ts';
 import type { SubmitContext } from './submit-task.service.ts';
 import type { TaskResult, TaskResultsService } from './task-results.service.ts';
@@ -76,11 +75,6 @@ export class OpenAiImagesService {
       throw error;
     }
   }
-}
-
-/** When to give a call up: one with a key is kept for its retry and goes on without its caller. */
-export function whileKept(signal: StopSignal, idempotencyKey: unknown): StopSignal {
-  return idempotencyKey === undefined ? signal : new StopController().signal;
 }
 
 function failureOf({ errorCode, errorMessage }: TaskView): AppError {

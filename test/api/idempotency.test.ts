@@ -5,13 +5,14 @@ import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
-import type { Answer } from './support/answer.types.ts';
 import { eventually } from './support/eventually.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let runs: string[] = [];
+/** Of the calls that were given up: their ids. */
+let givenUp: string[] = [];
 let release: () => void = () => undefined;
-let gate: Promise<void> = Promise.resolve();
+let gate: Promise<unknown> = Promise.resolve();
 
 const work = defineRoute({
   method: 'post',
@@ -21,17 +22,23 @@ const work = defineRoute({
   tag: 'Test',
   access: 'inference',
   envelope: 'data',
-  body: z.object({ text: z.string() }),
-  response: { status: 201, schema: z.any() },
+  body: z.object({ text: z.string(), stream: z.boolean().optional() }),
+  response: { status: 201, schema: z.any(), stream: z.any() },
   errors: [],
   idempotency: 'replay',
-  async handle({ body, generationId, response }) {
+  async handle({ body, generationId, response, signal }) {
     runs.push(generationId);
-    await gate;
+    const left = new Promise<'left'>((resolve) => {
+      signal.addEventListener('abort', () => resolve('left'));
+    });
+    if ((await Promise.race([gate, left])) === 'left') {
+      givenUp.push(generationId);
+      return undefined;
+    }
     if (body.text === 'refuse') {
       throw new AppError('insufficient_credits', 'no money');
     }
-    if (body.text === 'stream') {
+    if (body.stream) {
       response.setHeader('content-type', 'text/event-stream');
       response.end('data: x\n\n');
       return undefined;
@@ -59,27 +66,53 @@ const again = defineRoute({
   },
 });
 
+/** A call that was left ends after the grace unless a retry waits for it: long enough for one to come, short enough to be seen. */
+const TIMES = { waitMs: 20_000, graceMs: 1_500 };
+
 let server: TestServer;
 let accountId: string;
 let key: TestKey;
 
 beforeAll(async () => {
-  server = await startTestServer({ extraRoutes: [work, again] });
+  server = await startTestServer({ extraRoutes: [work, again], idempotencyTimes: TIMES });
   accountId = (await createAccount(server.database)).id;
   key = await createKey(server.database, accountId);
 });
 afterAll(() => server?.close());
 beforeEach(() => {
   runs = [];
+  givenUp = [];
   gate = Promise.resolve();
 });
 
-function post(idempotencyKey: string, text = 'a', secret = key.secret) {
+function post(idempotencyKey: string, text = 'a', secret = key.secret, stream = false) {
   return server.call('POST', '/api/v1/work', {
     key: secret,
-    body: { text },
+    body: { text, ...(stream && { stream }) },
     headers: { 'idempotency-key': idempotencyKey },
   });
+}
+
+function closeGate(): void {
+  gate = new Promise((resolve) => {
+    release = () => resolve(undefined);
+  });
+}
+
+/** Begins a call and hangs up once it runs. Its generation id. */
+async function leave(headers: Record<string, string>, body: object): Promise<string> {
+  const leaving = new AbortController();
+  const before = runs.length;
+  const asked = fetch(`${server.url}/api/v1/work`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key.secret}`, ...headers },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  }).catch(() => undefined);
+  await eventually(() => expect(runs).toHaveLength(before + 1));
+  leaving.abort();
+  await asked;
+  return runs.at(-1)!;
 }
 
 test('the same request again gets the first answer and runs nothing', async () => {
@@ -119,32 +152,169 @@ test('another account may use the same key', async () => {
   expect(runs).toHaveLength(2);
 });
 
-test('while the first one runs the second is told to wait, and of 20 at once one runs', async () => {
+test('while the first one runs the others wait, and of 20 at once one runs', async () => {
   const id = newUuid();
-  gate = new Promise((resolve) => {
-    release = resolve;
-  });
-  const early: Answer[] = [];
-  const all = Array.from({ length: 20 }, async () => {
-    const answer = await post(id);
-    early.push(answer);
-    return answer;
-  });
-  await eventually(() => expect(early).toHaveLength(19));
-  for (const answer of early) {
-    expect([answer.status, answer.json.error.code]).toEqual([409, 'idempotency_in_progress']);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-  }
+  closeGate();
+  const all = Array.from({ length: 20 }, () => post(id));
+  await eventually(() => expect(runs).toHaveLength(1));
   release();
-  const statuses = (await Promise.all(all)).map((answer) => answer.status);
-  expect(statuses.filter((status) => status === 201)).toHaveLength(1);
-  expect(runs).toHaveLength(1);
+  const answers = await Promise.all(all);
+  expect(new Set(answers.map(({ status, json }) => `${status} ${json.data.generationId}`)).size).toBe(1);
+  const replayed = answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true');
+  expect([replayed.length, runs.length]).toEqual([19, 1]);
+});
+
+test('a stream that runs is not waited for', async () => {
+  const id = newUuid();
+  closeGate();
+  const first = post(id, 'a', key.secret, true);
+  await eventually(() => expect(runs).toHaveLength(1));
+  const second = await post(id, 'a', key.secret, true);
+  expect([second.status, second.json.error.code]).toEqual([409, 'idempotency_in_progress']);
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
+  release();
+  expect((await first).text).toBe('data: x\n\n');
+});
+
+describe('when the client leaves', () => {
+  test('a call with a key goes on to its end, past any grace, and is kept for the retry', async () => {
+    const id = newUuid();
+    closeGate();
+    const generationId = await leave({ 'idempotency-key': id }, { text: 'a' });
+    const retry = post(id);
+    // one without a key that nobody repeats is given up after the grace: by then this one would have been, too
+    const other = await leave({ 'x-stainless-retry-count': '0' }, { text: 'nobody repeats it' });
+    await eventually(() => expect(givenUp).toEqual([other]));
+    release();
+    const answer = await retry;
+    expect([answer.status, answer.json.data.generationId]).toEqual([201, generationId]);
+    expect(answer.headers.get('idempotent-replayed')).toBe('true');
+    expect(givenUp).toEqual([other]);
+  });
+
+  test('a stream with a key is given up, and its key is free again if nothing was sent', async () => {
+    const id = newUuid();
+    closeGate();
+    const generationId = await leave({ 'idempotency-key': id }, { text: 'a', stream: true });
+    await eventually(() => expect(givenUp).toEqual([generationId]));
+    release();
+    await eventually(async () => expect((await post(id, 'a', key.secret, true)).text).toBe('data: x\n\n'));
+  });
+
+  test('a call without a key is given up at once', async () => {
+    closeGate();
+    const generationId = await leave({}, { text: 'a' });
+    await eventually(() => expect(givenUp).toEqual([generationId]), 1_000);
+  });
+});
+
+describe('an SDK that retries by itself', () => {
+  const retry = (count: number, text: string, headers: Record<string, string> = {}) =>
+    server.call('POST', '/api/v1/work', {
+      key: key.secret,
+      body: { text },
+      headers: { 'x-stainless-retry-count': String(count), ...headers },
+    });
+
+  test('joins the call that it left, however often it leaves', async () => {
+    const text = newUuid();
+    closeGate();
+    const generationId = await leave({ 'x-stainless-retry-count': '0' }, { text });
+    await eventually(async () => expect(await joinable()).toEqual([true]));
+    const joining = new AbortController();
+    const second = fetch(`${server.url}/api/v1/work`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${key.secret}`,
+        'x-stainless-retry-count': '1',
+      },
+      body: JSON.stringify({ text }),
+      signal: joining.signal,
+    }).catch(() => undefined);
+    await eventually(async () => expect(await joinable()).toEqual([false]));
+    joining.abort();
+    await second;
+    await eventually(async () => expect(await joinable()).toEqual([true]));
+    const third = retry(2, text);
+    await eventually(async () => expect(await joinable()).toEqual([false]));
+    release();
+    const answer = await third;
+    expect([answer.status, answer.json.data.generationId]).toEqual([201, generationId]);
+    expect(runs).toEqual([generationId]);
+  });
+
+  test('gets the answer of a call that ended meanwhile, and nobody else does', async () => {
+    const text = newUuid();
+    closeGate();
+    const left = [
+      await leave({ 'x-stainless-retry-count': '0' }, { text }),
+      await leave({ 'x-stainless-retry-count': '0' }, { text }),
+    ];
+    await eventually(async () => expect(await joinable()).toEqual([true, true]));
+    release();
+    const answers = [await retry(1, text), await retry(1, text), await retry(1, text)];
+    const ids = answers.map(({ json }) => json.data.generationId);
+    expect(new Set(ids.slice(0, 2))).toEqual(new Set(left));
+    expect(left).not.toContain(ids[2]);
+    expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(['true', 'true', null]);
+  });
+
+  test('begins anew when another key or body is meant, or the call has failed', async () => {
+    const text = newUuid();
+    closeGate();
+    await leave({ 'x-stainless-retry-count': '0' }, { text });
+    await leave({ 'x-stainless-retry-count': '0' }, { text: 'refuse' });
+    await eventually(async () => expect(await joinable()).toEqual([true]));
+    release();
+    const otherKey = await createKey(server.database, accountId);
+    const foreign = await server.call('POST', '/api/v1/work', {
+      key: otherKey.secret,
+      body: { text },
+      headers: { 'x-stainless-retry-count': '1' },
+    });
+    expect(foreign.headers.get('idempotent-replayed')).toBeNull();
+    expect((await retry(1, `${text}!`)).headers.get('idempotent-replayed')).toBeNull();
+    expect((await retry(1, 'refuse')).status).toBe(402);
+    expect(runs).toHaveLength(5);
+  });
+
+  /** Of the calls that were left: whether a retry may join them. */
+  async function joinable(): Promise<boolean[]> {
+    const { rows } = await server.database.money.query(
+      `SELECT joinable_until IS NOT NULL AS joinable FROM idempotency_keys
+       WHERE generation_id = ANY($1) AND key LIKE 'left %'`,
+      [runs],
+    );
+    return rows.map((row: { joinable: boolean }) => row.joinable);
+  }
+});
+
+test('a repetition waits only so long', async () => {
+  const impatient = await startTestServer({
+    extraRoutes: [work],
+    idempotencyTimes: { waitMs: 100, graceMs: 100 },
+  });
+  try {
+    const own = await createKey(impatient.database, (await createAccount(impatient.database)).id);
+    const call = { key: own.secret, body: { text: 'a' }, headers: { 'idempotency-key': 'once' } };
+    closeGate();
+    const first = impatient.call('POST', '/api/v1/work', call);
+    await eventually(() => expect(runs).toHaveLength(1));
+    const second = await impatient.call('POST', '/api/v1/work', call);
+    expect([second.status, second.json.error.code]).toEqual([409, 'idempotency_in_progress']);
+    expect(second.headers.get('x-should-retry')).toBe('true');
+    release();
+    expect((await first).status).toBe(201);
+  } finally {
+    await impatient.close();
+  }
 });
 
 test('a stream is not replayed: 409 names its generation', async () => {
   const id = newUuid();
-  expect((await post(id, 'stream')).text).toBe('data: x\n\n');
-  const again = await post(id, 'stream');
+  expect((await post(id, 'a', key.secret, true)).text).toBe('data: x\n\n');
+  const again = await post(id, 'a', key.secret, true);
   expect([again.status, again.json.error.code]).toEqual([409, 'idempotency_completed']);
   expect(again.json.error.message).toContain(publicId('generation', runs[0] ?? ''));
   expect(runs).toHaveLength(1);
@@ -163,9 +333,9 @@ describe('after a crash', () => {
     const id = newUuid();
     await post(id);
     await set(id, "state = 'running', answer = NULL, locked_until = clock_timestamp() + interval '30 s'");
-    expect((await post(id)).status).toBe(409);
+    const waiting = post(id);
     await set(id, "locked_until = clock_timestamp() - interval '1 s'");
-    expect((await post(id)).status).toBe(201);
+    expect((await waiting).status).toBe(201);
     expect(runs).toHaveLength(2);
     expect(runs[1]).toBe(runs[0]);
   });

@@ -1,26 +1,11 @@
-import type { AddressInfo } from 'node:net';
-import { composeApi } from '../../src/compose/api.ts';
-import { composeFoundation } from '../../src/compose/foundation.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import { createHttpServer } from '../../src/http/http-server.ts';
-import { createLogger } from '../../src/lib/logger.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventually } from '../factories/eventually.ts';
 import { type Customer, createCustomer } from '../operators/support/customer.ts';
-import {
-  type Answer,
-  type CallOptions,
-  type OperatorServer,
-  request,
-} from '../operators/support/operator-server.ts';
+import type { OperatorServer } from '../operators/support/operator-server.ts';
+import { type Replica, startReplica } from './support/replica.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
 /** A change of a key is made at one replica and has to hold at the other, which still remembers the key as it was. */
-
-interface Replica {
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  close(): Promise<void>;
-}
 
 let first: OperatorServer;
 let second: Replica;
@@ -35,27 +20,6 @@ afterAll(async () => {
   await second?.close();
   await first?.close();
 });
-
-async function startReplica({ environment }: OperatorServer): Promise<Replica> {
-  const foundation = await composeFoundation(
-    loadConfig(environment),
-    'api',
-    createLogger({ name: 'api', level: 'silent' }),
-  );
-  const api = await composeApi(foundation);
-  const server = createHttpServer(api.app, api.listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    call: (method, path, options) => request(url + path, method, options),
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-      await api.close();
-      await foundation.close();
-    },
-  };
-}
 
 const CALLS: readonly [string, object][] = [
   ['/api/v1/chat/completions', { model: 'acme/small', max_tokens: 5, messages: [{ content: 'hello' }] }],

@@ -45,7 +45,7 @@ export interface Script {
   refusal: boolean;
   cacheRead: number;
   cacheWrite: number;
-  /** Waits until a frame may be sent. */
+  /** Waits until a frame, or a whole JSON answer, may be sent. */
   gate: (request: UpstreamRequest, frame: string) => Promise<void>;
 }
 
@@ -204,8 +204,9 @@ export class UpstreamServer {
     if (delay > 0) {
       await sleep(delay);
     }
-    response.writeHead(200, { 'content-type': 'application/json' });
     const text = JSON.stringify(this.#protocol.answer(request, script));
+    await script.gate(request, text);
+    response.writeHead(200, { 'content-type': 'application/json' });
     switch (script.fault) {
       case 'garbage':
         response.end('<html>not json');

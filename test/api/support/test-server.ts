@@ -21,7 +21,7 @@ import { createHttpApp } from '../../../src/http/http-app.ts';
 import { createHttpMetrics } from '../../../src/http/http-metrics.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { IdempotencyStore } from '../../../src/http/idempotency.store.ts';
-import { Idempotency } from '../../../src/http/idempotency.ts';
+import { Idempotency, type IdempotencyTimes } from '../../../src/http/idempotency.ts';
 import type { Kernel } from '../../../src/http/kernel.ts';
 import { KeyCache } from '../../../src/http/key-cache.ts';
 import { MemoryRateStore } from '../../../src/http/memory-rate-store.ts';
@@ -73,6 +73,7 @@ export interface ServerOptions {
   readonly seller?: Seller;
   /** Instead of the service's own routes. */
   readonly routes?: readonly Route[];
+  readonly idempotencyTimes?: IdempotencyTimes;
 }
 
 /** The real HTTP server on a database of its own. */
@@ -185,7 +186,12 @@ function createKernel(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,
     ),
-    idempotency: new Idempotency(new IdempotencyStore(parts.database.money), cipher, log),
+    idempotency: new Idempotency(
+      new IdempotencyStore(parts.database.money),
+      cipher,
+      log,
+      options.idempotencyTimes,
+    ),
     metrics: createHttpMetrics(new Registry()),
     log,
     clock: systemClock,

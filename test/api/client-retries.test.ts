@@ -1,0 +1,115 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { eventually } from '../factories/eventually.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { type Customer, createCustomer } from '../operators/support/customer.ts';
+import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
+import { type Replica, startReplica } from './support/replica.ts';
+
+/** What an official SDK does by itself when its time-out passes: it hangs up and asks again, here always at the other replica. */
+
+let upstream: UpstreamServer;
+let folder: string;
+let first: OperatorServer;
+let second: Replica;
+let customer: Customer;
+
+beforeAll(async () => {
+  upstream = await startOpenAiUpstream();
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-retries-'));
+  const catalog = join(folder, 'tollgate.yaml');
+  await writeFile(
+    catalog,
+    `
+providers: [{ id: openai, protocol: openai, base_url: "${upstream.url}", on_disconnect: abort }]
+models:
+  - id: acme/small
+    endpoints: [chat, messages]
+    context_length: 100000
+    max_output_tokens: 200
+    pricing: { prompt: "0.000001", completion: "0.000002" }
+    routes: [{ provider: openai, model: gpt }]
+limits: { requests_per_minute: 100000, tokens_per_minute: 100000000, concurrency: 10 }
+`,
+  );
+  first = await startOperatorServer({ redisDatabase: 13, environment: { TOLLGATE_CONFIG: catalog } });
+  second = await startReplica(first);
+  customer = await createCustomer(first);
+});
+afterAll(async () => {
+  await second?.close();
+  await first?.close();
+  await upstream?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Sends the tries of a call to one replica after the other; the provider answers once the second has begun. */
+function patientUpstream(): typeof fetch {
+  let tries = 0;
+  let answer: () => void = () => undefined;
+  const retried = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  upstream.reset({ gate: () => retried });
+  return (input, init) => {
+    tries += 1;
+    if (tries > 1) {
+      answer();
+    }
+    const url = new URL(String(input));
+    url.host = new URL(tries % 2 === 1 ? first.url : second.url).host;
+    return fetch(url, init);
+  };
+}
+
+async function charges(): Promise<string[]> {
+  const { rows } = await first.db.database.money.query(
+    'SELECT status, charge::text FROM generations WHERE account_id = $1 AND charge > 0',
+    [customer.accountId],
+  );
+  return rows.map((row: { status: string; charge: string }) => `${row.status} ${row.charge}`);
+}
+
+const ASK = { model: 'acme/small', max_tokens: 50, messages: [{ role: 'user' as const, content: 'hello' }] };
+const TIMEOUT_MS = 500;
+
+test.each([
+  ['without a key', {}],
+  ['with an Idempotency-Key', { 'Idempotency-Key': 'call-1' }],
+])(
+  'openai, its own retry after a time-out, %s: one provider call, one charge, an answer',
+  async (_, headers) => {
+    const client = new OpenAI({
+      baseURL: `${first.url}/api/v1`,
+      apiKey: customer.secret,
+      timeout: TIMEOUT_MS,
+      fetch: patientUpstream(),
+    });
+    const before = await charges();
+    // a time-out of its own for the retry would only repeat what is shown
+    const answer = await client.chat.completions.create(ASK, { headers, maxRetries: 5 });
+    expect(answer.choices[0]?.message.content).toContain('quick brown fox');
+    expect(upstream.requests).toHaveLength(1);
+    await eventually(async () => (await charges()).length > before.length, 5_000, 'the charge');
+    const [charge, ...others] = (await charges()).slice(before.length);
+    expect(others).toEqual([]);
+    expect(charge).toMatch(/^completed /);
+  },
+);
+
+test('anthropic, its own retry after a time-out: one provider call, an answer', async () => {
+  const client = new Anthropic({
+    baseURL: `${first.url}/vendorx`,
+    apiKey: customer.secret,
+    timeout: TIMEOUT_MS,
+    maxRetries: 5,
+    fetch: patientUpstream(),
+  });
+  const answer = await client.messages.create(ASK);
+  expect(answer.content[0]).toMatchObject({ type: 'text' });
+  expect(upstream.requests).toHaveLength(1);
+});
