@@ -1,10 +1,9 @@
 import type { GenerationStatus } from '../ledger/ledger.types.ts';
-import type { AppError } from '../lib/errors.ts';
 import type { FinishReason } from '../providers/provider.types.ts';
 import type { Verdict } from './usage-judgement.ts';
 
 /** Who pays for what a call used: nobody, its customer, or its customer beyond an allowance for what providers break. */
-export type Payment = 'nothing' | 'usage' | 'usage beyond the allowance';
+type Payment = 'nothing' | 'usage' | 'usage beyond the allowance';
 
 /**
  * The one table of what is free. Everything that can end a call stands in it, and docs/architecture/invocation.md shows the same
@@ -23,6 +22,8 @@ export const CALL_ENDINGS = {
   timed_out: 'usage',
   /** The client left, or was dropped because it did not read. */
   left: 'usage',
+  /** The client left before anything was delivered, and the provider stopped. */
+  left_with_nothing: 'usage beyond the allowance',
   /** Ended by us to stop the process. */
   shut_down: 'usage',
   /** The provider broke its answer off after the first byte, or reports usage for one that cannot be read; or our own code failed. */
@@ -31,12 +32,23 @@ export const CALL_ENDINGS = {
 
 export type CallEnding = keyof typeof CALL_ENDINGS;
 
+/** Why a generation has no whole answer, as its row says. */
+export interface EndError {
+  readonly code: string;
+  readonly message: string;
+}
+
+export const CLIENT_CLOSED: EndError = {
+  code: 'client_closed',
+  message: 'the client closed the connection before the answer had ended',
+};
+
 /** How a call ended, as it is to be written. */
 export interface End {
   readonly ending: CallEnding;
   readonly status: GenerationStatus;
   readonly verdict: Verdict;
-  readonly error?: AppError | null;
+  readonly error?: EndError | null;
   /** Undefined: it failed. */
   readonly finishReason?: FinishReason | null;
 }

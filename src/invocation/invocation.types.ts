@@ -110,7 +110,7 @@ export interface InvocationSettings {
   readonly drainMs: number;
   /** How many answers of one account are read on at once, in each process. */
   readonly drainsPerAccount: number;
-  /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
+  /** What an account is waived in an hour of answers that providers break off or nobody gets, in nano-USD. */
   readonly failureAllowance: NanoUsd;
 }
 

@@ -5,7 +5,7 @@ import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
 import type { Alternative } from './alternatives.ts';
-import { CALL_ENDINGS, type End, type Payment } from './call-endings.ts';
+import { CALL_ENDINGS, type CallEnding, CLIENT_CLOSED, type End, type EndError } from './call-endings.ts';
 import { meteringOf, withCost } from './generation-facts.ts';
 import type { CallEnd, ModelRoute } from './invocation.types.ts';
 import type { LiveCallParts } from './live-call.types.ts';
@@ -147,12 +147,14 @@ export class LiveCall {
   }
 
   /**
-   * The client left: charges the provider's own figure if it came, else what was read. A provider that goes on behind our back
-   * (`abandoned`) may bill all of the cap, so all of it is charged: leaving is never cheaper than staying.
+   * The client left: charges the provider's own figure if it came, else what was read; within an allowance nothing where nothing was, of
+   * a provider that stopped. One that goes on behind our back (`abandoned`) may bill all of the cap, so all of it is charged.
    */
   async leave(): Promise<void> {
     const verdict = this.#delivered();
-    await this.#cancel('left', null, this.#abandoned ? this.#wholeCap(verdict) : verdict);
+    const gotNothing = !this.#abandoned && this.#firstTokenAt === undefined && !this.meter.usage;
+    const ending = gotNothing ? 'left_with_nothing' : 'left';
+    await this.#cancel(ending, CLIENT_CLOSED, this.#abandoned ? this.#wholeCap(verdict) : verdict);
   }
 
   /** The process stops: charges what was delivered, or the provider's own figure if it came. */
@@ -188,7 +190,7 @@ export class LiveCall {
     return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
   }
 
-  async #cancel(ending: 'left' | 'shut_down', error: AppError | null, verdict: Verdict): Promise<void> {
+  async #cancel(ending: CallEnding, error: EndError, verdict: Verdict): Promise<void> {
     const asked = this.#route !== undefined || this.attempts.at(-1)?.outcome === 'aborted';
     const used = asked ? verdict : UNUSED;
     await this.#settle({ ending, status: 'cancelled', error, verdict: used, finishReason: null });
@@ -232,7 +234,7 @@ export class LiveCall {
   async #write({ ending, status, error, verdict, finishReason }: End): Promise<NanoUsd> {
     const { ledger, hold, clock, startedAt, ignored, failureAllowance } = this.parts;
     const { usage, source, absurd, reported, counted } = verdict;
-    const payment: Payment = CALL_ENDINGS[ending];
+    const payment = CALL_ENDINGS[ending];
     const due = payment === 'nothing' ? FREE : this.#charge(usage);
     const { charge, shortfall: beyondMaxCost } = this.#withinMaxCost(due);
     const providerCost = this.#providerCost(usage);

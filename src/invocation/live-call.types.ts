@@ -22,7 +22,7 @@ export interface LiveCallParts {
   readonly startedAt: number;
   /** Paths of members of the request that no provider is sent. */
   readonly ignored: readonly string[];
-  /** What an account is waived in an hour of answers that providers break off, in nano-USD. */
+  /** What an account is waived in an hour of answers that providers break off or nobody gets, in nano-USD. */
   readonly failureAllowance: NanoUsd;
   /** Counts a long answer in turns with other work. */
   readonly inTurn: InTurn;

@@ -135,7 +135,7 @@ export interface Settlement {
   /** Cost beyond what the caller allowed this call, in nano-USD: our loss, never charged. */
   readonly beyondMaxCost: NanoUsd;
   /**
-   * Set for an answer that its provider broke off: the charge is waived while the account's waivers of the last hour stay within
+   * Set for an answer that its provider broke off, or that nobody got: the charge is waived while the account's waivers of the last hour stay within
    * this much, in nano-USD.
    */
   readonly waiverMax?: NanoUsd | undefined;

@@ -21,8 +21,14 @@ beforeEach(async () => {
   upstream = await startOpenAiUpstream();
   const timeouts = { idle_ms: 200, first_byte_ms: 400 };
   gateway = await Gateway.start({
-    providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url, timeouts }],
-    models: [model('m', [{ provider: 'openai', model: 'gpt' }])],
+    providers: [
+      { id: 'openai', protocol: 'openai', base_url: upstream.url, timeouts },
+      { id: 'stops', protocol: 'openai', base_url: upstream.url, on_disconnect: 'abort' },
+    ],
+    models: [
+      model('m', [{ provider: 'openai', model: 'gpt' }]),
+      model('stops', [{ provider: 'stops', model: 'gpt' }]),
+    ],
   });
 });
 
@@ -63,6 +69,16 @@ const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
     controller.abort();
     await reading;
   },
+  left_with_nothing: async () => {
+    const controller = new AbortController();
+    const asked = call({ fault: 'hang_before_headers' }, { model: 'stops' }, controller.signal).catch(
+      () => '',
+    );
+    await until(() => upstream.requests.length === 1);
+    controller.abort();
+    await asked;
+    await until(() => gateway.ledger.metered.size === 0);
+  },
   shut_down: async () => {
     const reading = call({ tokenDelayMs: 20 });
     await until(() => upstream.requests.length === 1);
@@ -99,6 +115,7 @@ test.each(ROWS)('%s pays %s', async (ending, pays) => {
       expect({ charged: charge.amount, waived }).toEqual({ charged: 0n, waived: due });
       gateway.ledger.waived = 100_000_000n;
       await ENDINGS[ending]();
+      await until(() => gateway.ledger.settlements.length === 2);
       expect(gateway.ledger.last.charge.amount).toBe(due);
   }
 });
@@ -108,6 +125,7 @@ test('leaving is not cheaper than staying: who hangs up pays the provider’s ow
   await until(() => gateway.ledger.settlements.length === 1);
   expect(gateway.ledger.last).toMatchObject({
     status: 'cancelled',
+    error: { code: 'client_closed' },
     usageSource: 'provider',
     usage: { inputTokens: 20, outputTokens: 40 },
   });
