@@ -44,6 +44,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
       own: principal.rateLimits,
       concurrent: route.access === 'inference' && route.method === 'post',
       bodyBytes: Number(request.headers['content-length'] ?? 0),
+      isGone: () => response.destroyed,
     },
     (headers) => {
       for (const [name, value] of Object.entries(headers)) {

@@ -14,6 +14,8 @@ const TOLD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 4
 /** The form that agents read the figures from, in order to shorten by the right amount. */
 const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 
+const OPERATORS_FAULT = 'the model cannot be asked as it is set up here, its operator has to mend that';
+
 /** What a refused call was about. */
 export interface RefusedCall {
   readonly model: InvocableModel;
@@ -64,14 +66,23 @@ export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppE
       );
     case 'too_large':
       return refusal('payload_too_large', 'the request is larger than the model accepts', failure, call);
+    case 'misconfigured':
+      // the operator's key, account or route: asking again only repeats the answer
+      return refusal('provider_error', OPERATORS_FAULT, failure, call, { shouldRetry: false });
     default:
       return refusal('provider_error', 'the model failed to answer, please retry', failure, call);
   }
 }
 
-function refusal(code: ErrorCode, ours: string, failure: ProviderFailure, call: RefusedCall): AppError {
+function refusal(
+  code: ErrorCode,
+  ours: string,
+  failure: ProviderFailure,
+  call: RefusedCall,
+  options: { readonly shouldRetry?: boolean } = {},
+): AppError {
   const said = toldWords(failure, call);
-  return new AppError(code, said === '' ? ours : `${ours}: ${said}`, { cause: failure });
+  return new AppError(code, said === '' ? ours : `${ours}: ${said}`, { ...options, cause: failure });
 }
 
 /** The provider's limit may be another than the catalog's, so its own figures come first where it gives them. */

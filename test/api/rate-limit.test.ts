@@ -16,6 +16,7 @@ import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-se
 
 let release: () => void = () => undefined;
 let gate: Promise<void> = Promise.resolve();
+let onEnter = (): Promise<void> => gate;
 let used = 0;
 let entered = 0;
 
@@ -32,7 +33,7 @@ const paid = defineRoute({
   errors: [],
   async handle({ reportTokens }) {
     entered += 1;
-    await gate;
+    await onEnter();
     reportTokens(used);
     return { body: { ok: true } };
   },
@@ -59,10 +60,19 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
   let secret: string;
   afterEach(() => server?.close());
 
-  async function start(limits: { requestsPerMinute: number; tokensPerMinute: number; concurrency: number }) {
-    server = await startTestServer({ extraRoutes: [paid], limits, rateStore: await createStore() });
+  async function start(
+    limits: { requestsPerMinute: number; tokensPerMinute: number; concurrency: number },
+    placeWaitMs?: number,
+  ) {
+    server = await startTestServer({
+      extraRoutes: [paid],
+      limits,
+      rateStore: await createStore(),
+      ...(placeWaitMs !== undefined && { placeWaitMs }),
+    });
     secret = (await createKey(server.database, (await createAccount(server.database)).id)).secret;
     gate = Promise.resolve();
+    onEnter = () => gate;
     used = 0;
     entered = 0;
   }
@@ -107,19 +117,51 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(Number(again.headers.get('x-ratelimit-remaining-requests'))).toBeGreaterThanOrEqual(before);
   });
 
-  test('concurrency: a place is freed when the response ends', async () => {
+  test('concurrency: who waits gets a place when a response ends, in the order of coming', async () => {
     await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 3 });
+    const endings: (() => void)[] = [];
+    onEnter = () => new Promise((resolve) => void endings.push(resolve));
+    const ended: number[] = [];
+    const calls: Promise<unknown>[] = [];
+    for (let call = 0; call < 6; call += 1) {
+      calls.push(pay().then(({ status }) => ended.push(status)));
+      if (call < 3) {
+        await eventually(() => expect(endings).toHaveLength(call + 1));
+      }
+    }
+    for (let call = 0; call < 6; call += 1) {
+      await eventually(() => expect(endings.length).toBeGreaterThan(call));
+      expect(entered).toBeLessThanOrEqual(3 + ended.length);
+      endings[call]!();
+      await eventually(() => expect(ended).toHaveLength(call + 1));
+    }
+    await Promise.all(calls);
+    expect(ended).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
+  test('concurrency: who waits in vain is told how long calls take here, and one who leaves holds up nobody', async () => {
+    await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 }, 150);
     gate = new Promise((resolve) => {
       release = resolve;
     });
-    const running = [pay(), pay(), pay()];
-    await eventually(() => expect(entered).toBe(3));
+    const running = pay();
+    await eventually(() => expect(entered).toBe(1));
     const refused = await pay();
     expect([refused.status, refused.json.error.code]).toEqual([429, 'concurrency_limit_exceeded']);
-    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const leaving = new AbortController();
+    const left = fetch(`${server.url}/api/v1/paid`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+      body: '{"text":"a"}',
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    leaving.abort();
+    await left;
     release();
-    expect((await Promise.all(running)).map((answer) => answer.status)).toEqual([200, 200, 200]);
-    await eventually(async () => expect((await pay()).status).toBe(200));
+    expect((await running).status).toBe(200);
+    expect((await pay()).status).toBe(200);
+    expect(entered).toBe(2);
   });
 
   test('many keys of an account get no more than the account; the headers tell the tighter limit', async () => {

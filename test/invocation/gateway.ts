@@ -219,6 +219,9 @@ async function carry(
     if (told.retryAfterSeconds !== undefined) {
       response.set('Retry-After', String(told.retryAfterSeconds));
     }
+    if (told.shouldRetry !== undefined) {
+      response.set('x-should-retry', String(told.shouldRetry));
+    }
     const { code, message, type } = told;
     response.status(told.status).json({ error: { code, message, type }, request_id: requestId });
   }

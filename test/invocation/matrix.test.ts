@@ -230,7 +230,8 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     const type = _name.startsWith('chat') ? OpenAI.InternalServerError : Anthropic.InternalServerError;
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ status: 502 });
-    expect(String(error)).toContain('the model failed to answer');
+    expect(String(error)).toContain('its operator has to mend that');
+    expect((error as { headers: Headers }).headers.get('x-should-retry')).toBe('false');
     expect(JSON.stringify(error)).not.toContain('secret');
     expect(gateway.ledger.last).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
     expect(gateway.ledger.last.charge.amount).toBe(0n);

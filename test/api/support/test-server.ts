@@ -25,6 +25,7 @@ import { Idempotency, type IdempotencyTimes } from '../../../src/http/idempotenc
 import type { Kernel } from '../../../src/http/kernel.ts';
 import { KeyCache } from '../../../src/http/key-cache.ts';
 import { MemoryRateStore } from '../../../src/http/memory-rate-store.ts';
+import { PlaceLine } from '../../../src/http/place-line.ts';
 import { RateLimiter } from '../../../src/http/rate-limiter.ts';
 import type { RateStore } from '../../../src/http/rate-store.types.ts';
 import type { Route } from '../../../src/http/route.ts';
@@ -74,6 +75,8 @@ export interface ServerOptions {
   /** Instead of the service's own routes. */
   readonly routes?: readonly Route[];
   readonly idempotencyTimes?: IdempotencyTimes;
+  /** How long a call beyond its concurrency waits for a place. */
+  readonly placeWaitMs?: number;
 }
 
 /** The real HTTP server on a database of its own. */
@@ -185,6 +188,7 @@ function createKernel(
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,
+      new PlaceLine(options.placeWaitMs),
     ),
     idempotency: new Idempotency(
       new IdempotencyStore(parts.database.money),
