@@ -74,6 +74,7 @@ export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Mo
       video: entry.video_tokens,
     },
     imagePixelsPerToken: entry.image_pixels_per_token,
+    filePageTokens: entry.file_page_tokens,
     inputModalities: entry.input_modalities,
     tokenizer: entry.tokenizer,
     supportedParameters: entry.supported_parameters ?? defaultParameters(entry.endpoints, part.media),

@@ -130,6 +130,8 @@ const model = z.strictObject({
   /** For models that count an image by its area: so many pixels cost one token. `image_tokens` stays the most. */
   image_pixels_per_token: z.number().min(1).max(1_000_000).optional(),
   file_tokens: itemTokens,
+  /** Most tokens one page of a PDF can cost: by default a dense page of text (3,000) and its picture (1,600), with room. */
+  file_page_tokens: z.int().min(1).max(1_000_000).default(5_000),
   audio_tokens: itemTokens,
   video_tokens: itemTokens,
   input_modalities: z

@@ -51,6 +51,8 @@ export interface Model {
   readonly itemTokens: Readonly<Record<'image' | 'file' | 'audio' | 'video', number | undefined>>;
   /** Pixels of an image for one token of it; undefined: any image may cost the most. */
   readonly imagePixelsPerToken: number | undefined;
+  /** Most tokens one page of a PDF can be. */
+  readonly filePageTokens: number;
   readonly inputModalities: readonly string[];
   readonly tokenizer: string;
   readonly supportedParameters: readonly string[];

@@ -20,13 +20,13 @@ export interface InputContent {
   readonly parts: number;
   /** Inputs that are no text, inline or by URL. */
   readonly items: Readonly<Record<ItemKind, number>>;
-  /** Of the images, the bytes of the first ones that came inline, in base64. */
-  readonly inlineImages: readonly string[];
+  /** The bytes of the first images and files that came inline, in base64. */
+  readonly inline: Readonly<Record<keyof typeof INLINE_MAX, readonly string[]>>;
   readonly hasTools: boolean;
 }
 
-/** So many images of a request are looked at; the others may be as large as the model takes them. */
-const INLINE_IMAGES_MAX = 64;
+/** So many of a request are looked at; the others may be as large as the model takes them. */
+const INLINE_MAX = { image: 64, file: 16 } as const;
 
 interface Collected {
   readonly texts: string[];
@@ -34,7 +34,7 @@ interface Collected {
   readonly others: string[];
   parts: number;
   readonly items: Record<ItemKind, number>;
-  readonly inlineImages: string[];
+  readonly inline: Record<keyof typeof INLINE_MAX, string[]>;
 }
 
 /** Members whose value is the structure itself, when it is one of the words that structure knows. */
@@ -53,7 +53,8 @@ function isSetting(value: unknown): boolean {
  */
 export function inputContent(body: JsonObject): InputContent {
   const items = { image: 0, file: 0, audio: 0, video: 0 };
-  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, inlineImages: [] };
+  const inline = { image: [], file: [] };
+  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, inline };
   for (const name of Object.keys(body)) {
     const value = body[name];
     switch (name) {
@@ -84,7 +85,7 @@ export function inputContent(body: JsonObject): InputContent {
     tokens: 0,
     parts: into.parts,
     items,
-    inlineImages: into.inlineImages,
+    inline,
     hasTools: isFilled(body.tools) || isFilled(body.functions),
   };
 }
@@ -264,8 +265,8 @@ function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Colle
 }
 
 function collectInline(base64: string, kind: ItemKind, into: Collected): void {
-  if (kind === 'image' && into.inlineImages.length < INLINE_IMAGES_MAX) {
-    into.inlineImages.push(base64);
+  if ((kind === 'image' || kind === 'file') && into.inline[kind].length < INLINE_MAX[kind]) {
+    into.inline[kind].push(base64);
   }
 }
 

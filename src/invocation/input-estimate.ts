@@ -4,6 +4,7 @@ import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/toke
 import { imagePixels } from './image-pixels.ts';
 import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
+import { countPdfPages } from './pdf-pages.ts';
 
 /** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */
 const MESSAGE_TOKENS = 4;
@@ -20,7 +21,10 @@ export interface InputEstimate {
   readonly tokens: number;
   /** At least what any of our providers will count, for the hold. */
   readonly upperBound: number;
-  /** The bound without items that nobody bounded, which may fill what is left of the context: for the room of the answer. */
+  /**
+   * The bound for the room of the answer: without items that nobody bounded, which may fill what is left of the context, and with
+   * documents up to half of what is left, for their pages seldom take the most.
+   */
   readonly knownBound: number;
   readonly images: number;
 }
@@ -38,6 +42,8 @@ export interface CountedInput {
   readonly items: Readonly<Record<ItemKind, number>>;
   /** Pixels of those images whose size is known. */
   readonly imagePixels: readonly number[];
+  /** Pages of those files whose pages could be counted. */
+  readonly filePages: readonly number[];
 }
 
 export interface EstimateLimits {
@@ -46,6 +52,8 @@ export interface EstimateLimits {
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
   /** Pixels of an image for one token of it; undefined: any image may cost the most. */
   readonly imagePixelsPerToken?: number | undefined;
+  /** Most tokens one page of a PDF can be; undefined: any file may cost the most. */
+  readonly filePageTokens?: number | undefined;
 }
 
 /**
@@ -54,7 +62,7 @@ export interface EstimateLimits {
  */
 export async function countInput(
   content: InputContent,
-  { contextLength, imagePixelsPerToken }: Pick<EstimateLimits, 'contextLength' | 'imagePixelsPerToken'>,
+  { contextLength, imagePixelsPerToken, filePageTokens }: Omit<EstimateLimits, 'itemTokens'>,
   inTurn: InTurn,
 ): Promise<CountedInput> {
   const { text, definitions, otherText, items } = content;
@@ -83,7 +91,8 @@ export async function countInput(
     spelledTokens: readTokens + otherTokens,
     framingTokens,
     items,
-    imagePixels: imagePixelsPerToken === undefined ? [] : await imagePixels(content.inlineImages),
+    imagePixels: imagePixelsPerToken === undefined ? [] : await imagePixels(content.inline.image),
+    filePages: filePageTokens === undefined ? [] : await pagesOf(content.inline.file, inTurn),
   };
 }
 
@@ -96,21 +105,24 @@ export function estimateInput(
   const { contextLength, itemTokens } = limits;
   const { textTokens, items } = counted;
   const images = knownImages(counted, limits);
+  const documents = knownDocuments(counted, limits);
   let bound = Math.ceil(counted.spelledTokens * margin.ratio + margin.tokens) + counted.framingTokens;
   let open = false;
   for (const kind of ITEM_KINDS) {
     const most = itemTokens[kind];
-    const unknown = items[kind] - (kind === 'image' ? images.count : 0);
+    const known = kind === 'image' ? images.count : kind === 'file' ? documents.count : 0;
+    const unknown = items[kind] - known;
     open ||= unknown > 0 && most === undefined;
     bound += unknown * (most ?? 0);
   }
-  const knownBound = Math.min(bound + images.tokens, contextLength);
+  const apart = Math.min(bound + images.tokens, contextLength);
+  const halfOfRest = Math.floor((contextLength - apart) / 2);
   const tokens = counted.tokens + images.tokens + (items.image - images.count) * IMAGE_TOKENS_TYPICAL;
   return {
     textTokens,
     tokens: Math.min(tokens, contextLength),
-    upperBound: open ? contextLength : knownBound,
-    knownBound,
+    upperBound: open ? contextLength : Math.min(apart + documents.tokens, contextLength),
+    knownBound: apart + Math.min(documents.tokens, halfOfRest),
     images: items.image,
   };
 }
@@ -126,6 +138,27 @@ function knownImages(
   const most = itemTokens.image ?? Number.POSITIVE_INFINITY;
   const tokens = imagePixels.map((pixels) => Math.min(Math.ceil(pixels / imagePixelsPerToken), most));
   return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
+}
+
+/** The files whose pages bound what they cost, in tokens. */
+function knownDocuments(
+  { filePages }: CountedInput,
+  { itemTokens, filePageTokens }: EstimateLimits,
+): { readonly count: number; readonly tokens: number } {
+  const most = itemTokens.file ?? Number.POSITIVE_INFINITY;
+  const tokens = filePages.map((pages) => Math.min(pages * (filePageTokens ?? 0), most));
+  return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
+}
+
+async function pagesOf(files: readonly string[], inTurn: InTurn): Promise<number[]> {
+  const pages: number[] = [];
+  for (const file of files) {
+    const counted = await inTurn(countPdfPages(file));
+    if (counted !== undefined) {
+      pages.push(counted);
+    }
+  }
+  return pages;
 }
 
 /** The larger of two estimates in every respect that bounds: for a call that either of two providers may serve. */

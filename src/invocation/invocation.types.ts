@@ -46,6 +46,8 @@ export interface InvocableModel {
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
   /** Pixels of an image for one token of it; undefined: any image may cost the most. */
   readonly imagePixelsPerToken?: number | undefined;
+  /** Most tokens one page of a PDF can be; undefined: any file may cost the most. */
+  readonly filePageTokens?: number | undefined;
 }
 
 /** Where models are looked up. Throws AppError model_not_found or model_not_allowed. */

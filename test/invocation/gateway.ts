@@ -134,7 +134,7 @@ export class Gateway {
       ...embeddingsRoutes(deps),
     ]) {
       const paths = [route.path, route.path.replace('/vendorx', '')];
-      app.post(paths, express.json({ limit: '10mb' }), (request, response) =>
+      app.post(paths, express.json({ limit: '32mb' }), (request, response) =>
         carry(route, request, response, options.books?.caller ?? CALLER),
       );
     }

@@ -22,6 +22,7 @@ const TWO_THOUSAND = {
   framingTokens: 0,
   items: { image: 0, file: 0, audio: 0, video: 0 },
   imagePixels: [],
+  filePages: [],
 };
 
 let db: TestDatabase;

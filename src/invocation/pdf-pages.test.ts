@@ -1,0 +1,107 @@
+import { deflateSync } from 'node:zlib';
+import PDFDocument from 'pdfkit';
+import { countPdfPages } from './pdf-pages.ts';
+
+function pagesIn(bytes: Buffer): number | undefined {
+  const steps = countPdfPages(bytes.toString('base64'));
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) {
+      return value;
+    }
+  }
+}
+
+async function written(pages: number): Promise<Buffer> {
+  const document = new PDFDocument({ autoFirstPage: false });
+  for (let page = 0; page < pages; page += 1) {
+    document.addPage().text(`page ${page}`);
+  }
+  document.end();
+  return Buffer.concat(await document.toArray());
+}
+
+/** A document of those objects; a list stands for an object stream of number and dictionary. */
+function pdf(
+  ...objects: (string | { readonly packed: readonly (readonly [number, string])[]; readonly more?: string })[]
+): Buffer {
+  const parts: (string | Buffer)[] = ['%PDF-1.7\n'];
+  for (const [index, object] of objects.entries()) {
+    if (typeof object === 'string') {
+      parts.push(`${index + 1} 0 obj\n${object}\nendobj\n`);
+    } else {
+      const texts = object.packed.map(([, text]) => text);
+      const head = object.packed
+        .map(
+          ([number], place) => `${number} ${texts.slice(0, place).join('\n').length + (place > 0 ? 1 : 0)}`,
+        )
+        .join(' ');
+      const data = deflateSync(`${head}\n${texts.join('\n')}`);
+      const dictionary = `<< /Type /ObjStm /N ${texts.length} /First ${head.length + 1} /Filter /FlateDecode ${object.more ?? ''} >>`;
+      parts.push(`${index + 1} 0 obj\n${dictionary}\nstream\n`, data, '\nendstream\nendobj\n');
+    }
+  }
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
+}
+
+const PAGE = '<< /Type /Page /Parent 1 0 R >>';
+
+test.each([1, 2, 37, 300])('%i pages as pdfkit writes them', async (pages) => {
+  expect(pagesIn(await written(pages))).toBe(pages);
+});
+
+test('pages in object streams count, each once', () => {
+  const packed: [number, string][] = [10, 11, 12].map((number) => [number, PAGE]);
+  const list = '<< /Type /Pages /Count 3 /Kids [10 0 R 11 0 R 12 0 R] >>';
+  expect(pagesIn(pdf(list, { packed }))).toBe(3);
+  // a later revision says the same objects again, and one more
+  expect(pagesIn(pdf(list, { packed }, { packed: [...packed, [13, PAGE]] }))).toBe(4);
+});
+
+test.each([
+  ['its own number is too small', pdf('<< /Type /Pages /Count 1 >>', PAGE, PAGE, PAGE), 3],
+  ['names are spelled in codes', pdf('<</#54ype/P#61ge>>', '<</Type%c\n/Page>>'.replace('%c', '')), 2],
+  ['one page is named many times', pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 3],
+  ['a page does not say that it is one', pdf('<< /Parent 1 0 R /MediaBox [0 0 9 9] >>'), 1],
+  ['pages hide in a stream', pdf(`<< /Length 1 >>\nstream\nx\nendstream\n7 0 obj\n${PAGE}`), 1],
+])('nobody is taken in: %s', (_, bytes, pages) => {
+  expect(pagesIn(bytes)).toBe(pages);
+});
+
+test.each([
+  ['no PDF', Buffer.from('hello, this is text')],
+  ['nothing', Buffer.alloc(0)],
+  ['no pages', pdf('<< /Type /Catalog >>')],
+  ['packed by another filter', pdf({ packed: [[9, PAGE]], more: '/DecodeParms << /Predictor 12 >>' })],
+  [
+    'damaged packing',
+    Buffer.from(
+      pdf({ packed: [[9, PAGE]] })
+        .toString('latin1')
+        .replace('stream\nx', 'stream\ny'),
+      'latin1',
+    ),
+  ],
+  ['a bomb', pdf({ packed: [[9, PAGE + ' '.repeat(9 * 2 ** 20)]] })],
+])('unknown: %s', (_, bytes) => {
+  expect(pagesIn(bytes)).toBeUndefined();
+});
+
+test.each([
+  ['objects without an end', 'x1 0 obj'],
+  ['very many objects', '1 0 obj <<>> endobj '],
+  ['bytes of scans', '\x00\xff\x12 stream'],
+])('20 MB of %s are looked through in many short steps', (_, filler) => {
+  const base64 = Buffer.concat([pdf(PAGE), Buffer.alloc(20 * 2 ** 20, filler, 'latin1')]).toString('base64');
+  const steps = countPdfPages(base64);
+  let count = 0;
+  let longestMs = 0;
+  for (let done = false; !done; count += 1) {
+    const startedAt = performance.now();
+    done = steps.next().done === true;
+    longestMs = Math.max(longestMs, performance.now() - startedAt);
+  }
+  expect(count).toBeGreaterThan(20);
+  // a few ms each; the machine may stand still for a while
+  expect(longestMs).toBeLessThan(500);
+});
