@@ -245,10 +245,12 @@ TABLE idempotency_keys
   answer bytea
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   locked_until timestamp with time zone NOT NULL
+  joinable_until timestamp with time zone
   idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
   idempotency_keys_pkey PRIMARY KEY (account_id, key)
   idempotency_keys_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text])))
   CREATE INDEX idempotency_keys_age ON idempotency_keys USING btree (created_at)
+  CREATE INDEX idempotency_keys_left ON idempotency_keys USING btree (account_id, fingerprint, joinable_until) WHERE (joinable_until IS NOT NULL)
 
 TABLE input_margins
   provider text NOT NULL

@@ -203,10 +203,9 @@ export class LiveCall {
   #judge(): Verdict {
     const verdict = judgeUsage(this.#evidence());
     if (verdict.absurd) {
-      const provider = this.#route?.provider;
       const { reported, counted } = verdict;
       this.parts.log.warn(
-        { generation: this.parts.hold.id, provider, reported, counted },
+        { generation: this.parts.hold.id, provider: this.#route?.provider, reported, counted },
         'usage reported that cannot be true, corrected',
       );
     }

@@ -10,7 +10,7 @@ const limit = z
   .number()
   .min(0)
   .max(10_000_000)
-  .refine((value) => parseUsdNumber(value) !== undefined, 'must not be finer than 1e-9 USD')
+  .refine((value) => parseUsdNumber(value) !== undefined, 'must be 0 or at least 1e-9 USD')
   .nullable()
   .meta({
     description:

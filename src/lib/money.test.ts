@@ -56,17 +56,16 @@ test.each([
   [5, 5_000_000_000n],
   [1e-7, 100n],
   [1e-9, 1n],
+  [0.1 + 0.2, 300_000_000n],
+  [1.9999999996, 2_000_000_000n],
   [10_000_000, 10_000_000_000_000_000n],
 ])('the JSON number %d is %s nano-USD, without float arithmetic', (value, nano) => {
   expect(parseUsdNumber(value)).toBe(nano);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 10_000_001, 1e-10, 0.1 + 0.2])(
-  '%d is no limit',
-  (value) => {
-    expect(parseUsdNumber(value)).toBeUndefined();
-  },
-);
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 10_000_001, 1e-10])('%d is no limit', (value) => {
+  expect(parseUsdNumber(value)).toBeUndefined();
+});
 
 test('a limit in cents survives the trip through its JSON number', () => {
   fc.assert(

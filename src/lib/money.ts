@@ -52,19 +52,16 @@ export function usdNumber(amount: NanoUsd): number {
 }
 
 /**
- * Reads a JSON number of USD into nano-USD through its shortest decimal text, so no float arithmetic takes part.
- * Returns undefined for what is not finite, negative, above 1e7 USD or finer than a nano-USD.
+ * Reads a JSON number of USD into nano-USD through its shortest decimal text, so no float arithmetic takes part; one with more decimals,
+ * as 0.1 + 0.2 is written, is rounded to the nano-USD. Returns undefined for what is not finite, negative, above 1e7 USD or no
+ * nano-USD, though not zero.
  */
 export function parseUsdNumber(value: number): NanoUsd | undefined {
   if (!Number.isFinite(value) || value < 0 || value > 10_000_000) {
     return undefined;
   }
-  const text = String(value);
-  if (!text.includes('e')) {
-    return parseUsd(text);
-  }
-  const plain = value.toFixed(9);
-  return Number(plain) === value ? parseUsd(plain) : undefined;
+  const amount = parseUsd(String(value)) ?? parseUsd(value.toFixed(9));
+  return amount === ZERO_USD && value > 0 ? undefined : amount;
 }
 
 /** The sum of amounts, in nano-USD. */
