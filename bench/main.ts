@@ -42,7 +42,7 @@ function report(results: ReadonlyMap<string, BenchResult>): string {
   return `# Benchmarks
 
 Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}. ${machineFacts()}. Load, baseline, databases and service share
-the machine; a baseline runs in the same run as what is held against it.
+the machine; each baseline runs in the same session as the result it is compared with.
 
 ${conditions.join('\n')}
 

@@ -16,15 +16,25 @@ const price = z
     return parsed;
   });
 
+/** USD by what is counted, and what a price that is left out means. */
+const PRICED: Readonly<Record<PriceName, string>> = {
+  prompt: 'per input token',
+  completion: 'per output token',
+  request: 'per call or order',
+  image: 'per image',
+  web_search: 'only "0": no charge has a line for it',
+  internal_reasoning: 'per reasoning token; left out, as `completion`',
+  input_cache_read: 'per input token from a cache; left out, as `prompt`',
+  input_cache_write: 'per input token written to a cache; left out, as `prompt`',
+};
 /** All eight members, zero where the file says nothing: for the prices of caches and reasoning that means "as the others". */
 const pricing = z.strictObject(
-  Object.fromEntries(PRICE_NAMES.map((name) => [name, price.default(0n)])) as Record<
-    PriceName,
-    z.ZodDefault<typeof price>
-  >,
+  Object.fromEntries(
+    PRICE_NAMES.map((name) => [name, price.default(0n).describe(`USD ${PRICED[name]}`)]),
+  ) as Record<PriceName, z.ZodDefault<typeof price>>,
 );
 /** What a model sells, besides by the second. */
-const modelPricing = pricing.extend({ second: price.default(0n) });
+const modelPricing = pricing.extend({ second: price.default(0n).describe('USD per second of video') });
 
 const SIZE = /^(\d{2,4})[*x](\d{2,4})$/;
 const SIDE_MIN = 64;
@@ -43,21 +53,20 @@ const size = z.string().transform((text, context) => {
   return { width: width ?? 0, height: height ?? 0 };
 });
 
+const step = z.int().min(1).max(1_000);
+
 /** What orders of an image or video model may ask for. */
 const media = z.strictObject({
-  /** The first is the default. */
-  sizes: z.array(size).min(1).max(100).optional(),
-  /** Instead of sizes: any width and height within. */
-  sides: z.strictObject({ min: side, max: side }).optional(),
-  default_size: size.optional(),
+  sizes: z.array(size).min(1).max(100).optional().describe('sizes on offer; the first is the default'),
+  sides: z
+    .strictObject({ min: side, max: side })
+    .optional()
+    .describe('instead of `sizes`: any width and height within, in pixels'),
+  default_size: size.optional().describe('left out: the first of `sizes`, else 1024*1024'),
   steps: z
-    .strictObject({
-      min: z.int().min(1).max(1_000),
-      max: z.int().min(1).max(1_000),
-      default: z.int().min(1).max(1_000),
-    })
-    .optional(),
-  /** Lengths on offer; the first is the default. */
+    .strictObject({ min: step, max: step, default: step })
+    .optional()
+    .describe('left out: the model takes none'),
   seconds: z
     .array(
       z
@@ -67,8 +76,8 @@ const media = z.strictObject({
     )
     .min(1)
     .max(VIDEO_DURATION_MS_MAX / 1_000)
-    .optional(),
-  /** By size: what is priced otherwise there. */
+    .optional()
+    .describe('lengths of a video on offer; the first is the default'),
   prices: z
     .record(z.string(), z.strictObject({ request: price, image: price, second: price }).partial())
     .transform((bySize, context) =>
@@ -84,82 +93,120 @@ const media = z.strictObject({
         return [parsed.data ?? { width: 0, height: 0 }, prices] as const;
       }),
     )
-    .optional(),
+    .optional()
+    .describe('by size, e.g. `2048*2048`: what is priced otherwise there'),
 });
 
-const route = z.union(
-  [
-    z.strictObject({
-      provider: z.string(),
-      model: z.string().min(1),
-      pricing: pricing.optional(),
-      /** Settings that this model refuses, left out of requests to it; absent: by the model's name. */
-      drop: z.array(z.enum(['temperature', 'top_p', 'top_k'])).optional(),
-      /** How this model is asked to think: by a budget of tokens or adaptively; absent: by the model's name. */
-      thinking: z.enum(['budget', 'adaptive']).optional(),
-      /** Whose form the ids of tool calls must have; absent: by the model's name. */
-      tool_ids: z.enum(['any', 'openai', 'mistral']).optional(),
-    }),
-    z.strictObject({
-      engine: z.string(),
-      model: z.string().min(1).default('default'),
-      /** Wins over the engine's. */
-      runs: runSettings.optional(),
-    }),
-  ],
-  { error: 'must be { provider, model } or { engine, model }' },
-);
+/** A route to a provider, and one to an engine. */
+export const modelRoutes = [
+  z.strictObject({
+    provider: z.string().describe('id of an entry of `providers`'),
+    model: z.string().min(1).describe("the provider's name of the model"),
+    pricing: pricing
+      .optional()
+      .describe('what the provider bills us, for the margin; customers pay the price of the model'),
+    drop: z
+      .array(z.enum(['temperature', 'top_p', 'top_k']))
+      .optional()
+      .describe("settings that this model refuses, left out of requests; left out: by the model's name"),
+    thinking: z
+      .enum(['budget', 'adaptive'])
+      .optional()
+      .describe("how this model is asked to think; left out: by the model's name"),
+    tool_ids: z
+      .enum(['any', 'openai', 'mistral'])
+      .optional()
+      .describe("whose form ids of tool calls must have; left out: by the model's name"),
+  }),
+  z.strictObject({
+    engine: z.string().describe('id of an entry of `engines`'),
+    model: z
+      .string()
+      .min(1)
+      .default('default')
+      .describe("the engine's name of the model; `default` names none"),
+    runs: runSettings.optional().describe("over the engine's"),
+  }),
+] as const;
+const route = z.union(modelRoutes, { error: 'must be { provider, model } or { engine, model }' });
 
 const modelId = z
   .string()
   .max(128)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
-/** Most tokens one item of the input can cost. */
-const itemTokens = z.int().min(1).max(100_000_000).optional();
+const tokens = z.int().min(1).max(100_000_000).optional();
+const itemTokens = (what: string) =>
+  tokens.describe(`the most tokens that one ${what} can cost; left out: the rest of the context is held`);
 
-const model = z.strictObject({
-  id: modelId,
-  aliases: z.array(modelId).max(20).default([]),
-  name: z.string().min(1).max(200).optional(),
-  description: z.string().max(2000).default(''),
-  categories: z.array(z.string().min(1).max(50)).max(20).default([]),
-  endpoints: z.array(z.enum(MODEL_ENDPOINTS)).min(1),
-  context_length: z.int().min(1).max(100_000_000).optional(),
-  max_output_tokens: z.int().min(1).max(100_000_000).optional(),
-  image_tokens: itemTokens,
-  /** For models that count an image by its area: so many pixels cost one token. `image_tokens` stays the most. */
-  image_pixels_per_token: z.number().min(1).max(1_000_000).optional(),
-  file_tokens: itemTokens,
-  /** Most tokens one page of a PDF can cost: by default a dense page of text (3,000) and its picture (1,600), with room. */
-  file_page_tokens: z.int().min(1).max(1_000_000).default(5_000),
-  audio_tokens: itemTokens,
-  video_tokens: itemTokens,
+/** One entry of `models:`. */
+export const modelEntry = z.strictObject({
+  id: modelId.describe('what callers name; unique among ids and aliases'),
+  aliases: z.array(modelId).max(20).default([]).describe('other names of it'),
+  name: z.string().min(1).max(200).optional().describe('for people; left out: the id'),
+  description: z.string().max(2000).default('').describe('for people'),
+  categories: z.array(z.string().min(1).max(50)).max(20).default([]).describe('what `?category=` finds'),
+  endpoints: z
+    .array(z.enum(MODEL_ENDPOINTS))
+    .min(1)
+    .describe('where it can be called; `image` and `video` models have exactly one route, to an engine'),
+  context_length: tokens.describe(
+    'tokens in and out; needed for text. Not lower than what the provider really takes: it bounds the hold',
+  ),
+  max_output_tokens: tokens.describe('needed for text; bounds the hold likewise'),
+  image_tokens: itemTokens('image'),
+  image_pixels_per_token: z
+    .number()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      'where an image costs by its area: so many pixels are one token; `image_tokens` stays the most',
+    ),
+  file_tokens: itemTokens('file'),
+  file_page_tokens: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(5_000)
+    .describe(
+      'the most tokens that one page of a PDF can cost; a dense page of text has 3,000, its picture 1,600',
+    ),
+  audio_tokens: itemTokens('audio input'),
+  video_tokens: itemTokens('video'),
   input_modalities: z
     .array(z.enum(['text', 'image', 'file', 'audio', 'video']))
     .min(1)
-    .default(['text']),
-  tokenizer: z.string().max(50).default('Other'),
-  supported_parameters: z.array(z.string()).max(50).optional(),
-  media: media.optional(),
-  pricing: modelPricing.prefault({}),
-  routes: z.array(route).min(1),
+    .default(['text'])
+    .describe('what it takes; other input is refused with 400 before anything is held'),
+  tokenizer: z.string().max(50).default('Other').describe('published by `/api/v1/models`, nothing else'),
+  supported_parameters: z
+    .array(z.string())
+    .max(50)
+    .optional()
+    .describe('published by `/api/v1/models`; left out: what both dialects know'),
+  media: media.optional().describe('what orders may ask for; left out: as `image-turbo` or `video-fast`'),
+  pricing: modelPricing.prefault({}).describe('what the customer pays, quoted decimals of USD'),
+  routes: z.array(route).min(1).describe('who serves it; the second is asked when the first one fails'),
 });
 
 const engine = z.looseObject({
-  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-  kind: z.string().min(1),
-  runs: runSettings.optional(),
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
+    .describe('names the pool; routes, queues and metrics use it'),
+  kind: z.string().min(1).describe('what it is; decides which settings it takes'),
+  runs: runSettings.optional().describe('how its runs are judged and repeated'),
 });
 
 const limits = z
   .strictObject({
-    requests_per_minute: z.int().min(1).max(10_000_000).default(600),
-    tokens_per_minute: z.int().min(1).max(10_000_000_000).default(1_000_000),
-    concurrency: z.int().min(1).max(100_000).default(50),
-    /** Tasks of one account that may wait for one pool. */
-    queued_tasks: z.int().min(1).max(1_000_000).default(1_000),
+    requests_per_minute: z.int().min(1).max(10_000_000).default(600).describe('requests'),
+    tokens_per_minute: z.int().min(1).max(10_000_000_000).default(1_000_000).describe('tokens in and out'),
+    concurrency: z.int().min(1).max(100_000).default(50).describe('paid calls in flight at once'),
+    queued_tasks: z.int().min(1).max(1_000_000).default(1_000).describe('tasks that may wait for one pool'),
   })
-  .prefault({});
+  .prefault({})
+  .describe('of an account, all its keys together');
 
 const path = z
   .string()
@@ -171,36 +218,45 @@ const header = z
 
 const aliases = z
   .strictObject({
-    paths: z.record(path, path.nullable()).default({}),
-    headers: z.record(header, header.nullable()).default({}),
+    paths: z
+      .record(path, path.nullable())
+      .default({})
+      .describe('path → path of a route; both may end in `/*`; null turns a built-in one off'),
+    headers: z.record(header, header.nullable()).default({}).describe('header → header of ours'),
   })
-  .prefault({});
+  .prefault({})
+  .describe('other names for our paths and headers');
 
 const line = z.string().trim().min(1).max(100);
 const seller = z.strictObject({
-  name: line,
-  address: z.array(line).max(8).default([]),
-  tax_id: line.nullable().default(null),
+  name: line.describe('who statements and receipts are from'),
+  address: z.array(line).max(8).default([]).describe('its lines'),
+  tax_id: line.nullable().default(null).describe('of the seller'),
   tax: z
     .strictObject({
-      name: line,
+      name: line.describe('e.g. VAT'),
       percent: z
         .string({ message: 'must be a quoted decimal, e.g. "19"' })
-        .regex(/^\d{1,2}(\.\d{1,3})?$/, 'must be a decimal of percent with up to 3 decimals'),
+        .regex(/^\d{1,2}(\.\d{1,3})?$/, 'must be a decimal of percent with up to 3 decimals')
+        .describe('a quoted decimal'),
     })
     .nullable()
-    .default(null),
-  notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]),
+    .default(null)
+    .describe('what the price of credits includes; without it receipts show none'),
+  notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]).describe('sentences at the end'),
 });
 
 /** tollgate.yaml, after interpolation. */
 export const catalogFile = z.strictObject({
-  providers: z.array(providerSettingsSchema).default([]),
-  models: z.array(model).min(1),
-  engines: z.array(engine).default([]),
+  providers: z.array(providerSettingsSchema).default([]).describe('who answers text models'),
+  models: z.array(modelEntry).min(1).describe('what is sold'),
+  engines: z
+    .array(engine)
+    .default([])
+    .describe('who makes images and videos; each is a pool with a queue of its own'),
   limits,
   aliases,
-  seller: seller.optional(),
+  seller: seller.optional().describe('who statements and receipts are from'),
 });
 
 export type CatalogFile = z.output<typeof catalogFile>;

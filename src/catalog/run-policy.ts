@@ -5,19 +5,33 @@ const DAYS_MAX_MS = 7 * 24 * MS_PER_HOUR;
 
 /** `runs` of an engine or of a route, in ms: how long its runs may take and how often they are tried. */
 export const runSettings = z.strictObject({
-  /** Failed runs after which a task fails for good. Runs that an engine broke off by going away do not count. */
-  attempts: z.int().min(1).max(100).optional(),
-  /** Before the second run; doubled for each further one. */
-  backoff_ms: z.int().min(10).max(600_000).optional(),
-  backoff_max_ms: z.int().min(10).max(MS_PER_HOUR).optional(),
-  /** One run on the engine. */
+  attempts: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'failed runs after which a task fails for good; runs that an engine broke off by going away do not count',
+    ),
+  backoff_ms: z
+    .int()
+    .min(10)
+    .max(600_000)
+    .optional()
+    .describe('before the second run; doubled for each further one'),
+  backoff_max_ms: z.int().min(10).max(MS_PER_HOUR).optional().describe('the longest pause'),
   timeout_ms: z
     .int()
     .min(1_000)
     .max(24 * MS_PER_HOUR)
-    .optional(),
-  /** From the order to its end, whatever happens meanwhile. */
-  deadline_ms: z.int().min(1_000).max(DAYS_MAX_MS).optional(),
+    .optional()
+    .describe('one run on the engine'),
+  deadline_ms: z
+    .int()
+    .min(1_000)
+    .max(DAYS_MAX_MS)
+    .optional()
+    .describe('from the order to its end, whatever happens meanwhile'),
 });
 
 export type RunSettings = z.output<typeof runSettings>;

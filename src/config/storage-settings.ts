@@ -28,26 +28,38 @@ const httpUrl = z.url({
 
 /** The part of the environment that {@link storageChoice} reads. */
 export const storageVariables = {
-  STORAGE: z.enum(['fs', 's3', 'remote'], 'must be fs, s3 or remote').optional(),
-  STORAGE_URL: httpUrl.optional(),
+  STORAGE: z
+    .enum(['fs', 's3', 'remote'], 'must be fs, s3 or remote')
+    .optional()
+    .describe('where [media](../storage.md) is kept; without it `s3` where `S3_*` is set, else `fs`'),
+  STORAGE_URL: httpUrl.optional().describe('with `STORAGE=remote`: the API of the installation'),
   STORAGE_TOKEN: z
     .string()
     .min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32')
     .regex(/^[\x21-\x7e]{1,512}$/, 'must be plain characters without spaces')
-    .optional(),
-  S3_ENDPOINT: httpUrl.optional(),
-  S3_REGION: z.string().min(1).optional(),
+    .optional()
+    .meta({ allowed: '32 to 512 characters without spaces' })
+    .describe('what workers with remote storage show to the API; without it derived from `TOLLGATE_SECRET`'),
+  S3_ENDPOINT: httpUrl
+    .optional()
+    .describe('of the store; the five from here to the secret key belong together'),
+  S3_REGION: z.string().min(1).optional().describe('region of the bucket'),
   S3_BUCKET: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
-    .optional(),
-  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
-  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
-  S3_FORCE_PATH_STYLE: z.enum(['true', 'false'], 'must be true or false').default('false'),
+    .optional()
+    .describe('name of the bucket'),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional().describe('credentials of the bucket'),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional().describe('credentials of the bucket'),
+  S3_FORCE_PATH_STYLE: z
+    .enum(['true', 'false'], 'must be true or false')
+    .default('false')
+    .describe("`true`: `endpoint/bucket/key`, which most stores other than Amazon's need"),
   S3_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-][A-Za-z0-9._/-]{0,200}$/, 'must be a plain path like tollgate/media')
-    .optional(),
+    .optional()
+    .describe('put before every key of an object'),
 };
 
 type StorageVariables = z.output<z.ZodObject<typeof storageVariables>>;

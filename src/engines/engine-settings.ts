@@ -6,31 +6,50 @@ const SEED_SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 const timeouts = z
   .strictObject({
-    /** TCP and TLS, in ms. */
-    connect_ms: z.int().min(10).max(60_000).default(3_000),
-    /** From sending a request to the head of its answer, in ms. */
-    first_byte_ms: z.int().min(10).max(3_600_000).default(30_000),
-    /** Between two pieces of an answer, in ms. */
-    idle_ms: z.int().min(10).max(600_000).default(30_000),
-    /** A whole call, in ms. Downloads have 2 minutes (image) or 15 (video). */
-    total_ms: z.int().min(10).max(3_600_000).default(120_000),
+    connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
+    first_byte_ms: z
+      .int()
+      .min(10)
+      .max(3_600_000)
+      .default(30_000)
+      .describe('from sending a request to the head of its answer'),
+    idle_ms: z.int().min(10).max(600_000).default(30_000).describe('between two pieces of an answer'),
+    total_ms: z
+      .int()
+      .min(10)
+      .max(3_600_000)
+      .default(120_000)
+      .describe('a whole call; downloads have 2 minutes (image) or 15 (video)'),
   })
-  .prefault({});
+  .prefault({})
+  .describe('in milliseconds');
 
 /** What every engine behind HTTP can be told in tollgate.yaml. `id`, `kind` and `slots` are the registry's. */
 export const upstreamFields = {
   id: z.string(),
   kind: z.string(),
   slots: z.unknown().optional(),
-  base_url: z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }),
-  api_key: z.string().default(''),
-  /** Sent with every call to the base URL's origin, over the ones we set. */
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string()).default({}),
+  base_url: z
+    .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
+    .describe('where it listens; private addresses are fine'),
+  api_key: z.string().default('').describe('sent as `Authorization: Bearer`'),
+  headers: z
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string())
+    .default({})
+    .describe("sent with every call to the base URL's origin, over the ones we set"),
   timeouts,
-  /** Between two questions after a run, in ms. */
-  poll_interval_ms: z.int().min(10).max(60_000).optional(),
-  /** Whether outputs may be fetched from other hosts in private networks; the base URL's own origin always may. */
-  private_downloads: z.boolean().default(false),
+  poll_interval_ms: z
+    .int()
+    .min(10)
+    .max(60_000)
+    .optional()
+    .describe('between two questions after a run, in ms'),
+  private_downloads: z
+    .boolean()
+    .default(false)
+    .describe(
+      "whether outputs may be fetched from other hosts in private networks, or another port of the engine's",
+    ),
 };
 
 export const kindsField = z

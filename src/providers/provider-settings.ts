@@ -2,16 +2,25 @@ import { z } from 'zod';
 
 const timeouts = z
   .strictObject({
-    /** TCP and TLS, in ms. */
-    connect_ms: z.int().min(10).max(60_000).default(3_000),
-    /** From sending the request to the first event of a stream, in ms. A JSON answer gets more, by its length. */
-    first_byte_ms: z.int().min(10).max(600_000).default(60_000),
-    /** Between two pieces of an answer, in ms. */
-    idle_ms: z.int().min(10).max(600_000).default(30_000),
-    /** All the time of a call that is spent waiting for the provider, in ms; a reader's own time does not count. */
-    total_ms: z.int().min(10).max(3_600_000).default(3_600_000),
+    connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
+    first_byte_ms: z
+      .int()
+      .min(10)
+      .max(600_000)
+      .default(60_000)
+      .describe(
+        'from sending the request to the first event of a stream; a JSON answer gets more, by its length',
+      ),
+    idle_ms: z.int().min(10).max(600_000).default(30_000).describe('between two pieces of an answer'),
+    total_ms: z
+      .int()
+      .min(10)
+      .max(3_600_000)
+      .default(3_600_000)
+      .describe("all the time spent waiting for the provider; a reader's own time does not count"),
   })
-  .prefault({});
+  .prefault({})
+  .describe('in milliseconds');
 
 /** Members that change what a call may cost or how soon it is served; no setting lets them through. */
 const NEVER_PASSED = new Set([
@@ -56,63 +65,83 @@ const passedMember = z
   .refine((name) => !NEVER_PASSED.has(name), 'changes what a call may cost: it cannot be let through');
 
 const common = {
-  id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, ".", "_", "-"'),
-  /** `abort`: the provider stops, and stops billing, when its connection is closed; `drain`: it bills on, so read on. */
-  on_disconnect: z.enum(['abort', 'drain']).default('drain'),
-  /** Members of a request that this provider is sent though the dialect's list lacks them, e.g. `chat_template_kwargs`. */
-  pass_through: z.array(passedMember).max(50).default([]),
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, ".", "_", "-"')
+    .describe('names it in routes and metrics'),
+  on_disconnect: z
+    .enum(['abort', 'drain'])
+    .default('drain')
+    .describe(
+      'when the client leaves: `drain` reads the answer on for its usage; `abort` for providers that stop, and stop billing, when their connection is closed (vLLM, llama.cpp, Ollama)',
+    ),
+  pass_through: z
+    .array(passedMember)
+    .max(50)
+    .default([])
+    .describe(
+      "members of a request that it is sent though the dialect's list lacks them, e.g. `chat_template_kwargs`; nothing that changes what a call costs",
+    ),
 };
 
 const upstream = {
   ...common,
-  base_url: z.url({ protocol: /^https?$/ }),
-  api_key: z.string().default(''),
-  /** Sent with every call, over the ones we set. */
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string()).default({}),
-  /** Added to every URL, e.g. Azure's `api-version`. */
-  query: z.record(z.string(), z.string()).default({}),
+  base_url: z.url({ protocol: /^https?$/ }).describe('ends before `/chat/completions` or `/messages`'),
+  api_key: z.string().default('').describe('from the environment, in quotes: see the top'),
+  headers: z
+    .record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string())
+    .default({})
+    .describe('sent with every call, over the ones we set'),
+  query: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("added to every URL, e.g. Azure's `api-version`"),
   timeouts,
-  /** Writes answers as rows of the replay table into a folder; absent: nothing is written. */
   record: z
     .strictObject({
-      folder: z.string().min(1),
-      /** Replaces the letters of texts. */
-      redact: z.boolean().default(true),
-      /** Answers at most, by one process. */
-      most: z.int().min(1).max(10_000).default(100),
+      folder: z.string().min(1).describe('where they are written'),
+      redact: z.boolean().default(true).describe('replaces the letters of texts'),
+      most: z.int().min(1).max(10_000).default(100).describe('answers at most, by one process'),
     })
-    .optional(),
-  /** Most connections to the origin; each carries one call at a time. */
-  connections: z.int().min(1).max(20_000).default(2_500),
+    .optional()
+    .describe('writes answers as rows of the replay table; left out: nothing is written'),
+  connections: z
+    .int()
+    .min(1)
+    .max(20_000)
+    .default(2_500)
+    .describe('most connections to it; each carries one call at a time'),
 };
 
 const openai = z.strictObject({
   ...upstream,
-  protocol: z.literal('openai'),
-  /** Header that carries the key alone (Azure: `api-key`); absent: `Authorization: Bearer`. */
+  protocol: z.literal('openai').describe("speaks OpenAI's chat completions"),
   api_key_header: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/)
-    .optional(),
-  max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
-  /** Whether `stream_options: {include_usage: true}` is understood. */
-  stream_usage: z.boolean().default(true),
-  /** What `developer` messages become, for servers that know only `system`. */
-  developer_role: z.enum(['developer', 'system']).default('system'),
+    .optional()
+    .describe('header that carries the key alone (Azure: `api-key`); left out: `Authorization: Bearer`'),
+  max_tokens_field: z
+    .enum(['max_tokens', 'max_completion_tokens'])
+    .default('max_tokens')
+    .describe('what the cap is called'),
+  stream_usage: z.boolean().default(true).describe('whether it understands `stream_options.include_usage`'),
+  developer_role: z
+    .enum(['developer', 'system'])
+    .default('system')
+    .describe('what `developer` messages become'),
 });
 
 const anthropic = z.strictObject({
   ...upstream,
-  protocol: z.literal('anthropic'),
-  /** Sent as `anthropic-version`. */
-  version: z.string().default('2023-06-01'),
+  protocol: z.literal('anthropic').describe("speaks Anthropic's messages"),
+  version: z.string().default('2023-06-01').describe('sent as `anthropic-version`'),
 });
 
 const builtin = z.strictObject({
   ...common,
-  protocol: z.literal('builtin'),
-  /** Pause after each streamed token, in ms. */
-  token_delay_ms: z.int().min(0).max(10_000).default(0),
+  protocol: z.literal('builtin').describe('answers by itself, offline'),
+  token_delay_ms: z.int().min(0).max(10_000).default(0).describe('pause after each streamed token'),
 });
 
 /** One entry of `providers:` in tollgate.yaml. */

@@ -3,10 +3,19 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { cliReference } from '../../ops/cli-reference.ts';
+import { documentOf } from '../../ops/openapi-routes.ts';
+import { headersReference, operatorReference } from '../../ops/reference/api-reference.ts';
+import { cliReference } from '../../ops/reference/cli-reference.ts';
+import { metricNames } from '../../ops/reference/metrics-reference.ts';
+import { REFERENCES } from '../../ops/reference/references.ts';
+import { OTHER_SETTINGS } from '../../ops/reference/settings-reference.ts';
+import { taskFailureCodes } from '../../ops/reference/tasks-reference.ts';
+import { retryPauses } from '../../ops/reference/webhooks-reference.ts';
+import { API_DESCRIPTION } from '../../src/api-description.ts';
+import { SETTINGS } from '../../src/config/config.ts';
+import { Aliases, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
-import { RETRY_SCHEDULE_MS } from '../../src/webhooks/retry-schedule.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/webhook-signature.ts';
 import { ROOT } from './compose-file.ts';
 
@@ -18,7 +27,8 @@ function files(folder: string, ending: string): string[] {
     .map((name) => join(folder, name));
 }
 
-const pages = files(DOCS, '.md');
+const FRONT = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((name) => join(ROOT, name));
+const pages = [...FRONT, ...files(DOCS, '.md')];
 const tests = ['src', 'queues', 'workers', 'ops', 'test'].flatMap((folder) =>
   files(join(ROOT, folder), '.test.ts'),
 );
@@ -61,34 +71,23 @@ test('every test that security.md names is there, under that name', () => {
   expect({ missing, titles }).toEqual({ missing: [], titles: [] });
 });
 
-test('the runbook has a row for every alert, and no other', () => {
+function alertNames(): string[] {
   const rules = parse(read(join(ROOT, 'ops/prometheus/alerts.yaml'))) as {
     groups: { rules: { alert: string }[] }[];
   };
-  const alerts = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-  const rows = [...read(join(DOCS, 'operating.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(
-    ([, name]) => name,
-  );
-  expect(rows.toSorted()).toEqual(alerts.toSorted());
-});
+  return rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+}
 
-test('operating.md lists every setting that the configuration reads', () => {
-  const sources = files(join(ROOT, 'src/config'), '.ts').filter((path) => !path.endsWith('.test.ts'));
-  const settings = sources.flatMap((path) =>
-    [...read(path).matchAll(/^ {2}([A-Z][A-Z0-9_]+): [a-z]/gm)].map(([, name]) => name),
-  );
-  const [, table = ''] = /### Settings\n([\s\S]*?)\n\n[^|\n]/.exec(read(join(DOCS, 'operating.md'))) ?? [];
-  expect(settings.length).toBeGreaterThan(15);
-  expect(
-    settings.filter((name) => !new RegExp(`\`${name}\`|${name?.split('_')[0]}_\\*`).test(table)),
-  ).toEqual([]);
+test('the runbook has a row for every alert, and no other', () => {
+  const rows = [...read(join(DOCS, 'runbook.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(([, name]) => name);
+  expect(rows.toSorted()).toEqual(alertNames().toSorted());
 });
 
 test('the oldest services are the same wherever they are named', () => {
   const named = (pattern: RegExp, ...files: string[]) => [
     ...new Set(files.flatMap((file) => [...read(join(ROOT, file)).matchAll(pattern)].map(([, it]) => it))),
   ];
-  const pages = ['README.md', 'docs/operating.md'];
+  const pages = ['README.md', 'docs/reference/settings.md'];
   expect(named(/Postgres (\d+) or newer/g, ...pages)).toEqual(['14']);
   expect(named(/POSTGRES_OLDEST = (\d+)/g, 'migrations/migrate.ts')).toEqual(['14']);
   expect(named(/Postgres (\d+)\+/g, 'ops/embedded/postgres-binaries.ts')).toEqual(['14']);
@@ -96,61 +95,122 @@ test('the oldest services are the same wherever they are named', () => {
   expect(named(/OLDEST_VERSION = \[(\d, \d)\]/g, 'ops/embedded/redis-binary.ts')).toEqual(['6, 2']);
 });
 
-test('errors.md tells every error code once, below its status', () => {
-  const sections = read(join(DOCS, 'errors.md')).split(/^## /m).slice(1);
-  const told = sections.flatMap((section) => {
-    const statuses = section.split('\n', 1)[0]!.replace('5xx', '500 502 503 504');
-    const codes = [...section.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(
-      ([, cell = '']) => cell.match(/\w+/g) ?? [],
-    );
-    return codes.map((code) => ({ code, statuses }));
-  });
-  expect(told.map(({ code }) => code).toSorted()).toEqual(
-    errorCodes()
-      .map(({ code }) => code)
-      .toSorted(),
-  );
-  const elsewhere = errorCodes().filter(
-    ({ code, status }) => !told.some((row) => row.code === code && row.statuses.includes(String(status))),
-  );
-  expect(elsewhere).toEqual([]);
+test.each(REFERENCES)('reference/%s is what the code says (npm run generate writes it)', (file, text) => {
+  expect(read(join(DOCS, 'reference', file))).toBe(text());
 });
 
-test.each(['README.md', ...pages.map((page) => relative(ROOT, page))])(
-  'every YAML block of %s can be read',
-  (page) => {
-    for (const [, block = ''] of read(join(ROOT, page)).matchAll(/^```ya?ml\n([\s\S]*?)^```$/gm)) {
-      expect(() => parse(block)).not.toThrow();
-    }
+const settings = [...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)];
+const commands = [...cliReference().matchAll(/^\| `([a-z -]+[a-z])/gm)].map(([, words = '']) => words);
+const headers = [...headersReference().matchAll(/^\| `([\w-]+)`/gm)].map(([, name = '']) => name);
+
+interface Surface {
+  readonly surface: string;
+  /** The code's own list. */
+  readonly inCode: readonly string[];
+  /** What a page would write for one of them. */
+  readonly written: (name: string) => string;
+  /** Finds what pages write of this kind. */
+  readonly pattern: RegExp;
+  /** Names of the same form that are something else. */
+  readonly others?: RegExp;
+}
+
+const quoted = (name: string) => `\`${name}\``;
+const SURFACES: readonly Surface[] = [
+  {
+    surface: 'settings',
+    inCode: settings,
+    written: quoted,
+    pattern: /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g,
+    // what tests, benches, other programs and the files of deployments read, states, constants
+    others:
+      /^(TASK_|TXT_TO_|ASYNC_|READONLY$|NODE_(EXTRA|OPTIONS)|MALLOC_|CUDA_|AWS_|FUZZ_|LEDGER_|STRIPE_SEQ|TEST_|BENCH_|POSTGRES_(?!URL)|REDIS_PASSWORD|GRAFANA_|TOLLGATE_(QUEUES|IMAGE|KEY)|S3_LISTEN|DATABASE_(APPLICATION|WORKER|OWNER)_PASSWORD|[A-Z]+_(API_)?KEY$|ANTHROPIC_|OPENAI_|OLLAMA_|SUBMIT_UNCONFIRMED$)/,
   },
-);
+  {
+    surface: 'metrics',
+    inCode: metricNames(),
+    written: quoted,
+    pattern: /`(tollgate_[a-z_]+)`/g,
+    others: /^tollgate_(app|owner|worker)$/,
+  },
+  {
+    surface: 'error codes',
+    inCode: errorCodes().map(({ code }) => code),
+    written: quoted,
+    pattern: /\b[45]\d\d `([a-z_]+)`/g,
+  },
+  {
+    surface: 'codes of failed tasks',
+    inCode: taskFailureCodes(),
+    written: quoted,
+    pattern: /fails with `([a-z_]+)`/g,
+  },
+  {
+    surface: 'headers',
+    inCode: headers,
+    written: quoted,
+    pattern: /`(x-[a-z-]+[a-z])(?:: [^`]*)?`/gi,
+    others:
+      /^x-(forwarded-for|accel-buffering|event-stream|my-version|extensible-enum|content-type-options)/i,
+  },
+  {
+    surface: 'commands',
+    inCode: commands,
+    written: (name) => `\`${name}`,
+    pattern: /`tollgate ([a-z][a-z -]*[a-z])/g,
+  },
+  { surface: 'alerts', inCode: alertNames(), written: (name) => name, pattern: /\b(Tollgate[A-Z]\w+)/g },
+  {
+    surface: 'operator operations',
+    inCode: [...operatorReference().matchAll(/^\| `([A-Z]+ \/admin[^`]+)`/gm)].map(([, name = '']) => name),
+    written: quoted,
+    pattern: /`((?:GET|POST|PATCH|DELETE) \/admin[^`?\s]*)`/g,
+  },
+];
 
-test('every entry that tollgate.yaml shows in a comment can be read', () => {
-  const entries = [...read(join(ROOT, 'tollgate.yaml')).matchAll(/^ *# - .*(?:\n *# {3,}\S.*)*/gm)].map(
-    ([lines]) => lines.replaceAll(/^ *# /gm, ''),
+test.each(SURFACES)('$surface: what the code has is in the docs, and the other way round', (row) => {
+  const { inCode, written, pattern, others } = row;
+  const texts = pages
+    .filter((page) => !page.endsWith('CHANGELOG.md'))
+    .map((page) => ({ page, text: read(page) }));
+  const all = texts.map(({ text }) => text).join('\n');
+  const missing = inCode.filter((name) => !all.includes(written(name)));
+  const known = (name: string) =>
+    inCode.some((one) => one === name || one.toLowerCase() === name.toLowerCase()) ||
+    (row.surface === 'commands' && inCode.some((command) => `${name} `.startsWith(`${command} `)));
+  const unknown = texts.flatMap(({ page, text }) =>
+    [...text.matchAll(pattern)]
+      .map(([, name = '']) => name)
+      .filter((name) => !known(name) && !others?.test(name))
+      .map((name) => `${relative(ROOT, page)}: ${name}`),
   );
-  expect(entries.length).toBeGreaterThan(8);
-  for (const entry of entries) {
-    expect(() => parse(entry)).not.toThrow();
-  }
+  expect(inCode.length).toBeGreaterThan(5);
+  expect({ missing, unknown }).toEqual({ missing: [], unknown: [] });
 });
 
-test('cli.md is what the commands say (npm run generate writes it)', () => {
-  expect(read(join(DOCS, 'cli.md'))).toBe(cliReference());
+/** A page for people, and a path of ComfyUI's. */
+const ELSEWHERE = ['/admin/queues', '/api/jobs'];
+
+test('every path of the API that a page names is there', () => {
+  const aliases = new Aliases(BUILTIN_ALIASES);
+  const routes = Object.keys(documentOf().paths as object).map(
+    (path) => new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+(?:/[^/]+)?')}$`),
+  );
+  const unknown = pages
+    .filter((page) => !page.endsWith('CHANGELOG.md'))
+    .flatMap((page) =>
+      [...read(page).matchAll(/`(?:(?:GET|POST|PATCH|DELETE) )?(\/(?:api|v1|v3|admin|vendorx)\/[^`?\s]*)/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !/[*…]|\/(v1|async)$/.test(path) && !ELSEWHERE.includes(path))
+        .filter((path) => !routes.some((route) => route.test(aliases.resolve(path))))
+        .map((path) => `${relative(ROOT, page)}: ${path}`),
+    );
+  expect(unknown).toEqual([]);
 });
 
-test('every command of tollgate that a page names is there', () => {
-  const commands = [...cliReference().matchAll(/^\| `([a-z -]+[a-z])/gm)].map(([, words = '']) => words);
-  const named = ['README.md', ...pages.map((page) => relative(ROOT, page))].flatMap((page) =>
-    [...read(join(ROOT, page)).matchAll(/`tollgate ([a-z][a-z -]*[a-z])/g)].map(([, words = '']) => ({
-      page,
-      words,
-    })),
-  );
-  expect(named.length).toBeGreaterThan(15);
-  expect(
-    named.filter(({ words }) => !commands.some((command) => `${words} `.startsWith(`${command} `))),
-  ).toEqual([]);
+test('every event has its part in the pages', () => {
+  const told = read(join(DOCS, 'webhooks.md'));
+  expect(Object.keys(API_DESCRIPTION.events).filter((type) => !told.includes(type))).toEqual([]);
 });
 
 test('the README counts the invariants', () => {
@@ -171,9 +231,7 @@ test('webhooks.md checks a signature as it is made, and gives the tries that are
   });
   rmSync(dirname(file), { recursive: true });
   expect(verdicts.stdout.trim()).toBe('true,false,false');
-  const pauses = RETRY_SCHEDULE_MS.slice(1).map((ms) =>
-    ms < 60_000 ? `${ms / 1_000} s` : ms < 3_600_000 ? `${ms / 60_000} min` : `${ms / 3_600_000} h`,
-  );
+  const pauses = retryPauses();
   expect(page).toContain(`after ${pauses.slice(0, -1).join(', ')} and ${pauses.at(-1)},`);
 });
 

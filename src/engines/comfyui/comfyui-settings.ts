@@ -12,25 +12,30 @@ const places = z.union([place.transform((text) => [text]), z.array(place).min(1)
 
 /** Where each parameter of a task is written in the workflow. */
 const parameters = z.strictObject({
-  prompt: places,
-  seed: places.optional(),
-  width: places.optional(),
-  height: places.optional(),
-  steps: places.optional(),
-  seconds: places.optional(),
-  /** The length in frames: the order's seconds times the workflow's `fps`. */
-  frames: places.optional(),
+  prompt: places.describe('of the text'),
+  seed: places.optional().describe('of the seed'),
+  width: places.optional().describe('of the width'),
+  height: places.optional().describe('of the height'),
+  steps: places.optional().describe('of the number of steps'),
+  seconds: places.optional().describe('of the length in seconds'),
+  frames: places.optional().describe("the length in frames: the order's seconds times the workflow's `fps`"),
 });
 
 const workflow = z
   .strictObject({
-    kind: z.enum(['image', 'video']),
-    /** The workflow as "Export (API)" saves it; relative to the folder of tollgate.yaml. */
-    file: z.string().min(1),
+    kind: z.enum(['image', 'video']).describe('what it makes'),
+    file: z
+      .string()
+      .min(1)
+      .describe('the workflow as "Export (API)" saves it; relative to the folder of tollgate.yaml'),
     parameters,
-    fps: z.int().min(1).max(120).optional(),
-    /** The node whose files are the result; every node's unless said. */
-    output_node: z.string().min(1).max(64).optional(),
+    fps: z.int().min(1).max(120).optional().describe('frames per second, for `frames`'),
+    output_node: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe("the node whose files are the result; every node's unless said"),
   })
   .refine(({ parameters: { frames }, fps }) => frames === undefined || fps !== undefined, {
     path: ['fps'],
@@ -40,10 +45,14 @@ const workflow = z
 /** An entry of `engines:` of kind `comfyui`. */
 export const comfyUiSettings = z.strictObject({
   ...upstreamFields,
-  size_multiple: sizeMultipleField.default(SIZE_MULTIPLE),
-  seed_max: seedMaxField.default(Number.MAX_SAFE_INTEGER),
-  /** By the model name that routes use. */
-  workflows: z.record(z.string().min(1), workflow).refine((all) => Object.keys(all).length > 0, 'is empty'),
+  size_multiple: sizeMultipleField
+    .default(SIZE_MULTIPLE)
+    .describe('sizes are rounded up to it, and cropped afterwards'),
+  seed_max: seedMaxField.default(Number.MAX_SAFE_INTEGER).describe('larger seeds become their remainder'),
+  workflows: z
+    .record(z.string().min(1), workflow)
+    .refine((all) => Object.keys(all).length > 0, 'is empty')
+    .describe('by the model name that routes use'),
 });
 
 export type ComfyUiSettings = z.output<typeof comfyUiSettings>;

@@ -15,17 +15,21 @@ const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be the name
 /** An entry of `engines:` of kind `fal`: the queue of fal.ai. */
 export const falSettings = z.strictObject({
   ...upstreamFields,
-  base_url: upstreamFields.base_url.default('https://queue.fal.run'),
-  api_key: z.string().min(1, 'must not be empty'),
-  kinds: kindsField,
-  size_multiple: sizeMultipleField.default(SIZE_MULTIPLE),
-  seed_max: seedMaxField.default(SEED_MAX),
-  /** `image_size: {width, height}`, or `width` and `height`, or nothing (say it in `extra` then, e.g. `aspect_ratio`). */
-  size_field: z.enum(['image_size', 'width_height', 'none']).default('image_size'),
-  steps_field: field.default('num_inference_steps'),
-  seconds_field: field.default('duration'),
-  seed_field: field.default('seed'),
-  extra: extraField,
+  base_url: upstreamFields.base_url.default('https://queue.fal.run').describe('of the queue'),
+  api_key: z.string().min(1, 'must not be empty').describe('sent as `Authorization: Key`'),
+  kinds: kindsField.describe('what it can make'),
+  size_multiple: sizeMultipleField
+    .default(SIZE_MULTIPLE)
+    .describe('sizes are rounded up to it, and cropped afterwards'),
+  seed_max: seedMaxField.default(SEED_MAX).describe('larger seeds become their remainder'),
+  size_field: z
+    .enum(['image_size', 'width_height', 'none'])
+    .default('image_size')
+    .describe('`image_size: {width, height}`, or `width` and `height`, or nothing (say it in `extra` then)'),
+  steps_field: field.default('num_inference_steps').describe('member for the steps; `none` leaves it out'),
+  seconds_field: field.default('duration').describe('member for the length; `none` leaves it out'),
+  seed_field: field.default('seed').describe('member for the seed; `none` leaves it out'),
+  extra: extraField.describe('members added to every request body as they are'),
 });
 
 export type FalSettings = z.output<typeof falSettings>;

@@ -25,31 +25,45 @@ const size = z
 /** An entry of `engines:` of kind `openai`: a server that speaks OpenAI's Images or Videos API. */
 export const openAiSettings = z.strictObject({
   ...upstreamFields,
-  kinds: kindsField,
-  /** Whether the upstream bills every accepted request. */
-  paid: z.boolean().default(false),
-  size_multiple: sizeMultipleField.default(SIZE_MULTIPLE),
-  /** The only sizes the upstream makes; the smallest that covers the request is asked for. */
-  sizes: z.array(size).min(1).max(64).optional(),
-  seed_max: seedMaxField.default(SEED_MAX),
-  /** How POST /videos is encoded: vLLM-Omni takes multipart, SGLang JSON. */
-  body_encoding: z.enum(['json', 'multipart']).default('json'),
-  /** `size: "1024x1024"`, or `width` and `height`. */
-  size_field: z.enum(['size', 'width_height', 'none']).default('size'),
-  steps_field: field.default('num_inference_steps'),
-  seconds_field: field.default('seconds'),
-  seed_field: field.default('seed'),
-  /** `auto` asks for nothing and takes what comes. */
-  image_response: z.enum(['auto', 'b64', 'url']).default('auto'),
-  /** How long one image may take, in ms: its answer begins when it is done. */
-  image_timeout_ms: z.int().min(100).max(3_600_000).default(300_000),
-  image_path: path.default('/images/generations'),
-  submit_path: path.default('/videos'),
-  poll_path: videoPath.default('/videos/{id}'),
-  content_path: videoPath.default('/videos/{id}/content'),
-  /** `delete`: DELETE on the poll path. */
-  cancel_method: z.enum(['delete', 'none']).default('delete'),
-  extra: extraField,
+  kinds: kindsField.describe('what it can make'),
+  paid: z.boolean().default(false).describe('whether the upstream bills every accepted request'),
+  size_multiple: sizeMultipleField
+    .default(SIZE_MULTIPLE)
+    .describe('sizes are rounded up to it, and cropped afterwards'),
+  sizes: z
+    .array(size)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('the only sizes the upstream makes; the smallest that covers the request is asked for'),
+  seed_max: seedMaxField.default(SEED_MAX).describe('larger seeds become their remainder'),
+  body_encoding: z
+    .enum(['json', 'multipart'])
+    .default('json')
+    .describe('how POST /videos is encoded: vLLM-Omni takes multipart, SGLang JSON'),
+  size_field: z
+    .enum(['size', 'width_height', 'none'])
+    .default('size')
+    .describe('`size: "1024x1024"`, or `width` and `height`'),
+  steps_field: field.default('num_inference_steps').describe('member for the steps; `none` leaves it out'),
+  seconds_field: field.default('seconds').describe('member for the length; `none` leaves it out'),
+  seed_field: field.default('seed').describe('member for the seed; `none` leaves it out'),
+  image_response: z
+    .enum(['auto', 'b64', 'url'])
+    .default('auto')
+    .describe('`auto` asks for nothing and takes what comes'),
+  image_timeout_ms: z
+    .int()
+    .min(100)
+    .max(3_600_000)
+    .default(300_000)
+    .describe('how long one image may take, in ms: its answer begins when it is done'),
+  image_path: path.default('/images/generations').describe('of images'),
+  submit_path: path.default('/videos').describe('of new videos'),
+  poll_path: videoPath.default('/videos/{id}').describe('of one video'),
+  content_path: videoPath.default('/videos/{id}/content').describe('of its file'),
+  cancel_method: z.enum(['delete', 'none']).default('delete').describe('`delete`: DELETE on the poll path'),
+  extra: extraField.describe('members added to every request body as they are'),
 });
 
 export type OpenAiSettings = z.output<typeof openAiSettings>;

@@ -2,25 +2,42 @@ import { z } from 'zod';
 import { type EngineSettings, EngineSettingsError } from '../registry.ts';
 
 /** How to run the server of an engine on this host, one process per GPU. Times in seconds. */
-const processSchema = z.strictObject({
-  /** Program and arguments, without a shell. `{port}` and `{gpu}` stand for the process's own. */
-  command: z.array(z.string().min(1).max(4_096)).min(1).max(200),
+export const processSettings = z.strictObject({
+  command: z
+    .array(z.string().min(1).max(4_096))
+    .min(1)
+    .max(200)
+    .describe("program and arguments, without a shell. `{port}` and `{gpu}` stand for the process's own"),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name'), z.string())
-    .default({}),
-  /** Path that answers 2xx once the server can work. */
-  health: z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path'),
-  /** From its start to its first healthy answer: models take long to load. */
-  start_timeout: z.int().min(1).max(3_600).default(180),
-  /** Without a healthy answer before it is started anew: a server may be deaf while it works. */
-  unhealthy_after: z.int().min(1).max(3_600).default(60),
-  /** Between SIGTERM and SIGKILL. */
-  stop_timeout: z.int().min(0).max(10).default(5),
-  /** Indices of the GPUs to use; all of the host unless given. */
-  gpus: z.array(z.int().min(0).max(127)).min(1).max(128).optional(),
+    .default({})
+    .describe('beside `PATH`, `HOME`, library, GPU, cache and proxy variables; nothing else is passed on'),
+  health: z
+    .string()
+    .regex(/^\/[\x21-\x7e]*$/, 'must be a path')
+    .describe('path that answers 2xx once the server can work'),
+  start_timeout: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(180)
+    .describe('from its start to its first healthy answer: models take long to load'),
+  unhealthy_after: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(60)
+    .describe('without a healthy answer before it is started anew: a server may be deaf while it works'),
+  stop_timeout: z.int().min(0).max(10).default(5).describe('between SIGTERM and SIGKILL'),
+  gpus: z
+    .array(z.int().min(0).max(127))
+    .min(1)
+    .max(128)
+    .optional()
+    .describe('indices of the GPUs to use; all of the host unless given'),
 });
 
-export type ProcessSettings = z.output<typeof processSchema>;
+export type ProcessSettings = z.output<typeof processSettings>;
 
 /** Reads `process` of an entry; undefined without one. Throws EngineSettingsError with one line naming entry and setting. */
 export function parseProcess(entry: EngineSettings): ProcessSettings | undefined {
@@ -30,7 +47,7 @@ export function parseProcess(entry: EngineSettings): ProcessSettings | undefined
   if (entry.base_url !== undefined) {
     throw new EngineSettingsError(`engines.${entry.id}.base_url: is made by process; set one of them`);
   }
-  const parsed = processSchema.safeParse(entry.process);
+  const parsed = processSettings.safeParse(entry.process);
   if (parsed.success) {
     return parsed.data;
   }

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { catalogFile, modelEntry, modelRoutes } from '../../src/catalog/catalog-file.schema.ts';
+import { comfyUiSettings } from '../../src/engines/comfyui/comfyui-settings.ts';
+import { upstreamFields } from '../../src/engines/engine-settings.ts';
+import { falSettings } from '../../src/engines/fal/fal-settings.ts';
+import { novitaSettings } from '../../src/engines/novita/novita-settings.ts';
+import { openAiSettings } from '../../src/engines/openai/openai-settings.ts';
+import { sdCppSettings } from '../../src/engines/sdcpp/sdcpp-settings.ts';
+import { processSettings } from '../../src/engines/supervision/process-settings.ts';
+import { providerSettingsSchema } from '../../src/providers/provider-settings.ts';
+import { schemaTable } from './schema-table.ts';
+
+const HEAD = `# tollgate.yaml
+
+\`npm run generate\` writes this page from the schemas that check the file. An unknown setting is a mistake. A file with a mistake is
+refused with one line: at the start of every process with exit code 2, at a reload without effect; \`tollgate catalog check FILE\` says the
+same line before a deploy. \`\${NAME}\` and \`\${NAME:-default}\` come from the environment of the process; inside \`{ … }\` such a value must
+be quoted, or it is not YAML. Prices are quoted decimals of USD with up to 12 decimals.
+
+\`\`\`yaml
+providers:
+  - { id: openai, protocol: openai, base_url: https://api.openai.com/v1, api_key: "\${OPENAI_API_KEY:-}" }
+models:
+  - id: acme/small
+    endpoints: [chat, messages]
+    context_length: 128000
+    max_output_tokens: 16384
+    pricing: { prompt: "0.00000015", completion: "0.0000006" }
+    routes: [{ provider: openai, model: gpt-4o-mini }]
+\`\`\`
+`;
+
+const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string])[] = [
+  ['comfyui', comfyUiSettings, 'A ComfyUI server.'],
+  ['sdcpp', sdCppSettings, '`sd-server` of stable-diffusion.cpp.'],
+  ['openai', openAiSettings, "A server that speaks OpenAI's Images or Videos API."],
+  ['novita', novitaSettings, "Novita's asynchronous API, or another Tollgate."],
+  ['fal', falSettings, 'The queue of fal.ai.'],
+];
+
+/** Settings that mean the same for every kind behind HTTP. */
+const SHARED = ['id', 'kind', 'slots', 'headers', 'timeouts', 'poll_interval_ms', 'private_downloads'];
+
+/** Every setting of tollgate.yaml as a page of the docs. */
+export function catalogReference(): string {
+  const sections: [title: string, text: string][] = [
+    ['`models`', schemaTable(modelEntry, ['routes'])],
+    ...modelRoutes.map((route, index): [string, string] => [
+      index === 0 ? '`models[].routes`, to a provider' : '`models[].routes`, to an engine',
+      schemaTable(route),
+    ]),
+    ...providerSettingsSchema.options.map((option): [string, string] => [
+      `\`providers\`, \`protocol: ${option.shape.protocol.value}\``,
+      schemaTable(option),
+    ]),
+    [
+      '`engines`',
+      `\`kind: builtin\` draws by itself, offline, and takes \`id\`, \`kind\` and \`slots\`: runs at once per worker host, 1 to 1,000, or \`auto\`, one
+per GPU. Default 2; the kinds below have 1, \`novita\` and \`fal\` 20. What the settings are for: [adding an engine](../adding-an-engine.md). Every kind behind HTTP takes these, too:
+
+${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'base_url', 'api_key'])}`,
+    ],
+    ...ENGINES.map(([kind, schema, what]): [string, string] => [
+      `\`engines\`, \`kind: ${kind}\``,
+      `${what}\n\n${schemaTable(schema, SHARED)}`,
+    ]),
+    [
+      '`engines[].process`',
+      `Instead of \`base_url\`: the worker runs the server itself ([GPU hosts](../gpu-hosts.md)). Times in seconds.\n\n${schemaTable(processSettings)}`,
+    ],
+    [
+      '`limits`, `aliases`, `seller`',
+      schemaTable(catalogFile.pick({ limits: true, aliases: true, seller: true })),
+    ],
+  ];
+  return `${HEAD}${sections.map(([title, text]) => `\n## ${title}\n\n${text}\n`).join('')}`;
+}

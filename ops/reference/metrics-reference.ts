@@ -1,0 +1,121 @@
+import { Registry } from 'prom-client';
+import { admitFairly } from '../../src/http/fair-admission.ts';
+import { createHttpMetrics } from '../../src/http/http-metrics.ts';
+import {
+  createLaneObserver,
+  registerCheckGauges,
+  registerLedgerGauges,
+} from '../../src/ledger/ledger-metrics.ts';
+import { registerMarginGauges } from '../../src/telemetry/margin-gauges.ts';
+import { createQueueWaitHistogram } from '../../src/telemetry/observed-task-claims.store.ts';
+import { observedFinisher } from '../../src/telemetry/observed-task-finisher.ts';
+import {
+  createRateMetrics,
+  registerBuildInfo,
+  registerDatabaseGauges,
+  registerPoolGauges,
+  registerRedisGauge,
+  registerStorageGauge,
+} from '../../src/telemetry/process-gauges.ts';
+import { createSettlementMetrics } from '../../src/telemetry/settlement-metrics.ts';
+import { registerStateGauges } from '../../src/telemetry/state-gauges.ts';
+import { createJobMetrics } from '../../workers/job-metrics.ts';
+import { markdownTable } from './schema-table.ts';
+
+/** Stands in for what metrics are read from: they are described, never read. */
+const nothing = new Proxy({}, { get: () => undefined }) as never;
+
+/** Who has which metrics: their code makes them, so that none is forgotten. */
+const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => void])[] = [
+  [
+    'HTTP',
+    (registry) => {
+      createHttpMetrics(registry);
+      admitFairly({ ...(nothing as object), registry, routes: [] } as never);
+      createRateMetrics(registry);
+    },
+  ],
+  [
+    'Calls and money',
+    (registry) => {
+      createSettlementMetrics(registry);
+      registerMarginGauges(registry, nothing);
+    },
+  ],
+  [
+    'Ledger',
+    (registry) => {
+      createLaneObserver(registry, nothing);
+      registerCheckGauges(registry, nothing);
+      registerLedgerGauges(registry, nothing);
+    },
+  ],
+  [
+    'Tasks and jobs',
+    (registry) => {
+      createQueueWaitHistogram(registry);
+      observedFinisher(nothing, registry, nothing);
+      createJobMetrics(registry);
+      registerStorageGauge(registry, nothing);
+    },
+  ],
+  ['The installation, the same from every API process', (registry) => registerStateGauges(registry, nothing)],
+  [
+    'The process',
+    (registry) => {
+      registerBuildInfo(registry);
+      registerPoolGauges(registry, nothing);
+      registerDatabaseGauges(registry, nothing);
+      registerRedisGauge(registry, nothing);
+    },
+  ],
+];
+
+const HEAD = `# Metrics
+
+\`npm run generate\` writes this page from the metrics themselves. Every process has \`/metrics\` in Prometheus' form, the API on its port, a
+worker on \`WORKER_PORT\`: open to private networks, from elsewhere with the operator token. Names end in their unit. No label names a key,
+an account or an address, so their number is bounded by routes, models, providers and pools. Beside these there are Node's own
+\`process_*\` and \`nodejs_*\`. What to watch: [watching](../watching.md); the rules: \`ops/prometheus/alerts.yaml\`; a dashboard:
+\`ops/grafana/tollgate.json\`.
+`;
+
+/** The names of all metrics of ours. */
+export function metricNames(): string[] {
+  return GROUPS.flatMap(([, add]) => described(add).map(({ name }) => name));
+}
+
+/** Every metric as a page of the docs. */
+export function metricsReference(): string {
+  const sections = GROUPS.map(([title, add]) => {
+    const rows = described(add).map(({ name, type, labels, help }) => [
+      `\`${name}\``,
+      type,
+      labels.map((label) => `\`${label}\``).join(', '),
+      help,
+    ]);
+    return `\n## ${title}\n\n${markdownTable(['Metric', 'Type', 'Labels', ''], rows)}\n`;
+  });
+  return `${HEAD}${sections.join('')}`;
+}
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+function described(add: (registry: Registry) => void): Described[] {
+  const registry = new Registry();
+  add(registry);
+  const metrics = registry.getMetricsAsArray() as unknown as (Omit<Described, 'type' | 'labels'> & {
+    readonly labelNames: readonly string[];
+  })[];
+  return metrics.map((metric) => ({
+    name: metric.name,
+    help: metric.help,
+    type: metric.constructor.name.toLowerCase(),
+    labels: metric.labelNames.filter((label) => label !== 'le'),
+  }));
+}
