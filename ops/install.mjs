@@ -5,7 +5,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writ
 import { join, relative } from 'node:path';
 import { buildConsole } from './build-console.mjs';
 
-const NODE_OLDEST = [20, 12];
+const NODE_OLDEST = [20, 15];
 const SOURCE_FOLDERS = ['src', 'queues', 'workers', 'migrations', 'ops', 'console'];
 const BUILD_FILES = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 const STAMP = '.sources';

@@ -71,7 +71,9 @@ export const SETTINGS = z.object({
     .startsWith('/', 'must be an absolute path')
     .optional()
     .meta({ allowed: 'an absolute path' })
-    .describe('folder of the files that say what [the books](../books.md) were at the end of each day; the same for the API and the workers'),
+    .describe(
+      'folder of the files that say what [the books](../books.md) were at the end of each day; the same for the API and the workers',
+    ),
   TOLLGATE_CONFIG: z
     .string()
     .min(1)

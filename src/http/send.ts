@@ -13,6 +13,7 @@ export function sendJson(response: Response, status: number, body: object): void
   response.end(text);
 }
 
+/** Writes a success as the route's envelope wants it. */
 export function sendSuccess(exchange: Exchange, status: number, body: object): void {
   sendJson(exchange.response, status, successBody(body, exchange.requestId, exchange.envelope));
 }

@@ -18,6 +18,7 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   service_unavailable: 'SERVICE_NOT_AVAILABLE',
 };
 
+/** What the asynchronous endpoints call an error, e.g. `INVALID_REQUEST_BODY`. */
 export function taskErrorReason(code: ErrorCode): string {
   return REASONS[code] ?? code.toUpperCase();
 }

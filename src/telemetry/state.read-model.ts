@@ -36,6 +36,7 @@ export interface InstallationState {
 
 const WORKER_SILENT_MS = 20_000;
 
+/** What stands in the database of an installation, for gauges: holds, write-offs, tasks, deliveries. Throws when the database is away. */
 export class StateReadModel {
   readonly #sequelize: Sequelize;
 

@@ -16,6 +16,7 @@ import { SETTINGS } from '../../src/config/config.ts';
 import { Aliases, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
+import { backoffMs, FAILURES_MAX } from '../../src/tasks/retry-policy.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/webhook-signature.ts';
 import { ROOT } from './compose-file.ts';
 
@@ -213,8 +214,38 @@ test('every event has its part in the pages', () => {
   expect(Object.keys(API_DESCRIPTION.events).filter((type) => !told.includes(type))).toEqual([]);
 });
 
-test('the README counts the invariants', () => {
-  expect(read(join(ROOT, 'README.md'))).toContain(`${INVARIANTS.length} invariants`);
+test('the invariants are as many wherever a page counts them', () => {
+  const told = pages
+    .filter((page) => !page.endsWith('CHANGELOG.md'))
+    .flatMap((page) => [...read(page).matchAll(/(\d+) (?:checked )?invariants|"checked":(\d+)/g)])
+    .map(([, words, json]) => Number(words ?? json));
+  expect(told.length).toBeGreaterThan(3);
+  expect([...new Set(told)]).toEqual([INVARIANTS.length]);
+});
+
+/** Figures that pages quote from the last benchmarks. */
+const FIGURES: readonly (readonly [page: string, figures: readonly string[]])[] = [
+  ['README.md', ['6,474', '6,460', '6,925', '4,234', '1,705', '3,356', '332', '0.40 ×']],
+  ['docs/sizing.md', ['1,705', '6,474', '6,460', '332']],
+  ['docs/comparison.md', ['0.40', '3.1 ms']],
+  ['docs/decisions/0001-group-commit.md', ['27', '1.36', '0.41']],
+];
+
+test.each(FIGURES)('the figures of %s are those of benchmarks.md', (page, figures) => {
+  const [text, benchmarks] = [read(join(ROOT, page)), read(join(DOCS, 'benchmarks.md'))];
+  expect(figures.filter((figure) => !text.includes(figure))).toEqual([]);
+  expect(figures.filter((figure) => !benchmarks.includes(figure.replace(',', '')))).toEqual([]);
+});
+
+test('async.md tells the pauses that are made before a failed task is tried again', () => {
+  const pauses = Array.from({ length: FAILURES_MAX - 1 }, (_, failures) =>
+    [0, 1].map((random) => backoffMs(failures, () => random) / 1_000).join('–'),
+  );
+  expect(read(join(DOCS, 'architecture/async.md'))).toContain(`${pauses.join(', ')} s`);
+});
+
+test('nobody is told to fetch our command from a registry', () => {
+  expect(pages.filter((page) => /npx (?:--yes )?tollgate/.test(read(page)))).toEqual([]);
 });
 
 test('webhooks.md checks a signature as it is made, and gives the tries that are made', async () => {

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_TIMEOUT_MS = 30_000;
-const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
+export const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 
 export interface RunningService {
   readonly url: string;

@@ -28,6 +28,7 @@ export async function writeRecord(path: string, record: ProcessRecord): Promise<
   await rename(`${path}.new`, path);
 }
 
+/** Forgets the process of a record; one that is not there is no error. */
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
 }

@@ -40,7 +40,7 @@ function verify(context: CliContext, account: string | undefined): Promise<Repor
   );
 }
 
-async function verifyEach(context: CliContext): Promise<Report> {
+async function verifyEach(context: CliContext): Promise<Report & { readonly accounts: number }> {
   const { client, progress } = context;
   const accounts = await client.list<AccountJson>(
     '/admin/v1/accounts',
@@ -53,16 +53,18 @@ async function verifyEach(context: CliContext): Promise<Report> {
   );
   return {
     ok: reports.every(({ ok }) => ok),
-    checked: reports.reduce((sum, { checked }) => sum + checked, 0),
+    checked: Math.max(0, ...reports.map(({ checked }) => checked)),
+    accounts: accounts.length,
     violations: reports.flatMap(({ violations }) => violations),
     duration_ms: reports.reduce((sum, { duration_ms }) => sum + duration_ms, 0),
   };
 }
 
-function show(context: CliContext, report: Report): void {
+function show(context: CliContext, report: Report & { readonly accounts?: number }): void {
   if (report.ok) {
     const seconds = (report.duration_ms / 1_000).toFixed(1);
-    context.showResult(report, `The books are right: ${report.checked} invariants hold (${seconds} s).`);
+    const of = report.accounts === undefined ? '' : ` for each of ${report.accounts} accounts`;
+    context.showResult(report, `The books are right: ${report.checked} invariants hold${of} (${seconds} s).`);
     return;
   }
   const lines = report.violations.map(({ claim, object, detail }) => `  ${claim}\n    ${object}: ${detail}`);
