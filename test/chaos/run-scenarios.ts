@@ -78,7 +78,7 @@ export function chaosReport(rows: readonly ChaosRow[]): string {
 
 Written by \`npm run chaos\`. Real processes of the compiled product against Postgres with fsync on and a Redis without persistence, on
 the loopback address of one machine; one process plays clients and providers. The load client writes down what it is told, and an
-auditor that knows nothing of the product holds the books against it: a whole answer is charged as its usage says, an error not at all,
+auditor that knows nothing of the product compares the ledger with it: a whole answer is charged as its usage says, an error not at all,
 what broke at most once. Every row also asks for all invariants of the ledger and for no hold left open.
 
 \`npm run chaos -- --only=B1,D4\` runs some rows; \`--short\` is the form that runs with every change: A1, A5 and B1 with fewer faults.
