@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SETTINGS } from '../../src/config/config.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { markdownTable, schemaRows } from './schema-table.ts';
 
 /** What is read outside of the processes' configuration, by whom, and what for. */

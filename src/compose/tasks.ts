@@ -20,6 +20,7 @@ const ACCOUNT_IN_FLIGHT_MAX = 100;
 /** The parts of the asynchronous path that the API and the workers both use. */
 export type TaskParts = ReturnType<typeof composeTasks>;
 
+/** Makes {@link TaskParts}. Nothing is opened yet. */
 export function composeTasks({ database, ledger, storage, config, registry, models, clock }: Foundation) {
   const pool = database.money;
   const reads = new TaskReadsStore(pool);

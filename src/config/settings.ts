@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { adminToken, namedOperators } from './operator-settings.ts';
+import { storageVariables } from './storage-settings.ts';
+
+const integer = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+    .meta({ allowed: `${min} to ${max}` });
+
+const url = (protocols: readonly string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    message: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+
+const secret = z.string().min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32');
+
+const previousSecrets = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((parts) => parts.every((part) => part.length >= 32), 'each must have at least 32 characters');
+
+const corsOrigins = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
+    'must be origins such as https://app.example.com, separated by commas, or *',
+  );
+
+/** Scheme, host and port as a browser sends them in Origin: no path, no trailing slash. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+}
+
+/** The environment of a process. The descriptions are what `docs/reference/settings.md` says. */
+export const SETTINGS = z.object({
+  PORT: integer(0, 65_535)
+    .default(8080)
+    .describe('where the API listens; 0: any free one (not with `npm start`)'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('the address that the API listens on'),
+  LISTEN_SOCKET: z
+    .string()
+    .startsWith('/', 'must be an absolute path')
+    .max(100, 'must have at most 100 characters')
+    .optional()
+    .meta({ allowed: 'an absolute path, at most 100 characters' })
+    .describe('a socket that the API also listens on, for a proxy on the same host'),
+  PUBLIC_URL: url(['http:', 'https:'])
+    .optional()
+    .describe('base of the links that clients get; without it made of `HOST` and `PORT`'),
+  DATABASE_URL: z.string().min(1).describe('Postgres 14 or newer, as the application role'),
+  REDIS_URL: z.string().min(1).describe('Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./.data')
+    .describe('media (storage `fs`), scratch files, logs of `npm start`'),
+  BOOKS_ROOTS_DIR: z
+    .string()
+    .startsWith('/', 'must be an absolute path')
+    .optional()
+    .meta({ allowed: 'an absolute path' })
+    .describe(
+      'folder of the files that say what [the books](../books.md) were at the end of each day; the same for the API and the workers',
+    ),
+  TOLLGATE_CONFIG: z
+    .string()
+    .min(1)
+    .default('./tollgate.yaml')
+    .describe('the [catalog](tollgate-yaml.md); read again when it changes and on SIGHUP'),
+  TOLLGATE_SECRET: secret
+    .meta({ allowed: '32 characters or more' })
+    .describe('root of the keys that sign media links and encrypt stored answers and webhook secrets'),
+  TOLLGATE_SECRET_PREVIOUS: previousSecrets
+    .default([])
+    .meta({ allowed: '32 characters or more each, separated by commas' })
+    .describe('former secrets: what was made under them still counts'),
+  ADMIN_TOKEN: adminToken
+    .meta({ allowed: '24 characters or more' })
+    .describe('bearer token of the operator that the audit log calls `operator`'),
+  ADMIN_TOKENS: z
+    .string()
+    .transform(namedOperators)
+    .default([])
+    .meta({ allowed: '`name:token`, separated by commas; names of up to 64 letters, digits, `-`, `_`' })
+    .describe('a token for each person; the audit log names them'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('how much is logged'),
+  DATABASE_CONNECTIONS: integer(4, 500)
+    .default(20)
+    .describe('of this process; a worker uses one more to listen'),
+  TRUSTED_PROXIES: integer(0, 10)
+    .default(0)
+    .describe('number of proxies in front whose `X-Forwarded-For` is believed'),
+  CORS_ORIGINS: corsOrigins
+    .default([])
+    .meta({ allowed: 'origins, separated by commas; `*`: any' })
+    .describe('origins whose scripts may call the API from a browser; never with cookies'),
+  DRAIN_SECONDS: integer(0, 3_600).default(30).describe('what running calls and jobs get after SIGTERM'),
+  FFMPEG_PATH: z
+    .string()
+    .min(1)
+    .default('ffmpeg')
+    .describe('ffmpeg; `npm start` falls back to a packaged one'),
+  FFPROBE_PATH: z.string().min(1).default('ffprobe').describe('ffprobe; as ffmpeg'),
+  WORKER_PORT: integer(0, 65_535)
+    .default(0)
+    .describe("a worker's page with `/healthz` and `/metrics`; 0: any free port"),
+  WORKER_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots and dashes')
+    .optional()
+    .meta({ allowed: '1 to 63 letters, digits, dots, dashes' })
+    .describe("host of a worker: what failed on one is tried on another; left out: the host's name"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
+    .optional()
+    .describe('where traces go; without it none are made'),
+  KEEP_PROMPTS: z
+    .enum(['no', 'yes'], 'must be no or yes')
+    .default('no')
+    .describe(
+      '`yes`: what a task was ordered with is kept until its row is deleted, so that it can be retried',
+    ),
+  WEBHOOK_PRIVATE_TARGETS: z
+    .enum(['allow', 'refuse'])
+    .default('refuse')
+    .describe('webhooks to private addresses; `allow` only for development'),
+  TEST_PAYMENTS: z
+    .enum(['allow', 'refuse'], 'must be allow or refuse')
+    .optional()
+    .describe(
+      'without Stripe and outside production: a payment page that gives credits and takes no money. Without it, only where `HOST` and `PUBLIC_URL` are loopback and there is no proxy',
+    ),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .min(16)
+    .optional()
+    .meta({ allowed: '16 characters or more' })
+    .describe('[takes payments](../payments.md); both Stripe settings or neither'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .min(16, 'must have at least 16 characters')
+    .optional()
+    .meta({ allowed: '16 characters or more' })
+    .describe('proves that payment events come from Stripe'),
+  ...storageVariables,
+  NODE_ENV: z
+    .string()
+    .default('development')
+    .describe(
+      '`production`: without Stripe nothing can be bought, and a process that leaves waits for its balancer',
+    ),
+});
