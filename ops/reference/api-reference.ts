@@ -46,6 +46,7 @@ const HEADERS_HEAD = `# Headers
 |---|---|---|
 | \`Authorization\` | everywhere | \`Bearer\` and the key or the operator token |
 | \`x-api-key\` | everywhere a key is taken | the key, as Anthropic's SDKs send it |
+| \`x-stainless-retry-count\` | calls | how often an SDK has tried before: a retry joins the call that its client left |
 | \`traceparent\` | everywhere | W3C trace context; the spans of the request become its children |
 `;
 
