@@ -82,7 +82,6 @@ test.each<[string, object]>([
   ['enable_search', { enable_search: true }],
   ['web_search_options', { web_search_options: {} }],
   ['modalities', { modalities: ['text', 'audio'] }],
-  ['models', { models: ['acme/small'] }],
   ['plugins', { plugins: [{ id: 'web' }] }],
   ['tools[0]', { tools: [{ type: 'live_search' }] }],
   ['tools[0]', { tools: [{ google_search: {} }] }],
