@@ -25,12 +25,13 @@ export const hostWithoutEngine: ChaosScenario = {
       }),
     );
     const [broken] = engines;
+    const urls = engines.map(({ url }) => url);
     const stack = await startStack(services, {
       apis: 1,
       workers: [['--queues=webhooks'], [], [], []],
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the catalog's own notation for a variable
       catalog: { slots: 2, pollIntervalMs: 500, engineUrl: '${ENGINE_URL}' },
-      settingsOf: ({ place }) => ({ WORKER_NAME: `host-${place}`, ENGINE_URL: engines[place]!.url }),
+      settingsOf: ({ place }) => ({ WORKER_NAME: `host-${place}`, ENGINE_URL: urls[place]! }),
     });
     const told: ToldTasks = { accepted: [], refused: 0 };
     const withoutMs = await doAll(stack, told);
