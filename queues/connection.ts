@@ -43,7 +43,7 @@ export function redisOptions(url: string): RedisOptions {
  * broken attempt. Close it with `disconnect`.
  */
 export function createProducerConnection(url: string, onError: (error: Error) => void): Redis {
-  const connection = new Redis({
+  const connection = new LastingRedis({
     ...redisOptions(url),
     ...SHARED,
     enableOfflineQueue: false,
@@ -87,17 +87,49 @@ export function createWorkerConnection(url: string, onError: (error: Error) => v
   return connection;
 }
 
-/** Takes its time to say that Redis refused something, and notices a silent server while it waits for messages. */
-class PatientRedis extends Redis {
+/**
+ * Connects again until it is closed. The client gives up for good when it is told to reconnect while it asks a sentinel
+ * (ioredis 5: a connector that is disconnected ends the connection), and a process would be without Redis until its restart.
+ */
+class LastingRedis extends Redis {
+  #isClosed = false;
+
   constructor(options: RedisOptions) {
     super(options as Omit<RedisOptions, 'replyMapping'>);
-    const pings = setInterval(() => {
-      if (this.status === 'ready') {
-        this.ping().catch(() => undefined);
+    this.on('end', () => {
+      if (!this.#isClosed) {
+        setTimeout(() => this.#connectAgain(), RECONNECT_MS_MAX).unref();
       }
-    }, PING_EVERY_MS);
-    pings.unref();
-    this.once('end', () => clearInterval(pings));
+    });
+  }
+
+  override disconnect(reconnect = false): void {
+    this.#isClosed ||= !reconnect;
+    super.disconnect(reconnect);
+  }
+
+  override sendCommand(...command: Parameters<Redis['sendCommand']>): unknown {
+    this.#isClosed ||= command[0].name === 'quit';
+    return super.sendCommand(...command);
+  }
+
+  #connectAgain(): void {
+    if (!this.#isClosed) {
+      // what goes wrong is heard as an error event, and ends the connection once more
+      this.connect().catch(() => undefined);
+    }
+  }
+}
+
+/** Takes its time to say that Redis refused something, and notices a silent server while it waits for messages. */
+class PatientRedis extends LastingRedis {
+  constructor(options: RedisOptions) {
+    super(options);
+    let pings: NodeJS.Timeout | undefined;
+    this.on('ready', () => {
+      pings = setInterval(() => void this.ping().catch(() => undefined), PING_EVERY_MS).unref();
+    });
+    this.on('close', () => clearInterval(pings));
   }
 
   override duplicate(override?: Partial<RedisOptions>): Redis {

@@ -188,6 +188,15 @@ test('sentinels tell where the master is, also once it has died', async () => {
   expect(performance.now() - chosenAt).toBeLessThan(NORMAL_WITHIN_MS);
 }, 120_000);
 
+test('a connection that is told to reconnect while it asks a sentinel comes back', async () => {
+  const master = await startRedis();
+  const sentinel = await startSentinel(master);
+  const connection = createProducerConnection(`redis+sentinel://127.0.0.1:${sentinel}/main`, () => undefined);
+  clients.push(connection);
+  connection.disconnect(true);
+  await eventually(async () => (await connection.ping()) === 'PONG', NORMAL_WITHIN_MS, 'an answer');
+}, 40_000);
+
 test('a worker that is refused at every turn rests, and goes on once it may', async () => {
   const port = await startRedis();
   const all = admin(port);

@@ -39,7 +39,7 @@ const floatCharge: typeof chargeFor = (usage, units, pricing) => {
 };
 
 const DROP_BALANCE_CHECK = 'ALTER TABLE balances DROP CONSTRAINT balances_never_overspent';
-const DROP_KEY_CHECK = 'ALTER TABLE api_keys DROP CONSTRAINT api_keys_never_above_cap';
+const DROP_KEY_CHECK = 'ALTER TABLE api_keys DROP CONSTRAINT api_keys_never_above_limit';
 
 export const MUTANTS: readonly Mutant[] = [
   {

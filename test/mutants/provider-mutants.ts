@@ -75,7 +75,7 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   },
   {
     name: 'cut: our count of the cap ends the stream',
-    of: 'src/invocation/live-call.ts',
+    of: 'src/invocation/alternatives.ts',
     replace: 'const CAP_TOLERANCE = 4;',
     by: 'const CAP_TOLERANCE = 1;',
     caughtBy: 'a short answer that our tokenizer counts beyond the cap',
