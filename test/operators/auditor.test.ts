@@ -10,10 +10,10 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, purchaseCredits, usd } from '../factories/ledger.ts';
 
-/** Every question that docs/operating.md answers with a command is asked, and the answer is the one that is right. */
+/** Every question that docs/books.md answers with a command is asked, and the answer is the one that is right. */
 
 const DAY_MS = 86_400_000;
-const GUIDE = fileURLToPath(new URL('../../docs/operating.md', import.meta.url));
+const GUIDE = fileURLToPath(new URL('../../docs/books.md', import.meta.url));
 
 let server: TestServer;
 let account: string;
