@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { environmentWithCurl } from '../setup/curl-from-apt.ts';
+import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { ADMIN_TOKEN, type LocalService, startService } from './running-service.ts';
 
 /**
@@ -41,15 +43,18 @@ type Part = { readonly models?: readonly (Entry & { readonly routes: readonly Re
 let upstream: UpstreamServer;
 let service: LocalService;
 let folder: string;
+/** With `curl`, which every page asks. */
+let commands: Readonly<Record<string, string | undefined>>;
 
 beforeAll(async () => {
+  commands = { PATH: process.env.PATH, ...(await environmentWithCurl(process.env)) };
   upstream = await startOpenAiUpstream();
   service = await startService({ catalog: await catalogOfThePages() });
   folder = await mkdtemp(join(tmpdir(), 'tollgate-documented-'));
   await mkdir(join(folder, '.data'));
   await writeFile(join(folder, '.data/owner.key'), `${service.key}\n`);
   await writeFile(join(folder, '.data/admin.token'), `${ADMIN_TOKEN}\n`);
-}, 60_000);
+}, PACKAGES_TIMEOUT_MS);
 
 afterAll(async () => {
   await service?.stop();
@@ -99,7 +104,7 @@ function errorCodesOf(text: string): string[] {
 async function run(script: string): Promise<{ code: number; output: string }> {
   const child = spawn('bash', ['-c', script], {
     cwd: folder,
-    env: { PATH: process.env.PATH, TOLLGATE_URL: service.url, TOLLGATE_KEY: service.key },
+    env: { ...commands, TOLLGATE_URL: service.url, TOLLGATE_KEY: service.key },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
