@@ -134,6 +134,12 @@ test('below what it can do nobody is refused and nobody waits', () => {
   expect(Math.max(...outcomes.map((one) => one.doneAt! - one.at))).toBeLessThan(60);
 });
 
+test('what it can do is learnt as well when somebody waits now and then only', () => {
+  const gusts = Array.from({ length: 200 }, (_, index) => at(index * 50, 40, 'steady')).flat();
+  const { outcomes } = simulate([...gusts, ...at(10_000, 300, 'other')], 1);
+  expect(servedOf(outcomes)).toHaveLength(200 * 40 + 300);
+});
+
 test('while the database is behind nothing begins; who comes when it is two seconds behind is told so', () => {
   const since = (now: number) => (now > 1_000 && now < 5_000 ? now - 1_000 : 0);
   const { outcomes } = simulate(every(20, 8, 'a'), 1, since);

@@ -64,9 +64,11 @@ export class CallPacer {
   #credit = 1;
   /** When the last turn was, while turns are looked at. */
   #turnAt: number | undefined;
-  /** Since the last measurement: ms in which somebody waited, and the cost of what was begun then. */
-  #busyMs = 0;
+  /** The cost of what was begun since the last turn. */
   #begunCost = 0;
+  /** Since the last measurement: ms of turns after which somebody waited, and the cost of what was begun in them. */
+  #busyMs = 0;
+  #busyCost = 0;
   #measurements = 0;
   #peak = UNPROVEN_RATE;
 
@@ -148,10 +150,10 @@ export class CallPacer {
     this.#credit = Math.min(this.#credit + this.#perTurn, Math.max(1, this.#perTurn));
     if (this.#queue.size > 0) {
       this.#busyMs += turnMs;
+      this.#busyCost += this.#begunCost;
       this.#measure();
-    } else {
-      this.#begunCost = 0;
     }
+    this.#begunCost = 0;
   }
 
   #beginSome(now: number): void {
@@ -177,11 +179,11 @@ export class CallPacer {
     if (this.#busyMs < MEASURED_MS) {
       return;
     }
-    const rate = this.#begunCost / this.#busyMs;
+    const rate = this.#busyCost / this.#busyMs;
     this.#measurements += 1;
     const before = this.#measurements === 2 ? 0 : this.#peak * PEAK_DECAY;
     this.#peak = this.#measurements === 1 ? Math.max(rate, this.#peak) : Math.max(rate, before);
     this.#busyMs = 0;
-    this.#begunCost = 0;
+    this.#busyCost = 0;
   }
 }
