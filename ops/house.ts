@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync } from '@swc/core';
+
+/** `npm run house`: the size and the shape of the code, as a table. The product is src, queues and workers without their tests. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PRODUCT = ['src', 'queues', 'workers'];
+const AROUND = ['ops', 'migrations', 'console'];
+/** A file this short with one importer in its own folder is a closet. */
+const CLOSET_LINES = 40;
+/** The first count of this house, at 55e8af1, and the best of the projects it was compared with. */
+const BEFORE = {
+  files: ['552', '322 (Immich, 46.9 k lines)'],
+  lines: ['40,085', '26,900 (Formance)'],
+  mean: ['73', '97 to 146'],
+  fileSpread: ['63 / 178 / 288', '61 / 341 / 861 (Formance)'],
+  functionSpread: ['5 / 26 / 70', '8 / 54 / – (Formance)'],
+  closets: ['44', '–'],
+  comments: ['8.2 %', '21.6 % (BullMQ)'],
+  tests: ['0.68', '1.94 (BullMQ)'],
+  dependencies: ['29', '5 (BullMQ)'],
+} as const;
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: number;
+}
+
+const sources = [...PRODUCT, ...AROUND, 'test'].flatMap(sourcesIn);
+const isTest = ({ path }: Source) => path.startsWith('test/') || path.includes('.test.');
+const product = sources.filter((source) => PRODUCT.some((folder) => source.path.startsWith(`${folder}/`)));
+const code = product.filter((source) => !isTest(source));
+const around = sources.filter((source) => AROUND.some((folder) => source.path.startsWith(`${folder}/`)));
+const linesOf = (list: readonly Source[]) => list.reduce((sum, { lines }) => sum + lines, 0);
+const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly dependencies: Record<string, string>;
+};
+
+const now: Record<keyof typeof BEFORE, string> = {
+  files: grouped(code.length),
+  lines: grouped(linesOf(code)),
+  mean: String(Math.round(linesOf(code) / code.length)),
+  fileSpread: spread(code.map(({ lines }) => lines)),
+  functionSpread: spread(code.flatMap(functionLines)),
+  closets: String(closets().length),
+  comments: `${((100 * code.reduce((sum, { text }) => sum + commentLines(text), 0)) / linesOf(code)).toFixed(1)} %`,
+  tests: (
+    linesOf(sources.filter(isTest)) / linesOf([...code, ...around.filter((source) => !isTest(source))])
+  ).toFixed(2),
+  dependencies: String(Object.keys(dependencies).length),
+};
+const NAMES: Record<keyof typeof BEFORE, string> = {
+  files: 'Files',
+  lines: 'Lines',
+  mean: 'Lines per file, mean',
+  fileSpread: 'Lines per file: median / p95 / most',
+  functionSpread: 'Lines per function: median / p95 / most',
+  closets: `Files under ${CLOSET_LINES} lines with one importer, beside them`,
+  comments: 'Comments',
+  tests: 'Tests ÷ code',
+  dependencies: 'Runtime dependencies',
+};
+process.stdout.write('| | Before | Now | Best of others |\n| --- | --- | --- | --- |\n');
+for (const [key, [before, anchor]] of Object.entries(BEFORE) as [keyof typeof BEFORE, [string, string]][]) {
+  process.stdout.write(`| ${NAMES[key]} | ${before} | ${now[key]} | ${anchor} |\n`);
+}
+if (process.argv.includes('--closets')) {
+  process.stdout.write(`\n${closets().join('\n')}\n`);
+}
+
+function sourcesIn(folder: string): Source[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.gen.ts'))
+    .map((name) => {
+      const path = join(folder, name);
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      return { path, text, lines: text.split('\n').length - 1 };
+    });
+}
+
+/** Lines of each function with a body, whatever it is written as. */
+function functionLines({ path, text }: Source): number[] {
+  const bytes = Buffer.from(text);
+  const lines: number[] = [];
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) {
+      return;
+    }
+    if (isFunction(node)) {
+      // the parser counts bytes from 1
+      const written = bytes.subarray(node.span.start - 1, node.span.end - 1).toString();
+      lines.push(written.split('\n').length);
+    }
+    Object.values(node).forEach(visit);
+  };
+  visit(parseSync(text, { syntax: 'typescript', tsx: path.endsWith('.tsx') }));
+  return lines;
+}
+
+/** Methods keep what they do in a member `function`, which has neither type nor span of its own. */
+function isFunction(
+  node: object,
+): node is { readonly span: { readonly start: number; readonly end: number } } {
+  const {
+    type,
+    body,
+    function: method,
+  } = node as { type?: string; body?: unknown; function?: { body?: unknown } };
+  return (
+    (/^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression|Constructor)$/.test(type ?? '') &&
+      Boolean(body)) ||
+    (/^(?:ClassMethod|PrivateMethod)$/.test(type ?? '') && Boolean(method?.body)) ||
+    (/^(?:MethodProperty|GetterProperty|SetterProperty)$/.test(type ?? '') && Boolean(body))
+  );
+}
+
+/** Lines that hold a comment and nothing else. */
+function commentLines(written: string): number {
+  let isInside = false;
+  return written.split('\n').filter((line) => {
+    const text = line.trim();
+    const isComment = isInside || text.startsWith('//') || text.startsWith('/*');
+    if (text.startsWith('/*')) {
+      isInside = true;
+    }
+    if (text.endsWith('*/')) {
+      isInside = false;
+    }
+    return isComment;
+  }).length;
+}
+
+/** Short files that only one file imports, which lies beside them. */
+function closets(): string[] {
+  const importers = new Map<string, string[]>();
+  for (const { path, text } of code) {
+    for (const [, name = ''] of text.matchAll(/ from '(\.[^']+)'/g)) {
+      const target = join(dirname(path), name);
+      importers.set(target, [...(importers.get(target) ?? []), path]);
+    }
+  }
+  return code
+    .filter(({ path, lines }) => {
+      const [only, ...others] = new Set(importers.get(path));
+      return (
+        lines < CLOSET_LINES && only !== undefined && others.length === 0 && dirname(only) === dirname(path)
+      );
+    })
+    .map(({ path, lines }) => `${path} (${lines})`);
+}
+
+function spread(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return `${at(0.5)} / ${at(0.95)} / ${at(1)}`;
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en');
+}
