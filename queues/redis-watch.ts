@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { every } from '../src/lib/every.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { redisAddress, redisPlace } from '../src/lib/redis-url.ts';
 import { inspectRedis, RedisSettingsError } from './inspect-redis.ts';
@@ -11,7 +12,7 @@ const REPEAT_MS = 60_000;
 export interface RedisWatch {
   /** Whether Redis took everything the last time it was tried. */
   readonly isUsable: boolean;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Tries Redis every 15 seconds, and says with place and reason when it cannot be used, once a minute, and when it can again. */
@@ -34,14 +35,13 @@ export function watchRedis(url: string, prefix: string, log: Logger): RedisWatch
       }
     }
   };
-  void look();
-  const timer = setInterval(() => void look(), EVERY_MS);
-  timer.unref();
+  const loop = every(EVERY_MS, look);
+  void loop.runNow();
   return {
     get isUsable() {
       return isUsable;
     },
-    close: () => clearInterval(timer),
+    close: () => loop.close(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { every, type Loop } from '../src/lib/every.ts';
 import type { Producer } from './producer.ts';
 import type { RelayLane } from './relay-lane.ts';
 import { RelayRunner, type RelayTiming } from './relay-runner.ts';
@@ -37,7 +38,7 @@ export class Relay {
   readonly #dependencies: RelayDependencies;
   readonly #settings: Required<RelaySettings>;
   #slots: ReadonlyMap<string, number> = new Map();
-  readonly #refresh: NodeJS.Timeout;
+  readonly #refresh: Loop;
 
   /** Starts at once. */
   constructor(dependencies: RelayDependencies) {
@@ -53,9 +54,8 @@ export class Relay {
           dependencies.onError,
         ),
     );
-    void this.#refreshSlots();
-    this.#refresh = setInterval(() => void this.#refreshSlots(), SLOTS_AGE_MS);
-    this.#refresh.unref();
+    this.#refresh = every(SLOTS_AGE_MS, () => this.#refreshSlots());
+    void this.#refresh.runNow();
   }
 
   /** Looks for waiting rows now. Without a queue's name: everywhere. */
@@ -69,8 +69,7 @@ export class Relay {
 
   /** Stops after the batches under way. The producer stays open. */
   async close(): Promise<void> {
-    clearInterval(this.#refresh);
-    await Promise.all(this.#runners.map((runner) => runner.close()));
+    await Promise.all([this.#refresh.close(), ...this.#runners.map((runner) => runner.close())]);
   }
 
   #depth(queue: string): number {

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CatalogError } from './catalog/catalog-error.ts';
 import { type Api, composeApi } from './compose/api.ts';
 import { composeFoundation } from './compose/foundation.ts';
@@ -37,7 +38,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
     leaving = true;
     api.announceShutdown();
     if (config.production) {
-      await new Promise((resolve) => setTimeout(resolve, BALANCER_NOTICE_MS));
+      await pause(BALANCER_NOTICE_MS);
     }
     await stopServers(servers, config.drainMs, () => api.drain(0));
     await api.close();

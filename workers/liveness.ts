@@ -1,5 +1,6 @@
 import type { Worker } from 'bullmq';
 import type { Producer } from '../queues/producer.ts';
+import { every, type Loop } from '../src/lib/every.ts';
 
 export interface LivenessSettings {
   /** Ms that jobs may wait beside a free slot before the worker counts as deaf. */
@@ -25,7 +26,7 @@ export class Liveness {
   readonly #onDeaf: (queue: string) => void;
   readonly #settings: LivenessSettings;
   readonly #ears: Ear[];
-  readonly #timer: NodeJS.Timeout;
+  readonly #loop: Loop;
 
   constructor(
     workers: readonly Worker[],
@@ -37,12 +38,11 @@ export class Liveness {
     this.#onDeaf = onDeaf;
     this.#settings = settings;
     this.#ears = workers.map((worker) => listenTo(worker));
-    this.#timer = setInterval(() => void this.#check(), settings.checkMs);
-    this.#timer.unref();
+    this.#loop = every(settings.checkMs, () => this.#check());
   }
 
-  close(): void {
-    clearInterval(this.#timer);
+  close(): Promise<void> {
+    return this.#loop.close();
   }
 
   async #check(): Promise<void> {

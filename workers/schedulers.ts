@@ -2,6 +2,7 @@ import type { Queue } from 'bullmq';
 import { JOBS, type JobName } from '../queues/catalog.ts';
 import type { Producer } from '../queues/producer.ts';
 import { queueName } from '../queues/queue-name.ts';
+import { every, type Loop } from '../src/lib/every.ts';
 
 type ChoreName = Extract<JobName, `maintenance.${string}`>;
 
@@ -32,24 +33,19 @@ const CHECK_MS = 2 * SECOND_MS;
 export class ChoreSchedule {
   readonly #producer: Producer;
   readonly #onError: (error: unknown) => void;
-  readonly #timer: NodeJS.Timeout;
-  #checking: Promise<void>;
+  readonly #loop: Loop;
 
   /** Starts at once. */
   constructor(producer: Producer, onError: (error: unknown) => void) {
     this.#producer = producer;
     this.#onError = onError;
-    this.#checking = this.#check();
-    this.#timer = setInterval(() => {
-      this.#checking = this.#checking.then(() => this.#check());
-    }, CHECK_MS);
-    this.#timer.unref();
+    this.#loop = every(CHECK_MS, () => this.#check());
+    void this.#loop.runNow();
   }
 
   /** Stops looking; the schedule stays for the other workers. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#checking;
+    await this.#loop.close();
   }
 
   async #check(): Promise<void> {

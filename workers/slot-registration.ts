@@ -1,3 +1,4 @@
+import { every, type Loop } from '../src/lib/every.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
 
 const HEARTBEAT_MS = 5_000;
@@ -8,8 +9,7 @@ export class SlotRegistration {
   readonly #worker: string;
   readonly #slots: () => ReadonlyMap<string, number>;
   readonly #onError: (error: unknown) => void;
-  readonly #timer: NodeJS.Timeout;
-  #beating: Promise<void>;
+  readonly #heartbeat: Loop;
 
   /** Starts at once. */
   constructor(
@@ -22,22 +22,18 @@ export class SlotRegistration {
     this.#worker = worker;
     this.#slots = slots;
     this.#onError = onError;
-    this.#beating = this.#beat();
-    this.#timer = setInterval(() => {
-      this.#beating = this.#beat();
-    }, HEARTBEAT_MS);
-    this.#timer.unref();
+    this.#heartbeat = every(HEARTBEAT_MS, () => this.#beat());
+    void this.#heartbeat.runNow();
   }
 
   /** Tells at once what has changed. */
   renew(): void {
-    this.#beating = this.#beating.then(() => this.#beat());
+    void this.#heartbeat.runNow();
   }
 
   /** Removes this worker's slots. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#beating;
+    await this.#heartbeat.close();
     await this.#store.forgetWorker(this.#worker).catch(this.#onError);
   }
 

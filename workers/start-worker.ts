@@ -6,6 +6,7 @@ import { Producer } from '../queues/producer.ts';
 import { queueName } from '../queues/queue-name.ts';
 import type { Relay, RelaySettings } from '../queues/relay.ts';
 import type { EngineRegistry } from '../src/engines/registry.ts';
+import { withDeadline } from '../src/lib/deadline.ts';
 import { buildWorkers } from './build-workers.ts';
 import { Complaints } from './complaints.ts';
 import { Liveness, type LivenessSettings } from './liveness.ts';
@@ -77,11 +78,12 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   return {
     slots,
     close: async () => {
-      liveness.close();
       rests.close();
+      // a look in flight may wait for a silent Redis: its end concerns nobody
+      void liveness.close();
       await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
       await drain(workers, parts, options.drainMs);
-      await settleWithin(producer.close(), GIVE_BACK_MS);
+      await endsWithin(producer.close(), GIVE_BACK_MS);
       disconnect(Object.values(connections));
     },
   };
@@ -173,25 +175,23 @@ async function drain(
   drainMs: number,
 ): Promise<void> {
   const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => inPlace?.idle());
-  if (await settleWithin(closed, drainMs)) {
+  if (await endsWithin(closed, drainMs)) {
     return;
   }
   log.warn({ tasks: leases.size }, 'giving running tasks back');
   leases.abortAll('shutdown');
-  if (!(await settleWithin(closed, GIVE_BACK_MS))) {
+  if (!(await endsWithin(closed, GIVE_BACK_MS))) {
     log.warn('jobs did not stop; their leases will lapse');
   }
 }
 
-/** Whether the promise settled in time. */
-async function settleWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  const settled = await Promise.race([promise.then(() => true as const), late]);
-  clearTimeout(timer);
-  return settled;
+/** Whether the promise was fulfilled in time. */
+function endsWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return withDeadline(
+    promise.then(() => true),
+    milliseconds,
+    () => false,
+  );
 }
 
 function disconnect(connections: readonly Redis[]): void {

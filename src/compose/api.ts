@@ -271,7 +271,7 @@ async function closeApi(parts: {
   readonly engines: { close(): Promise<void> };
   readonly operators: OperatorParts;
   readonly rates: FallbackRateStore;
-  readonly redis: { close(): void };
+  readonly redis: { close(): Promise<void> };
 }): Promise<void> {
   parts.tasks.waiter.close();
   await Promise.all([
@@ -281,5 +281,5 @@ async function closeApi(parts: {
     parts.operators.close(),
   ]);
   parts.rates.close();
-  parts.redis.close();
+  await parts.redis.close();
 }

@@ -2,6 +2,7 @@ import { functionFiles } from '../../migrations/functions.ts';
 import { migrationNames } from '../../migrations/migrate.ts';
 import type { RedisWatch } from '../../queues/redis-watch.ts';
 import type { ReadinessReport } from '../http/meta.routes.ts';
+import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { run } from '../store/statement.ts';
 import type { Foundation } from './foundation.ts';
 import { missingFunctions, missingMigrations } from './readiness.sql.ts';
@@ -34,7 +35,7 @@ export function composeReadiness(
     (await run(database.money, missingFunctions, functions)).length === 0;
   return {
     check: async () => {
-      const current = await withinTime(schema());
+      const current = await inTimeOrUndefined(schema(), ANSWER_WITHIN_MS);
       const { writable, pools, skewMs = 0 } = databaseWatch.state;
       return {
         checks: {
@@ -53,16 +54,4 @@ export function composeReadiness(
       leaving = true;
     },
   };
-}
-
-/** The answer, or undefined when it fails or takes longer than a readiness probe may. */
-function withinTime<T>(answer: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), ANSWER_WITHIN_MS);
-    const settle = (value: T | undefined) => {
-      clearTimeout(timer);
-      resolve(value);
-    };
-    answer.then(settle, () => settle(undefined));
-  });
 }

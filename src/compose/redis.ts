@@ -8,7 +8,7 @@ import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 export function composeRedis({ config, log, registry }: Foundation): {
   readonly connection: Redis;
   readonly watch: RedisWatch;
-  close(): void;
+  close(): Promise<void>;
 } {
   const connection = createProducerConnection(config.redisUrl, (error) =>
     log.debug({ error }, 'redis is away'),
@@ -18,9 +18,9 @@ export function composeRedis({ config, log, registry }: Foundation): {
   return {
     connection,
     watch,
-    close: () => {
-      watch.close();
+    close: async () => {
       connection.disconnect();
+      await watch.close();
     },
   };
 }

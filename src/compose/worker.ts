@@ -109,9 +109,8 @@ export async function composeWorker(
     renewEngines: () => engines.replace(compose()),
     close: async () => {
       tasks.waiter.close();
-      leases.close();
       rests.close();
-      await Promise.all([sender.close(), engines.close()]);
+      await Promise.all([leases.close(), sender.close(), engines.close()]);
       await supervision.close();
     },
   };

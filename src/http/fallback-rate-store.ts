@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { inTimeOrUndefined } from '../lib/deadline.ts';
 import type { MemoryRateStore } from './memory-rate-store.ts';
 import type { RateDecision, RateDimension } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
@@ -36,7 +37,7 @@ export class FallbackRateStore implements RateStore {
   async take(question: RateQuestion): Promise<RateDecision> {
     const askedAtMs = this.#clock.now();
     if (this.#shared.ready && askedAtMs >= this.#pausedUntilMs) {
-      const decision = await withinPatience(this.#shared.take(question));
+      const decision = await inTimeOrUndefined(this.#shared.take(question), PATIENCE_MS);
       if (decision) {
         this.#misses = 0;
         this.#onDecision('shared', decision.refused);
@@ -75,19 +76,4 @@ export class FallbackRateStore implements RateStore {
     this.#shared.close();
     this.#local.close();
   }
-}
-
-/**
- * The answer, or undefined when it fails or takes longer than {@link PATIENCE_MS}. After a turn of the event loop as long as that, timers
- * run before sockets are read: an answer that is there already is read before it is given up.
- */
-function withinPatience(answer: Promise<RateDecision>): Promise<RateDecision | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => setImmediate(resolve, undefined), PATIENCE_MS);
-    const settle = (decision: RateDecision | undefined): void => {
-      clearTimeout(timer);
-      resolve(decision);
-    };
-    answer.then(settle, () => settle(undefined));
-  });
 }

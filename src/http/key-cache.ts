@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { AppError } from '../lib/errors.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import type { Principal } from './route.ts';
@@ -107,7 +108,9 @@ export class KeyCache {
       const batch = this.#waiting.splice(0, BATCH_MAX);
       const freshUntilMs = this.#clock.now() + FRESH_MS;
       try {
-        const found = await withinTime(this.#lookup(batch.map(({ hash }) => hash)));
+        const found = await withDeadline(this.#lookup(batch.map(({ hash }) => hash)), LOOKUP_MS_MAX, () => {
+          throw unanswered();
+        });
         for (const { hash, resolve } of batch) {
           resolve(this.#remember(hash, found.get(hash), freshUntilMs));
         }
@@ -135,18 +138,4 @@ function unanswered(): AppError {
   return new AppError('service_unavailable', 'The key cannot be looked up right now, please retry.', {
     retryAfterSeconds: 1,
   });
-}
-
-async function withinTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(unanswered());
-    }, LOOKUP_MS_MAX);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,3 +1,4 @@
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 import type { CountedInput } from './input-estimate.ts';
@@ -42,7 +43,7 @@ export class HiddenOverhead {
   readonly #log: Logger;
   /** At most the routes of the catalogs of this process's life, and what the store gives. */
   readonly #known = new Map<string, Known>();
-  #timer: NodeJS.Timeout | undefined;
+  #loop: Loop | undefined;
   #exchange: Promise<void> | undefined;
 
   constructor(store: MarginStore, log: Logger) {
@@ -53,7 +54,7 @@ export class HiddenOverhead {
   /** Exchanges with the store now and every `everyMs` until closed. */
   start(everyMs: number): void {
     void this.exchange();
-    this.#timer = setInterval(() => void this.exchange(), everyMs).unref();
+    this.#loop = every(everyMs, () => this.exchange());
   }
 
   /** What to add to our count of an input for a route. */
@@ -90,7 +91,7 @@ export class HiddenOverhead {
 
   /** Writes the rest and stops. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#loop?.close();
     await this.#exchange;
     await this.exchange();
   }

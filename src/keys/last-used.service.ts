@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { KeysStore } from './keys.store.ts';
 
@@ -10,7 +11,7 @@ export class LastUsedService {
   readonly #store: KeysStore;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #timer: NodeJS.Timeout;
+  readonly #loop: Loop;
   #uses = new Map<string, number>();
   #flushing: Promise<void> | undefined;
 
@@ -18,7 +19,7 @@ export class LastUsedService {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#timer = setInterval(() => void this.flush(), FLUSH_EVERY_MS).unref();
+    this.#loop = every(FLUSH_EVERY_MS, () => this.flush());
   }
 
   /** Notes a use; no I/O. */
@@ -38,7 +39,7 @@ export class LastUsedService {
 
   /** Writes the rest and stops. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#loop.close();
     await this.flush();
   }
 

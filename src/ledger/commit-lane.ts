@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../lib/errors.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { classifyFailure } from './failure-kind.ts';
@@ -266,8 +267,4 @@ export class CommitLane<Item, Result> {
       return false;
     });
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LedgerStore } from './ledger.store.ts';
 import type { MeteredSoFar } from './ledger.types.ts';
@@ -12,16 +13,12 @@ export class HoldLeases {
   readonly #store: LedgerStore;
   readonly #log: Logger;
   readonly #live = new Map<string, () => MeteredSoFar>();
-  readonly #timer: NodeJS.Timeout;
-  #renewing: Promise<void> = Promise.resolve();
+  readonly #renewal: Loop;
 
   constructor(store: LedgerStore, log: Logger, renewEveryMs: number = RENEW_EVERY_MS) {
     this.#store = store;
     this.#log = log;
-    this.#timer = setInterval(() => {
-      this.#renewing = this.#renewing.then(() => this.renewAll());
-    }, renewEveryMs);
-    this.#timer.unref();
+    this.#renewal = every(renewEveryMs, () => this.renewAll());
   }
 
   get size(): number {
@@ -49,7 +46,6 @@ export class HoldLeases {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#renewing;
+    await this.#renewal.close();
   }
 }

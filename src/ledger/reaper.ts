@@ -1,3 +1,4 @@
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import { ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE } from '../lib/usage.ts';
@@ -23,18 +24,10 @@ export class HoldReaper {
    * Reaps every `everyMs` until closed. Each API process does so too: the chores of the workers stop while Redis is away,
    * and held money must come free all the same.
    */
-  start(everyMs: number): { close(): Promise<void> } {
-    let reaping: Promise<unknown> = Promise.resolve();
-    const timer = setInterval(() => {
-      reaping = this.reap().catch((error: unknown) => this.#log.warn({ error }, 'orphaned holds not closed'));
-    }, everyMs);
-    timer.unref();
-    return {
-      close: async () => {
-        clearInterval(timer);
-        await reaping;
-      },
-    };
+  start(everyMs: number): Loop {
+    return every(everyMs, () =>
+      this.reap().catch((error: unknown) => this.#log.warn({ error }, 'orphaned holds not closed')),
+    );
   }
 
   /** Closes up to 500 expired holds. Several reapers at once are harmless. Returns how many this one closed. */

@@ -1,3 +1,5 @@
+import { inTimeOrUndefined } from './deadline.ts';
+
 export interface ReadingLimits {
   /** Ms a reading, also a failed one, is good for. */
   readonly freshMs: number;
@@ -19,19 +21,8 @@ export function cachedReading<T>(
     const now = performance.now();
     if (last === undefined || now - readAt >= freshMs) {
       readAt = now;
-      last = withinTime(read, timeoutMs);
+      last = inTimeOrUndefined(read(), timeoutMs);
     }
     return last;
   };
-}
-
-function withinTime<T>(read: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), timeoutMs);
-    const settle = (value: T | undefined): void => {
-      clearTimeout(timer);
-      resolve(value);
-    };
-    read().then(settle, () => settle(undefined));
-  });
 }

@@ -1,3 +1,4 @@
+import { every, type Loop } from '../lib/every.ts';
 import type { Database } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { readRows } from './report.ts';
@@ -39,9 +40,7 @@ export class DatabaseWatch {
   readonly #clock: DatabaseClock;
   #writableAt = Number.NEGATIVE_INFINITY;
   #poolsAt = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isClosed = false;
+  #loop: Loop | undefined;
 
   /** `clock` learns from each look what time it is. */
   constructor(database: Database, onFailure: (error: unknown) => void, clock = new DatabaseClock()) {
@@ -57,18 +56,12 @@ export class DatabaseWatch {
 
   /** Looks once, then again and again until closed. */
   async start(): Promise<void> {
-    this.#looking = this.#look();
-    await this.#looking;
-    if (!this.#isClosed) {
-      this.#timer = setTimeout(() => void this.start(), EVERY_MS);
-      this.#timer.unref();
-    }
+    this.#loop = every(EVERY_MS, () => this.#look());
+    await this.#loop.runNow();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#loop?.close();
   }
 
   async #look(): Promise<void> {

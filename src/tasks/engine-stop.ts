@@ -1,4 +1,5 @@
 import type { Engine, EngineRequest } from '../engines/engine.types.ts';
+import { withDeadline } from '../lib/deadline.ts';
 
 export type EngineStop = Awaited<ReturnType<Engine['cancel']>>;
 
@@ -14,16 +15,14 @@ export async function stopRun(
   if (reference === undefined) {
     return 'stopped';
   }
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'unsupported'>((resolve) => {
-    timer = setTimeout(() => resolve('unsupported'), CANCEL_TIMEOUT_MS);
-  });
   try {
-    return await Promise.race([engine.cancel(reference, request), timeout]);
+    return await withDeadline(
+      engine.cancel(reference, request),
+      CANCEL_TIMEOUT_MS,
+      () => 'unsupported' as const,
+    );
   } catch (error) {
     onError(error);
     return 'unsupported';
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,3 +1,4 @@
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import { TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { TaskClaimsStore } from './task-claims.store.ts';
@@ -39,16 +40,14 @@ export class LeaseKeeper {
   readonly #settings: LeaseSettings;
   readonly #log: Logger;
   readonly #held = new Map<string, HeldLease>();
-  readonly #timer: NodeJS.Timeout;
-  #beating = false;
+  readonly #heartbeat: Loop;
 
   /** Starts its heartbeat at once. */
   constructor(store: Pick<TaskClaimsStore, 'renew' | 'findLease'>, settings: LeaseSettings, log: Logger) {
     this.#store = store;
     this.#settings = settings;
     this.#log = log;
-    this.#timer = setInterval(() => void this.#beat(), settings.heartbeatMs);
-    this.#timer.unref();
+    this.#heartbeat = every(settings.heartbeatMs, () => this.#beat());
   }
 
   /** Ms that a fresh claim lasts. */
@@ -112,22 +111,19 @@ export class LeaseKeeper {
   }
 
   /** Stops the heartbeat. Claims that are still held lapse. */
-  close(): void {
-    clearInterval(this.#timer);
+  close(): Promise<void> {
+    return this.#heartbeat.close();
   }
 
   async #beat(): Promise<void> {
-    if (this.#beating || this.#held.size === 0) {
+    if (this.#held.size === 0) {
       return;
     }
-    this.#beating = true;
     try {
       await this.#renew([...this.#held.values()]);
     } catch (error) {
       // The fence keeps a lapsed claim harmless, so a database that is away is no reason to stop the work.
       this.#log.warn({ error, tasks: this.#held.size }, 'leases could not be renewed');
-    } finally {
-      this.#beating = false;
     }
   }
 

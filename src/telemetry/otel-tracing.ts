@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
+import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { AppError } from '../lib/errors.ts';
 import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
 import { VERSION } from '../lib/version.ts';
@@ -78,10 +79,7 @@ export async function createOtelTracing({ endpoint, service }: OtelTracingOption
       return span && toTraceparent(span.spanContext());
     },
     async close() {
-      await Promise.race([
-        provider.shutdown().catch(() => undefined),
-        new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref()),
-      ]);
+      await inTimeOrUndefined(provider.shutdown(), CLOSE_WITHIN_MS);
     },
   };
 }
