@@ -240,7 +240,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     },
     close: async (): Promise<void> => {
       await Promise.all(running.map((started) => started.close()));
-      leases.close();
+      await leases.close();
       rests.close();
       waiter.close();
       await sender.close();

@@ -96,7 +96,7 @@ test('a worker that is connected but takes nothing while jobs wait is noticed; o
   expect(deaf).toEqual([]);
   await queue.resume();
   await eventually(async () => deaf.length > 0, 3_000);
-  liveness.close();
+  await liveness.close();
   await worker.close();
   await queue.close();
   connection.disconnect();
