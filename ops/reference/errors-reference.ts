@@ -36,7 +36,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   insufficient_scope: ['an inference key where an owner key is needed', 'use an owner key'],
   model_not_allowed: [
     'the key or the account is confined to other models',
-    'ask whoever made the key, or the operator',
+    'ask the owner of the key, or the operator',
   ],
   account_suspended: ['the operator suspended the account; reads still work', 'talk to the operator'],
   signature_invalid: [
@@ -113,9 +113,9 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
     'end some first, then after `Retry-After`',
   ],
   provider_rate_limited: ['the provider, on every route of the model', 'after `Retry-After`'],
-  internal_error: ['a mistake of ours', 'try again once, then send the `request_id` to the operator'],
+  internal_error: ['a bug of the service', 'try again once, then send the `request_id` to the operator'],
   provider_error: [
-    'the provider failed or answered what nobody can read; with `x-should-retry: false` its key, account or route is wrong, which the operator has to fix',
+    'the provider failed or sent an unreadable answer; with `x-should-retry: false` its key, account or route is wrong, which the operator has to fix',
     'try again unless told not to, or use another model',
   ],
   service_unavailable: [

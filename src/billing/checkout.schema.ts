@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storableText } from '../http/storable-text.ts';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { answerOf, CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
 import { AppError } from '../lib/errors.ts';
 import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
 
@@ -32,7 +32,7 @@ const currency = z
     }
     return CURRENCY;
   })
-  .meta({ examples: ['USD'] });
+  .meta({ description: 'USD, upper or lower case', examples: ['USD'] });
 
 const returnUrl = storableText
   .max(2_048)
@@ -47,20 +47,26 @@ export const createCheckoutBody = z
   .object({ amount, currency, success_url: returnUrl, cancel_url: returnUrl })
   .meta({ id: 'CreateCheckoutSession' });
 
-export const checkoutParams = z.object({ session_id: z.string().min(1).max(64) });
+export const checkoutParams = z.object({
+  session_id: z.string().min(1).max(64).meta({ description: 'Id of the checkout session, cs_…' }),
+});
 
 export const checkoutJson = z
   .object({
-    id: z.string(),
+    id: z.string().meta({ description: 'Id of the checkout session, cs_…' }),
     url: z.string().meta({ description: 'Where the customer pays' }),
-    status: z.enum(['open', 'complete', 'expired']),
-    payment_status: z.enum(['unpaid', 'paid', 'no_payment_required']),
-    amount_total: usdString,
-    currency: z.literal(CURRENCY),
+    status: z
+      .enum(['open', 'complete', 'expired'])
+      .meta({ description: 'open until it is paid (complete) or its time is over (expired)' }),
+    payment_status: z
+      .enum(['unpaid', 'paid', 'no_payment_required'])
+      .meta({ description: 'paid: the credits are in the account' }),
+    amount_total: usdString.meta({ description: 'What the customer pays and the account gets, USD' }),
+    currency: currencyJson,
   })
   .meta({ id: 'CheckoutSession' });
 
-export const checkoutResponse = z.strictObject({ data: checkoutJson, request_id: z.string() });
+export const checkoutResponse = answerOf(checkoutJson, 'The checkout session as it stands now');
 
 export type CreateCheckoutBody = z.output<typeof createCheckoutBody>;
 export type CheckoutJson = z.output<typeof checkoutJson>;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { CLOSED } from '../http/openapi-portable.ts';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { currencyJson, listOf, requestId, usdString } from '../http/wire-shapes.ts';
 
 const status = z.enum(['draft', 'open', 'paid', 'void', 'uncollectible']);
 
 export const listInvoicesQuery = z.strictObject({
-  status: status.optional(),
+  status: status.optional().meta({ description: 'Only statements with this status' }),
   period_start: timeParameter.optional().meta({ description: 'Only periods that end after it' }),
   period_end: timeParameter.optional().meta({ description: 'Only periods that begin before it' }),
   ...pageQuery,
@@ -23,29 +23,36 @@ export const invoiceParams = z.object({
 
 export const invoiceJson = z
   .strictObject({
-    id: z.string(),
-    status: status.meta({ [CLOSED]: true }),
-    period_start: z.iso.datetime(),
-    period_end: z.iso.datetime(),
-    currency: z.literal(CURRENCY),
-    opening_balance: usdString,
-    credit_purchase_total: usdString,
+    id: z.string().meta({ description: 'Id of the statement, inv_…' }),
+    status: status.meta({
+      [CLOSED]: true,
+      description:
+        'draft: the month runs; open: it is over and being checked; paid: the ledger confirms it; void: stated again; uncollectible: written off',
+    }),
+    period_start: z.iso.datetime().meta({ description: 'First instant of the month, UTC' }),
+    period_end: z.iso.datetime().meta({ description: 'First instant of the next month, UTC' }),
+    currency: currencyJson,
+    opening_balance: usdString.meta({ description: 'Balance at the start of the period, USD' }),
+    credit_purchase_total: usdString.meta({ description: 'Credits bought' }),
     usage_charge_total: usdString.meta({ description: 'Magnitude: subtracted from the balance' }),
-    refund_total: usdString,
-    adjustment_total: usdString,
-    closing_balance: usdString,
+    refund_total: usdString.meta({ description: 'Signed: usage given back less purchases taken back' }),
+    adjustment_total: usdString.meta({ description: 'Signed: what the operator booked by hand' }),
+    closing_balance: usdString.meta({
+      description:
+        'opening_balance + credit_purchase_total − usage_charge_total + refund_total + adjustment_total',
+    }),
   })
   .meta({ id: 'Invoice', [CLOSED]: true });
 
-export const invoiceListResponse = z.strictObject({ data: z.array(invoiceJson), request_id: z.string() });
+export const invoiceListResponse = listOf(invoiceJson, 'Statements, newest first');
 export const invoiceResponse = z
   .strictObject({
-    data: invoiceJson,
-    balance_transactions: z
-      .array(z.string())
-      .optional()
-      .meta({ description: 'Absent when there are more than 10,000; the list endpoint has them all' }),
-    request_id: z.string(),
+    data: invoiceJson.meta({ description: 'The statement' }),
+    balance_transactions: z.array(z.string()).optional().meta({
+      description:
+        'Ids of its entries; absent when there are more than 10,000: the list endpoint has them all',
+    }),
+    request_id: requestId,
   })
   .meta({ [CLOSED]: true });
 

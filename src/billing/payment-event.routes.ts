@@ -14,6 +14,10 @@ export interface PaymentEventOptions {
 const BODY_BYTES_MAX = 512 * 1024;
 const EVENTS_PER_RUN = 10;
 
+const received = z.object({
+  received: z.literal(true).meta({ description: 'The event is stored; it is followed on its own' }),
+});
+
 /** Stripe's events; mounted only where Stripe is configured. */
 export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions): Route[] {
   return [
@@ -28,7 +32,7 @@ export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions):
       body: z.instanceof(Buffer),
       bodyFormat: 'raw',
       bodyBytesMax: BODY_BYTES_MAX,
-      response: { status: 200, schema: z.object({ received: z.literal(true) }) },
+      response: { status: 200, schema: received },
       errors: ['signature_invalid', 'payload_too_large'],
       idempotency: 'natural',
       async handle({ body, headers }) {

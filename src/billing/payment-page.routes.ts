@@ -5,6 +5,7 @@ import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
+import { checkoutParams } from './checkout.schema.ts';
 import type { CheckoutService } from './checkout.service.ts';
 import { missingPage, paymentPage, resultPage } from './payment-page.ts';
 import type { TestCheckoutService } from './test-checkout.service.ts';
@@ -14,7 +15,7 @@ const page = {
   tag: 'Billing',
   access: 'public',
   envelope: 'bare',
-  params: z.object({ session_id: z.string().min(1).max(64) }),
+  params: checkoutParams,
   errors: [],
 } as const;
 const MISSING = { 404: 'There is no such session' } as const;
@@ -31,7 +32,9 @@ export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
       path: '/checkout/{session_id}/result',
       operationId: 'getCheckoutResult',
       summary: 'Page that buyers come back to by default: how the payment stands',
-      query: z.object({ canceled: z.enum(['1']).optional() }),
+      query: z.object({
+        canceled: z.enum(['1']).optional().meta({ description: '1: the buyer came back without paying' }),
+      }),
       response: { ...html, status: 200, also: MISSING },
       handle: ({ params, query, response }) =>
         answer(

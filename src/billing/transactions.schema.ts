@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
-import { moneyJson } from '../http/wire-shapes.ts';
+import { answerOf, listOf, moneyJson } from '../http/wire-shapes.ts';
 import { CONTRA_ACCOUNTS, REASON_CODES, TRANSACTION_TYPES } from './transaction-id.ts';
 
 export const listTransactionsQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
-  type: z.enum(TRANSACTION_TYPES).optional(),
+  type: z.enum(TRANSACTION_TYPES).optional().meta({ description: 'Only entries of this type' }),
   api_key_hash: z
     .string()
     .min(1)
@@ -17,34 +17,41 @@ export const listTransactionsQuery = z.strictObject({
   ...pageQuery,
 });
 
-export const transactionParams = z.object({ transaction_id: z.string().min(1).max(64) });
+export const transactionParams = z.object({
+  transaction_id: z.string().min(1).max(64).meta({ description: 'Id of the entry, txn_…' }),
+});
 
 export const transactionJson = z
   .object({
-    id: z.string().meta({ examples: ['txn_U01JD0000000000000000000000'] }),
-    type: z.enum(TRANSACTION_TYPES),
+    id: z
+      .string()
+      .meta({ description: 'Id of the entry, txn_…', examples: ['txn_U01JD0000000000000000000000'] }),
+    type: z.enum(TRANSACTION_TYPES).meta({ description: 'Kind of entry' }),
     amount: moneyJson.meta({ description: 'Signed from the point of view of the balance' }),
-    balance_after: moneyJson,
-    status: z.enum(['pending', 'settled', 'failed']),
-    created_at: z.iso.datetime(),
-    description: z.string(),
+    balance_after: moneyJson.meta({ description: 'Balance of the account after it' }),
+    status: z.enum(['pending', 'settled', 'failed']).meta({ description: 'settled: it counts' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was booked' }),
+    description: z.string().meta({ description: 'Display name' }),
     reason_code: z
       .enum(REASON_CODES)
       .meta({ description: 'Tells apart what shares a type', examples: ['usage'] }),
     contra: z
       .enum(CONTRA_ACCOUNTS)
       .meta({ description: 'The other side of the entry', examples: ['revenue'] }),
-    related_generation_id: z.string().nullable(),
-    related_checkout_session_id: z.string().nullable(),
-    invoice_id: z.string(),
+    related_generation_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Generation it charges or refunds; null for others' }),
+    related_checkout_session_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Checkout session it credits or takes back; null for others' }),
+    invoice_id: z.string().meta({ description: 'Statement of its month' }),
   })
   .meta({ id: 'BalanceTransaction' });
 
-export const transactionListResponse = z.strictObject({
-  data: z.array(transactionJson),
-  request_id: z.string(),
-});
-export const transactionResponse = z.strictObject({ data: transactionJson, request_id: z.string() });
+export const transactionListResponse = listOf(transactionJson, 'Entries, newest first');
+export const transactionResponse = answerOf(transactionJson, 'The entry');
 
 export type ListTransactionsQuery = z.output<typeof listTransactionsQuery>;
 export type TransactionJson = z.output<typeof transactionJson>;

@@ -222,7 +222,10 @@ const aliases = z
       .record(path, path.nullable())
       .default({})
       .describe('path → path of a route; both may end in `/*`; null turns a built-in one off'),
-    headers: z.record(header, header.nullable()).default({}).describe('header → header of ours'),
+    headers: z
+      .record(header, header.nullable())
+      .default({})
+      .describe('header of the request → header that is sent'),
   })
   .prefault({})
   .describe('other names for our paths and headers');

@@ -59,7 +59,7 @@ export class CatalogSource {
     this.#checks.push(check);
   }
 
-  /** Hears of every catalog that comes into force later. */
+  /** Called with every catalog that comes into force later. */
   onChange(listener: (catalog: Catalog) => void): void {
     this.#listeners.push(listener);
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { limitParameter } from '../http/page.ts';
+import { requestId } from '../http/wire-shapes.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
 
 const price = z
@@ -31,27 +32,37 @@ const media = z
       .nullable()
       .meta({ description: 'width*height in pixels; null: any within sides', examples: [['1280*720']] }),
     sides: z
-      .object({ min: z.int(), max: z.int() })
+      .object({
+        min: z.int().meta({ description: 'Least, in pixels' }),
+        max: z.int().meta({ description: 'Most, in pixels' }),
+      })
       .nullable()
       .meta({ description: 'Pixels of either side; null: the sizes are listed' }),
-    default_size: z.string().nullable().meta({ description: 'null: an order must name its size' }),
+    default_size: z
+      .string()
+      .nullable()
+      .meta({ description: 'width*height where the order names none; null: it must' }),
     steps: z
-      .object({ min: z.int(), max: z.int(), default: z.int().nullable() })
+      .object({
+        min: z.int().meta({ description: 'Least' }),
+        max: z.int().meta({ description: 'Most' }),
+        default: z.int().nullable().meta({ description: 'Where the order names none; null: it must' }),
+      })
       .nullable()
       .meta({ description: 'null: the model takes none' }),
     seconds: z
       .array(z.int())
       .nullable()
       .meta({ description: 'Lengths of a video, the default first; null: there is one' }),
-    price: mediaPrice,
+    price: mediaPrice.meta({ description: 'What an order costs, but for the sizes of price_by_size' }),
     price_by_size: z.record(z.string(), mediaPrice).meta({ description: 'Sizes that cost something else' }),
   })
-  .meta({ id: 'MediaOptions' });
+  .meta({ id: 'MediaOptions', description: 'What an order of an image or video model may ask for' });
 
 const openAiModel = {
-  id: z.string().meta({ examples: ['acme/small'] }),
-  object: z.literal('model'),
-  created: z.int().meta({ description: 'Unix seconds; 0 = not told' }),
+  id: z.string().meta({ description: 'What a call names as its model', examples: ['acme/small'] }),
+  object: z.literal('model').meta({ description: 'Always model' }),
+  created: z.int().meta({ description: 'Unix seconds; 0 = not known' }),
   owned_by: z.string().meta({ description: 'The first part of the id', examples: ['acme'] }),
 };
 
@@ -59,25 +70,43 @@ export const modelJson = z
   .object({
     ...openAiModel,
     aliases: z.array(z.string()).meta({ description: 'Other ids of the same model' }),
-    name: z.string(),
-    description: z.string(),
-    context_length: z.number(),
-    architecture: z.object({
-      modality: z.string(),
-      input_modalities: z.array(z.string()),
-      output_modalities: z.array(z.string()),
-      tokenizer: z.string(),
-      instruct_type: z.string().nullable(),
+    name: z.string().meta({ description: 'Display name' }),
+    description: z.string().meta({ description: 'Text for people; may be empty' }),
+    context_length: z.number().meta({
+      description: 'Tokens that prompt and answer may have together; 0 where the catalog names none',
     }),
-    top_provider: z.object({
-      context_length: z.number(),
-      max_completion_tokens: z.number().nullable(),
-      is_moderated: z.boolean(),
-    }),
-    pricing,
+    architecture: z
+      .object({
+        modality: z.string().meta({ description: 'Both in one text, e.g. text+image->text' }),
+        input_modalities: z
+          .array(z.string())
+          .meta({ description: 'text, image, file, audio, video: other input is refused with 400' }),
+        output_modalities: z.array(z.string()).meta({ description: 'text, image, video or embeddings' }),
+        tokenizer: z.string().meta({
+          description:
+            "Family of the tokenizer that counts before a call; the charge goes by the provider's count",
+        }),
+        instruct_type: z.string().nullable().meta({ description: 'Always null' }),
+      })
+      .meta({ description: 'What goes in and what comes out' }),
+    top_provider: z
+      .object({
+        context_length: z.number().meta({
+          description: 'Tokens that prompt and answer may have together; 0 where the catalog names none',
+        }),
+        max_completion_tokens: z
+          .number()
+          .nullable()
+          .meta({ description: 'Tokens an answer may have; null: the model makes no text' }),
+        is_moderated: z.boolean().meta({ description: 'Always false' }),
+      })
+      .meta({ description: 'Limits of one call' }),
+    pricing: pricing.meta({ description: 'What is charged' }),
     media: media.nullable().meta({ description: 'Of image and video models; null for text models' }),
-    supported_parameters: z.array(z.string()),
-    canonical_slug: z.string(),
+    supported_parameters: z
+      .array(z.string())
+      .meta({ description: 'Request members that the model supports' }),
+    canonical_slug: z.string().meta({ description: 'The id again' }),
     per_request_limits: z
       .record(z.string(), z.number())
       .nullable()
@@ -86,10 +115,16 @@ export const modelJson = z
       .record(z.string(), z.unknown())
       .nullable()
       .meta({ description: "Always null: the provider's own apply" }),
-    supported_voices: z.array(z.string()).nullable(),
-    links: z.object({ details: z.string().meta({ description: 'Path of this model' }) }),
-    endpoints: z.array(z.enum(MODEL_ENDPOINTS)),
-    categories: z.array(z.string()),
+    supported_voices: z.array(z.string()).nullable().meta({ description: 'Always null' }),
+    links: z
+      .object({ details: z.string().meta({ description: 'Path of this model' }) })
+      .meta({ description: 'Related addresses' }),
+    endpoints: z
+      .array(z.enum(MODEL_ENDPOINTS))
+      .meta({ description: 'Where it can be called: chat, messages, embeddings, image, video' }),
+    categories: z
+      .array(z.string())
+      .meta({ description: 'As the operator sorts it; listModels filters by them' }),
   })
   .meta({ id: 'Model' });
 
@@ -99,24 +134,36 @@ export const listModelsQuery = z.strictObject({
   q: z.string().min(1).max(200).optional().meta({ description: 'Part of id, name or description' }),
 });
 
-export const modelParams = z.object({ model: z.string().min(1).max(200) });
+export const modelParams = z.object({
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: 'Public id of the model; a / in it may stand as it is' }),
+});
 
 export const modelListResponse = z.object({
-  object: z.literal('list'),
-  data: z.array(modelJson),
-  total_count: z.int(),
-  links: z.object({ next: z.string().nullable() }),
-  request_id: z.string(),
+  object: z.literal('list').meta({ description: 'Always list' }),
+  data: z.array(modelJson).meta({ description: 'In the order of the catalog' }),
+  total_count: z.int().meta({ description: 'How many models there are' }),
+  links: z
+    .object({ next: z.string().nullable().meta({ description: 'Always null: all models come at once' }) })
+    .meta({ description: 'Where the list goes on' }),
+  request_id: requestId,
 });
-export const modelResponse = z.object({ ...openAiModel, data: modelJson, request_id: z.string() });
+export const modelResponse = z.object({
+  ...openAiModel,
+  data: modelJson.meta({ description: 'The model' }),
+  request_id: requestId,
+});
 
 /** Anthropic's model object (api/models-list). */
 const anthropicModel = z
   .object({
-    type: z.literal('model'),
-    id: z.string(),
-    display_name: z.string(),
-    created_at: z.iso.datetime().meta({ description: '1970-01-01T00:00:00Z = not told' }),
+    type: z.literal('model').meta({ description: 'Always model' }),
+    id: z.string().meta({ description: 'What a call names as its model' }),
+    display_name: z.string().meta({ description: 'Display name' }),
+    created_at: z.iso.datetime().meta({ description: '1970-01-01T00:00:00Z = not known' }),
   })
   .meta({ id: 'AnthropicModel' });
 
@@ -127,19 +174,27 @@ export const vendorModelsQuery = z.strictObject({
     .meta({ type: 'integer', minimum: 1, maximum: 1_000, description: 'Models per page, 1 to 1000' }),
   after_id: z.string().min(1).max(200).optional().meta({ description: 'Only models after this one' }),
   before_id: z.string().min(1).max(200).optional().meta({ description: 'Only models before this one' }),
-  beta: z.string().max(10).optional(),
+  beta: z
+    .string()
+    .max(10)
+    .optional()
+    .meta({ description: "Ignored: Anthropic's SDK sends it with its beta calls" }),
 });
 
 const page = {
-  has_more: z.boolean(),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
+  has_more: z.boolean().meta({ description: 'Whether after_id: last_id gives more' }),
+  first_id: z.string().nullable().meta({ description: 'Id of the first model; null: the list is empty' }),
+  last_id: z.string().nullable().meta({ description: 'Id of the last model; null: the list is empty' }),
 };
 
 /** Anthropic's list for clients that send its version header, OpenAI's for all others. */
 export const vendorModelList = z.union([
-  z.object({ data: z.array(anthropicModel), ...page }),
-  z.object({ object: z.literal('list'), data: z.array(modelJson), ...page }),
+  z.object({ data: z.array(anthropicModel).meta({ description: 'In the order of the catalog' }), ...page }),
+  z.object({
+    object: z.literal('list').meta({ description: 'Always list' }),
+    data: z.array(modelJson).meta({ description: 'In the order of the catalog' }),
+    ...page,
+  }),
 ]);
 export const vendorModel = z.union([anthropicModel, modelJson]);
 export type AnthropicModelJson = z.output<typeof anthropicModel>;

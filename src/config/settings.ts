@@ -124,7 +124,7 @@ export const SETTINGS = z.object({
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
     .describe(
-      '`yes`: what a task was ordered with is kept until its row is deleted, so that it can be retried',
+      '`yes`: what a task was ordered with outlives it, so that it can be retried: of a success as long as its files, else as long as its row',
     ),
   WEBHOOK_PRIVATE_TARGETS: z
     .enum(['allow', 'refuse'])

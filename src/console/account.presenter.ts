@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RateLimits } from '../http/rate-policy.ts';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { accountId, CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { AccountRow } from './account.read-model.ts';
@@ -9,25 +9,37 @@ const count = z.int().min(0);
 
 export const accountJson = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    suspended: z.boolean(),
-    created_at: z.iso.datetime(),
+    id: accountId,
+    name: z.string().meta({ description: 'Display name that the operator gave it' }),
+    suspended: z.boolean().meta({ description: 'true: its keys only read; paid calls are refused with 403' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
     remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
     held: usdString.meta({ description: 'Set aside for what runs now' }),
     available: usdString.meta({ description: 'What a new call may cost at most' }),
     debt: usdString.meta({ description: 'Taken back by a payment reversal beyond the balance' }),
-    currency: z.literal(CURRENCY),
-    running_calls: count,
-    running_tasks: count,
-    limits: z.object({ requests_per_minute: count, tokens_per_minute: count, concurrency: count }),
-    features: z.object({
-      payments: z
-        .enum(['stripe', 'test'])
-        .nullable()
-        .meta({ description: 'null: credits are not sold here' }),
-      keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks outlive the task' }),
+    currency: currencyJson,
+    running_calls: count.meta({
+      description: 'Calls that hold money now; those of this key where it is no owner key',
     }),
+    running_tasks: count.meta({
+      description: 'Tasks that have not ended; those of this key where it is no owner key',
+    }),
+    limits: z
+      .object({
+        requests_per_minute: count.meta({ description: 'Requests a minute' }),
+        tokens_per_minute: count.meta({ description: 'Tokens of prompts and answers a minute' }),
+        concurrency: count.meta({ description: 'Paid calls in flight at the same time' }),
+      })
+      .meta({ description: 'What all keys of an account may do together, as configured here' }),
+    features: z
+      .object({
+        payments: z
+          .enum(['stripe', 'test'])
+          .nullable()
+          .meta({ description: 'null: credits are not sold here' }),
+        keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks outlive the task' }),
+      })
+      .meta({ description: 'What this installation offers' }),
   })
   .meta({ id: 'AccountOverview' });
 

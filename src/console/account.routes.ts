@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { RateLimits } from '../http/rate-policy.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { answerOf } from '../http/wire-shapes.ts';
 import { accountJson, type ConsoleFeatures, presentAccountOverview } from './account.presenter.ts';
 import type { AccountReadModel } from './account.read-model.ts';
 
@@ -21,7 +21,7 @@ export function accountOverviewRoutes({ accounts, limits, features }: AccountRou
       tag: 'Console',
       access: 'inference',
       envelope: 'data',
-      response: { status: 200, schema: z.object({ data: accountJson }) },
+      response: { status: 200, schema: answerOf(accountJson, 'The account') },
       errors: [],
       async handle({ principal }) {
         const { accountId, apiKeyId, role } = principal;

@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
+
+const sessionId = z.string().meta({ description: 'Id of the session, ses_…' });
+const keyHash = z.string().meta({ description: 'Hash of the key it was opened with' });
+const keyName = z.string().meta({ description: 'Name of that key' });
+const createdAt = z.iso.datetime().meta({ description: 'When it was opened' });
+const endsAt = z.iso.datetime().meta({ description: 'When it ends by itself' });
 
 export const createSessionBody = z
   .object({
@@ -9,39 +16,56 @@ export const createSessionBody = z
 
 export const sessionJson = z
   .object({
-    id: z.string(),
-    account: z.object({ id: z.string(), name: z.string() }),
-    key: z.object({ hash: z.string(), name: z.string(), role: z.enum(['owner', 'inference']) }),
+    id: sessionId,
+    account: z
+      .object({
+        id: accountId,
+        name: z.string().meta({ description: 'Display name that the operator gave it' }),
+      })
+      .meta({ description: 'The account of that key' }),
+    key: z
+      .object({
+        hash: keyHash,
+        name: keyName,
+        role: z
+          .enum(['owner', 'inference'])
+          .meta({ description: 'What the session may do: as much as its key' }),
+      })
+      .meta({ description: 'The key it was opened with' }),
     csrf: z.string().meta({ description: 'To be sent as x-csrf-token with everything but GET' }),
-    created_at: z.iso.datetime(),
-    ends_at: z.iso.datetime(),
+    created_at: createdAt,
+    ends_at: endsAt,
   })
   .meta({ id: 'Session' });
 
 export const sessionSummaryJson = z
   .object({
-    id: z.string(),
-    key: z.object({ hash: z.string(), name: z.string() }),
-    created_at: z.iso.datetime(),
-    seen_at: z.iso.datetime(),
-    ends_at: z.iso.datetime(),
-    user_agent: z.string(),
-    address: z.string(),
+    id: sessionId,
+    key: z.object({ hash: keyHash, name: keyName }).meta({ description: 'The key it was opened with' }),
+    created_at: createdAt,
+    seen_at: z.iso.datetime().meta({ description: 'When it was last used' }),
+    ends_at: endsAt,
+    user_agent: z.string().meta({ description: 'What the browser said of itself' }),
+    address: z.string().meta({ description: 'Address that signed in' }),
     current: z.boolean().meta({ description: 'The session that asks' }),
   })
   .meta({ id: 'SessionSummary' });
 
 export const listSessionsQuery = z.strictObject(pageQuery);
-export const sessionParams = z.object({ id: z.string().min(1).max(64) });
+export const sessionParams = z.object({
+  id: z.string().min(1).max(64).meta({ description: 'Id of the session, ses_…' }),
+});
 
-export const createdSessionResponse = z.object({ data: sessionJson });
-export const currentSessionResponse = z.object({
-  data: sessionJson.nullable().meta({ description: 'null: nobody is signed in in this browser' }),
-});
-export const sessionListResponse = z.object({ data: z.array(sessionSummaryJson) });
-export const endedSessionsResponse = z.object({
-  data: z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were signed out' }) }),
-});
+export const createdSessionResponse = answerOf(sessionJson, 'The new session; its token is in the cookie');
+export const currentSessionResponse = answerOf(
+  sessionJson.nullable(),
+  'The session of this browser; null: nobody is signed in',
+);
+export const sessionListResponse = listOf(sessionSummaryJson, 'Sessions of the account, newest first');
+export const endedSessionsResponse = answerOf(
+  z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were signed out' }) }),
+  'What was ended',
+);
 
 export type SessionJson = z.output<typeof sessionJson>;
 export type SessionSummaryJson = z.output<typeof sessionSummaryJson>;

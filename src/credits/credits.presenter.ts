@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { CreditsRow } from './credits.read-model.ts';
 
 export const creditsJson = z
   .object({
-    total_credits: usdString,
-    total_usage: usdString,
+    total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
+    total_usage: usdString.meta({ description: 'Charged so far less what was refunded of it, USD' }),
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
     debt: usdString.meta({ description: 'Owed for reversed payments; blocks new calls until it is paid' }),
-    currency: z.literal(CURRENCY),
-    updated_at: z.iso.datetime(),
+    currency: currencyJson,
+    updated_at: z.iso.datetime().meta({ description: 'When the balance last changed' }),
   })
   .meta({ id: 'Credits' });
 
 /** Novita's user object (get-user-balance): its SDKs read the balance as an integer of 1/10000 USD. */
 export const novitaUserJson = z.object({
-  allow_features: z.array(z.string()),
-  credit_balance: z.int(),
-  free_trial: z.record(z.string(), z.int()),
+  allow_features: z.array(z.string()).meta({ description: 'Always empty' }),
+  credit_balance: z.int().meta({ description: 'Balance in 1/10000 USD, rounded down' }),
+  free_trial: z.record(z.string(), z.int()).meta({ description: 'Always empty' }),
 });
 
 const NANO_USD_PER_CREDIT = 100_000n;

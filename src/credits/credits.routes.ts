@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
+import { answerOf } from '../http/wire-shapes.ts';
 import { creditsJson, novitaUserJson, presentCredits, presentNovitaUser } from './credits.presenter.ts';
 import type { CreditsReadModel } from './credits.read-model.ts';
 
@@ -15,7 +15,7 @@ export function creditRoutes(credits: CreditsReadModel): Route[] {
       tag: 'Usage',
       access: 'inference',
       envelope: 'data',
-      response: { status: 200, schema: z.strictObject({ data: creditsJson, request_id: z.string() }) },
+      response: { status: 200, schema: answerOf(creditsJson, 'The credits of the account') },
       errors: [],
       async handle({ principal }) {
         return { body: { data: presentCredits(await credits.get(principal.accountId)) } };

@@ -1,15 +1,28 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
-import { CURRENCY, usageJson, usdString } from '../http/wire-shapes.ts';
+import {
+  answerOf,
+  apiKeyHash,
+  currencyJson,
+  endpointPath,
+  failure,
+  listOf,
+  modelId,
+  usageJson,
+  usdString,
+} from '../http/wire-shapes.ts';
 
 export const generationQuery = z.strictObject({
   id: z.string().min(1).max(128).meta({ description: 'Generation id (gen-…) or the id of the request' }),
 });
 
 export const listGenerationsQuery = z.strictObject({
-  status: z.enum(['completed', 'failed', 'cancelled']).optional(),
-  model: z.string().min(1).max(128).optional(),
+  status: z
+    .enum(['completed', 'failed', 'cancelled'])
+    .optional()
+    .meta({ description: 'Only generations that ended so' }),
+  model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
   api_key_hash: z
     .string()
     .min(1)
@@ -23,21 +36,27 @@ export const listGenerationsQuery = z.strictObject({
 
 export const generationJson = z
   .object({
-    id: z.string(),
+    id: z.string().meta({ description: 'Id of the generation, gen-…' }),
     created_at: z.iso.datetime().meta({ description: 'When it was ordered' }),
     completed_at: z.iso
       .datetime()
       .nullable()
       .meta({ description: 'When it ended: the date of its charge, in reports and on the statement' }),
-    endpoint: z.string(),
-    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
-    model: z.string(),
-    api_key_hash: z.string(),
-    latency_ms: z.int(),
-    usage: usageJson,
-    charged_amount: usdString,
-    currency: z.literal(CURRENCY),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    endpoint: endpointPath,
+    status: z
+      .enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled'])
+      .meta({ description: 'completed, failed and cancelled are ends; only what ended is charged' }),
+    model: modelId.meta({
+      description: 'Public id of the model that answered, and whose prices were charged',
+    }),
+    api_key_hash: apiKeyHash,
+    latency_ms: z
+      .int()
+      .meta({ description: 'From the start of the call, or the order of the task, to its end' }),
+    usage: usageJson.meta({ description: 'Tokens as they were charged' }),
+    charged_amount: usdString.meta({ description: 'USD; refunds are entries of their own' }),
+    currency: currencyJson,
+    error: failure,
     usage_source: z.string().meta({ description: 'Who counted: provider, counted (our tokenizer), none' }),
     cost_details: z.record(z.string(), usdString).meta({ description: 'The charge by line item' }),
     price_version: z.string().meta({ description: 'Which prices of the model it was charged at' }),
@@ -45,21 +64,22 @@ export const generationJson = z
       .record(z.string(), z.string())
       .nullable()
       .meta({ description: 'Those prices: USD per token, request or image, without those that are 0' }),
-    finish_reason: z.string().nullable(),
-    streamed: z.boolean(),
-    first_token_ms: z.int().nullable(),
+    finish_reason: z.string().nullable().meta({
+      description:
+        'Why the answer ended: stop, length, tool_calls, content_filter or error; null where there was none',
+    }),
+    streamed: z.boolean().meta({ description: 'Whether the answer came as a stream' }),
+    first_token_ms: z.int().nullable().meta({
+      description: 'From the start of the call to the first bytes of the answer; null where none came',
+    }),
     ignored_parameters: z
       .array(z.string())
       .meta({ description: 'Members of the request that were not sent to the provider' }),
   })
   .meta({ id: 'Generation' });
 
-export const generationResponse = z.strictObject({ data: generationJson, request_id: z.string() });
-
-export const generationListResponse = z.strictObject({
-  data: z.array(generationJson),
-  request_id: z.string(),
-});
+export const generationResponse = answerOf(generationJson, 'The generation');
+export const generationListResponse = listOf(generationJson, 'Generations that have ended, newest first');
 
 export type ListGenerationsQuery = z.output<typeof listGenerationsQuery>;
 export type GenerationJson = z.output<typeof generationJson>;

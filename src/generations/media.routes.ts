@@ -22,16 +22,21 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
       method: 'get',
       path: '/media/{key+}',
       operationId: 'getMedia',
-      summary: 'Get a finished file by the signed URL of a task result; ranges are supported',
+      summary: 'Get a finished file by the media link of a task result; ranges are supported',
       tag: 'Async',
       access: 'public',
       envelope: 'bare',
-      params: z.object({ key: z.string().min(1).max(500) }),
+      params: z.object({
+        key: z.string().min(1).max(500).meta({ description: 'Where the file lies in the storage' }),
+      }),
       query: z.object({
-        exp: z.string().optional(),
-        kid: z.string().optional(),
-        sig: z.string().optional(),
-        dl: z.string().optional(),
+        exp: z.string().optional().meta({ description: 'Unix seconds at which the link ends' }),
+        kid: z.string().optional().meta({ description: 'Which secret signed it' }),
+        sig: z
+          .string()
+          .optional()
+          .meta({ description: 'Signature over the key, the method and the other parameters' }),
+        dl: z.string().optional().meta({ description: 'File name that browsers save it under' }),
       }),
       response: {
         status: 200,

@@ -29,6 +29,23 @@ export interface MetaOptions {
 
 const meta = { method: 'get', tag: 'Service', access: 'public', envelope: 'bare' } as const;
 
+const health = z.object({
+  status: z.literal('ok').meta({ description: 'The process answers; /readyz says whether it can serve' }),
+  version: z.string().meta({ description: 'Version of Tollgate that runs' }),
+});
+const readiness = z.object({
+  status: z.enum(['ready', 'unready']).meta({ description: 'unready comes with status 503' }),
+  checks: z
+    .record(z.string(), z.boolean())
+    .meta({ description: 'What must work, by name: true when it does' }),
+  optional: z
+    .record(z.string(), z.boolean())
+    .meta({ description: 'What calls are served without, by name: true when it works' }),
+});
+const openApi = z.looseObject({
+  openapi: z.string().meta({ description: 'Version of the OpenAPI specification' }),
+});
+
 /** Health, metrics and the API's own description. `routes` are the other routes: what is described. */
 export function metaRoutes(options: MetaOptions, routes: readonly Route[]): Route[] {
   const own: Route[] = [...healthRoutes(options), metricsRoute(options)];
@@ -48,7 +65,7 @@ function healthRoutes(options: MetaOptions): Route[] {
       path: '/healthz',
       operationId: 'getHealth',
       summary: 'Whether the process runs',
-      response: { status: 200, schema: z.object({ status: z.literal('ok'), version: z.string() }) },
+      response: { status: 200, schema: health },
       errors: [],
       handle: async () => ({ body: { status: 'ok', version: VERSION } }),
     }),
@@ -59,11 +76,7 @@ function healthRoutes(options: MetaOptions): Route[] {
       summary: 'Whether the process can serve: database, migrations, lanes',
       response: {
         status: 200,
-        schema: z.object({
-          status: z.enum(['ready', 'unready']),
-          checks: z.record(z.string(), z.boolean()),
-          optional: z.record(z.string(), z.boolean()),
-        }),
+        schema: readiness,
         also: { 503: 'Unready, and which check says so' },
       },
       errors: [],
@@ -102,7 +115,7 @@ function descriptionRoutes(document: () => JsonSchema): Route[] {
       path: '/openapi.json',
       operationId: 'getOpenApi',
       summary: 'This API as an OpenAPI 3.1 document',
-      response: { status: 200, schema: z.looseObject({ openapi: z.string() }) },
+      response: { status: 200, schema: openApi },
       errors: [],
       handle: async () => ({ body: document() }),
     }),

@@ -24,6 +24,7 @@ export function errorSchemas(): Record<string, JsonSchema> {
   const types = [...new Set(errorCodes().map((entry) => entry.type))];
   const error: JsonSchema = {
     type: 'object',
+    description: 'Why the request was refused or failed',
     required: ['code', 'message'],
     additionalProperties: false,
     properties: {
@@ -34,10 +35,18 @@ export function errorSchemas(): Record<string, JsonSchema> {
         'x-extensible-enum': codes,
       },
       message: { type: 'string', description: 'For people; begins with the path of a wrong member' },
-      type: { type: 'string', examples: types, 'x-extensible-enum': types },
+      type: {
+        type: 'string',
+        description: 'The class of the code, as Anthropic names them',
+        examples: types,
+        'x-extensible-enum': types,
+      },
     },
   };
-  const requestId: JsonSchema = { type: 'string' };
+  const requestId: JsonSchema = {
+    type: 'string',
+    description: 'Id of this request, the same as the header x-request-id: quote it when you ask for help',
+  };
   return {
     Error: {
       type: 'object',
@@ -59,9 +68,17 @@ export function errorSchemas(): Record<string, JsonSchema> {
       additionalProperties: false,
       properties: {
         code: { type: 'integer', description: 'The HTTP status' },
-        reason: { type: 'string', examples: ['INVALID_REQUEST_BODY'] },
-        message: { type: 'string' },
-        metadata: { type: 'object', additionalProperties: { type: 'string' } },
+        reason: {
+          type: 'string',
+          description: "Novita's word for the code of `error`",
+          examples: ['INVALID_REQUEST_BODY'],
+        },
+        message: { type: 'string', description: 'For people: the message of `error`' },
+        metadata: {
+          type: 'object',
+          description: 'Details of the reason; mostly empty',
+          additionalProperties: { type: 'string' },
+        },
         error,
         request_id: requestId,
       },
@@ -84,16 +101,24 @@ export const ERROR_HEADERS: JsonSchema = {
     schema: { type: 'string' },
   },
   'x-should-retry': {
-    description: 'Whether asking again as it is can help; absent where nobody knows',
+    description: 'Whether retrying the same request can help; absent where that is unknown',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
-  'Retry-After': { description: 'Seconds after which asking again can help', schema: { type: 'integer' } },
+  'WWW-Authenticate': { description: 'Bearer: how to send a key', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds after which a retry can help', schema: { type: 'integer' } },
+};
+
+/** Those of them that come with some statuses alone. */
+const HEADER_STATUSES: Readonly<Record<string, readonly (number | 'default')[]>> = {
+  'Retry-After': [409, 429, 503, 'default'],
+  'WWW-Authenticate': [401],
 };
 
 function errorHeaders(status: number | 'default'): JsonSchema {
-  const names = Object.keys(ERROR_HEADERS).filter(
-    (name) => name !== 'Retry-After' || status === 'default' || [409, 429, 503].includes(status),
-  );
+  const names = Object.keys(ERROR_HEADERS).filter((name) => {
+    const statuses = HEADER_STATUSES[name];
+    return statuses === undefined || statuses.includes(status);
+  });
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 

@@ -24,8 +24,11 @@ export function eventOperation(
     type: 'object',
     required: ['event_type', 'payload'],
     properties: {
-      event_type: { type: 'string', const: type },
-      payload: { $ref: `#/components/schemas/${payloadSchema}` },
+      event_type: { type: 'string', const: type, description: 'What the payload is about' },
+      payload: {
+        description: 'What a read of the task would answer at that moment',
+        $ref: `#/components/schemas/${payloadSchema}`,
+      },
     },
   };
   return {

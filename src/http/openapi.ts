@@ -5,6 +5,7 @@ import { type ApiExamples, exampleOf } from './openapi-examples.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 import { SchemaRegistry } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
+import { requestId } from './wire-shapes.ts';
 
 export interface ApiDescription {
   readonly version: string;
@@ -252,7 +253,7 @@ function answerSchema(route: Route, schemas: SchemaRegistry): JsonSchema {
   const required = Array.isArray(schema.required) ? schema.required : [];
   return {
     ...schema,
-    properties: { ...schema.properties, request_id: { type: 'string' } },
+    properties: { ...schema.properties, request_id: schemas.convert(requestId, 'output') },
     required: [...new Set([...required, 'request_id'])],
   };
 }

@@ -30,7 +30,7 @@ export interface Principal {
 }
 
 /**
- * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the admin token.
+ * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the operator token.
  * A route cannot be defined without one, so a route nobody thought about cannot exist.
  */
 export type Access = 'public' | 'inference' | 'owner' | 'operator';

@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import { usageJson } from '../http/wire-shapes.ts';
+import { modelId, usageJson } from '../http/wire-shapes.ts';
 
 const MESSAGES_MAX = 2_000;
 const TOOLS_MAX = 128;
 
 const source = z
   .looseObject({
-    type: z.string(),
-    media_type: z.string().optional(),
-    data: z.string().optional(),
+    type: z.string().meta({ description: 'base64 or url' }),
+    media_type: z.string().optional().meta({ description: 'Of base64: its MIME type, e.g. image/png' }),
+    data: z.string().optional().meta({ description: 'Of base64: the file' }),
     url: z
       .string()
       .regex(/^https:\/\//, 'must be an https: URL')
-      .optional(),
+      .optional()
+      .meta({ description: 'Of url: where the provider fetches it' }),
   })
   .refine(
     (value) => value.type !== 'base64' || (value.data !== undefined && value.media_type !== undefined),
@@ -24,10 +25,15 @@ const source = z
 
 const block = z
   .looseObject({
-    type: z.string(),
-    text: z.string().optional(),
-    source: source.optional(),
-    tool_use_id: z.string().optional(),
+    type: z.string().meta({
+      description: 'text, image, document, tool_use, tool_result, thinking, and what else the model takes',
+    }),
+    text: z.string().optional().meta({ description: 'The text, of a text block' }),
+    source: source.optional().meta({ description: 'Of an image or document block: its file' }),
+    tool_use_id: z
+      .string()
+      .optional()
+      .meta({ description: 'Of a tool_result block: the tool_use it answers' }),
   })
   .refine((value) => value.type !== 'text' || value.text !== undefined, {
     path: ['text'],
@@ -45,16 +51,21 @@ const block = z
 
 const message = z
   .looseObject({
-    role: z.enum(['user', 'assistant', 'system', 'developer']).default('user'),
-    content: z.union([z.string(), z.array(block)]),
+    role: z
+      .enum(['user', 'assistant', 'system', 'developer'])
+      .default('user')
+      .meta({ description: 'Who speaks' }),
+    content: z
+      .union([z.string(), z.array(block)])
+      .meta({ description: 'Text, or blocks of text, media and tool results' }),
   })
   .meta({ id: 'MessageRequestMessage' });
 
 const tool = z
   .looseObject({
-    name: z.string().min(1).max(128),
-    type: z.string().nullish(),
-    description: z.string().nullish(),
+    name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
+    type: z.string().nullish().meta({ description: 'Left out or custom for a tool of yours' }),
+    description: z.string().nullish().meta({ description: 'What it does, for the model' }),
     input_schema: z.looseObject({}).optional().meta({ description: 'A JSON schema' }),
   })
   .meta({ id: 'MessageTool' });
@@ -63,64 +74,120 @@ const tool = z
 export const messagesRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
-    messages: z.array(message).min(1).max(MESSAGES_MAX),
-    max_tokens: z.int().min(1).max(100_000_000).nullish(),
-    stream: z.boolean().nullish(),
-    system: z.union([z.string(), z.array(block)]).nullish(),
-    stop_sequences: z.array(z.string()).max(64).nullish(),
-    temperature: z.number().min(0).max(1).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
-    top_k: z.int().min(0).nullish(),
-    tools: z.array(tool).max(TOOLS_MAX).nullish(),
+    messages: z
+      .array(message)
+      .min(1)
+      .max(MESSAGES_MAX)
+      .meta({ description: 'The conversation so far, oldest first' }),
+    max_tokens: z.int().min(1).max(100_000_000).nullish().meta({
+      description:
+        'Cap on the tokens of the answer, thinking included; default: what the model and the balance allow',
+    }),
+    stream: z.boolean().nullish().meta({ description: 'true: the answer comes as server-sent events' }),
+    system: z
+      .union([z.string(), z.array(block)])
+      .nullish()
+      .meta({ description: 'System prompt: instructions that come before the conversation' }),
+    stop_sequences: z
+      .array(z.string())
+      .max(64)
+      .nullish()
+      .meta({ description: 'The answer ends before any of these' }),
+    temperature: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .meta({ description: "Sampling temperature: higher is more random; by default the provider's own" }),
+    top_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .meta({
+        description:
+          "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
+      }),
+    top_k: z
+      .int()
+      .min(0)
+      .nullish()
+      .meta({ description: "Draw from this many of the likeliest tokens; by default the provider's own" }),
+    tools: z.array(tool).max(TOOLS_MAX).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
-      .union([z.string(), z.looseObject({ type: z.string() })])
+      .union([
+        z.string(),
+        z.looseObject({ type: z.string().meta({ description: 'tool, auto, any or none' }) }),
+      ])
       .nullish()
       .meta({ description: '"auto", "any", "none", the name of a tool, or an object that names one' }),
-    thinking: z.looseObject({ type: z.string(), budget_tokens: z.int().min(1).optional() }).nullish(),
-    metadata: z.looseObject({ user_id: z.string().max(512).nullish() }).nullish(),
+    thinking: z
+      .looseObject({
+        type: z.string().meta({ description: 'enabled, disabled or adaptive' }),
+        budget_tokens: z.int().min(1).optional().meta({ description: 'Cap on the tokens of its thinking' }),
+      })
+      .nullish()
+      .meta({ description: 'Whether the model thinks before it answers; default not' }),
+    metadata: z
+      .looseObject({
+        user_id: z.string().max(512).nullish().meta({ description: 'Your id of the end user' }),
+      })
+      .nullish()
+      .meta({ description: 'Passed to the provider' }),
   })
   .meta({ id: 'MessagesRequest' });
 
 const messagesUsage = usageJson
   .extend({
-    cache_read_input_tokens: z.int(),
-    cache_creation_input_tokens: z.int(),
+    cache_read_input_tokens: z.int().meta({ description: 'Read from a cache; not in input_tokens' }),
+    cache_creation_input_tokens: z.int().meta({ description: 'Written to a cache; not in input_tokens' }),
     cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
   })
   .meta({ id: 'MessagesUsage', description: 'input_tokens is the uncached part, total_tokens the whole' });
 
 const answeredBlock = z
   .looseObject({
-    type: z.string().meta({ examples: ['text', 'tool_use', 'thinking'] }),
-    text: z.string().optional(),
+    type: z.string().meta({ description: 'Kind of block', examples: ['text', 'tool_use', 'thinking'] }),
+    text: z.string().optional().meta({ description: 'The text, of a text block' }),
     id: z.string().optional().meta({ description: 'Of a tool_use' }),
     name: z.string().optional().meta({ description: 'Of a tool_use' }),
     input: z.record(z.string(), z.unknown()).optional().meta({ description: 'Of a tool_use' }),
-    thinking: z.string().optional(),
-    signature: z.string().optional(),
+    thinking: z.string().optional().meta({ description: 'Of a thinking block' }),
+    signature: z.string().optional().meta({ description: 'Of a thinking block: send it back as it came' }),
   })
   .meta({ id: 'MessageBlock' });
 
 /** How many tokens a message call would send. */
-export const inputCount = z.object({ input_tokens: z.int().min(0) }).meta({ id: 'MessageTokenCount' });
+export const inputCount = z
+  .object({ input_tokens: z.int().min(0).meta({ description: 'Tokens of the prompt, estimated' }) })
+  .meta({ id: 'MessageTokenCount' });
 
 /** One event of a streamed message. */
 export const messageEvent = z
   .looseObject({
-    type: z.enum([
-      'message_start',
-      'content_block_start',
-      'content_block_delta',
-      'content_block_stop',
-      'message_delta',
-      'message_stop',
-      'ping',
-      'error',
-    ]),
-    index: z.int().optional(),
-    content_block: answeredBlock.optional(),
-    delta: z.looseObject({}).optional(),
-    usage: messagesUsage.partial().optional(),
+    type: z
+      .enum([
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+        'ping',
+        'error',
+      ])
+      .meta({ description: 'Kind of event' }),
+    index: z.int().optional().meta({ description: 'Which block it is about, from 0' }),
+    content_block: answeredBlock
+      .optional()
+      .meta({ description: 'Of content_block_start: the block as it begins' }),
+    delta: z
+      .looseObject({})
+      .optional()
+      .meta({
+        description: 'Of content_block_delta: the next piece of the block; of message_delta: its stop_reason',
+      }),
+    usage: messagesUsage.partial().optional().meta({ description: 'Of message_delta: the tokens so far' }),
   })
   .meta({ id: 'MessageStreamEvent' });
 
@@ -128,12 +195,17 @@ export const messageEvent = z
 export const messageAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
-    type: z.literal('message'),
-    role: z.literal('assistant'),
-    content: z.array(answeredBlock),
-    model: z.string(),
-    stop_reason: z.string(),
-    stop_sequence: z.string().nullable(),
-    usage: messagesUsage,
+    type: z.literal('message').meta({ description: 'Always message' }),
+    role: z.literal('assistant').meta({ description: 'Always assistant' }),
+    content: z.array(answeredBlock).meta({ description: 'The answer' }),
+    model: modelId.meta({ description: 'Public id of the model that answered' }),
+    stop_reason: z.string().meta({
+      description: 'Why the answer ended: end_turn, max_tokens, stop_sequence, tool_use or refusal',
+    }),
+    stop_sequence: z
+      .string()
+      .nullable()
+      .meta({ description: 'Which of stop_sequences ended it; null: none' }),
+    usage: messagesUsage.meta({ description: 'Tokens and what they cost' }),
   })
   .meta({ id: 'Message' });

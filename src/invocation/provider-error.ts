@@ -14,7 +14,7 @@ const TOLD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 4
 /** The form that agents read the figures from, in order to shorten by the right amount. */
 const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 
-const OPERATORS_FAULT = 'the model cannot be asked as it is set up here, its operator has to mend that';
+const OPERATORS_FAULT = 'the model is misconfigured on this installation; its operator has to fix that';
 
 /** What a refused call was about. */
 export interface RefusedCall {

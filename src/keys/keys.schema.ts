@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { storableText } from '../http/storable-text.ts';
+import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
-const name = storableText.trim().min(1).max(200);
-const label = storableText.min(1).max(200);
+const name = storableText.trim().min(1).max(200).meta({ description: 'Display name; need not be unique' });
+const label = storableText
+  .min(1)
+  .max(200)
+  .meta({ description: 'Shown for the key in lists; by default its masked secret' });
 
 const limit = z
   .number()
@@ -20,7 +24,7 @@ const limit = z
 
 const limitReset = z.enum(['daily', 'weekly', 'monthly']).nullable().meta({
   description:
-    'When the limit is whole again: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting another one begins to count anew',
+    'When the limit renews: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting another one starts the count again',
 });
 
 const UNIX_SECONDS_MAX = 253_402_300_799;
@@ -30,13 +34,13 @@ const expiresAt = z
   .nullable()
   .meta({ description: 'RFC 3339 or unix seconds: the key stops working at this time; null = never' });
 
-const most = (max: number) => z.int().min(1).max(max);
+const most = (max: number, description: string) => z.int().min(1).max(max).optional().meta({ description });
 
 /** Limits of one key, or of an account as an operator sets them. */
 export const rateLimits = z.strictObject({
-  requests_per_minute: most(10_000_000).optional(),
-  tokens_per_minute: most(10_000_000_000).optional(),
-  concurrency: most(100_000).optional().meta({ description: 'Paid calls in flight at the same time' }),
+  requests_per_minute: most(10_000_000, 'Requests a minute, paid or not'),
+  tokens_per_minute: most(10_000_000_000, 'Tokens of prompts and answers a minute'),
+  concurrency: most(100_000, 'Paid calls in flight at the same time'),
 });
 
 const keyRateLimits = rateLimits.nullable().meta({
@@ -71,7 +75,10 @@ export const updateKeyBody = z
   .object({
     name: name.optional(),
     label: label.optional(),
-    disabled: z.boolean().optional(),
+    disabled: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true: refused with 401 until it is enabled again; a key cannot disable itself' }),
     limit: limit.optional(),
     limit_reset: limitReset.optional(),
     expires_at: expiresAt.optional(),
@@ -80,29 +87,36 @@ export const updateKeyBody = z
   })
   .meta({ id: 'UpdateKey', examples: [{ disabled: true }] });
 
-export const keyParams = z.object({ hash: z.string().min(1).max(128) });
+export const keyParams = z.object({
+  hash: z.string().min(1).max(128).meta({ description: 'Hash of the key' }),
+});
 
 export const listKeysQuery = z.strictObject(pageQuery);
 
 export const apiKey = z
   .object({
     hash: z.string().meta({ description: 'SHA-256 of the secret: the public name of the key' }),
-    name: z.string(),
-    account_id: z.string(),
-    disabled: z.boolean(),
+    name: z.string().meta({ description: 'Display name; need not be unique' }),
+    account_id: accountId,
+    disabled: z.boolean().meta({ description: 'true: refused with 401 until it is enabled again' }),
     usage: z.number().meta({ description: 'USD spent so far' }),
-    created_at: z.iso.datetime(),
-    label: z.string(),
+    created_at: z.iso.datetime().meta({ description: 'When it was made' }),
+    label: z.string().meta({ description: 'Shown for the key in lists; by default its masked secret' }),
     limit: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
     limit_remaining: z
       .number()
       .nullable()
       .meta({ description: 'USD, until the limit renews; null = unlimited' }),
     limit_reset: limitReset,
-    last_used_at: z.iso.datetime().nullable(),
-    expires_at: z.iso.datetime().nullable(),
+    last_used_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When a call of it was last settled; null: never' }),
+    expires_at: z.iso.datetime().nullable().meta({ description: 'When it stops working; null: never' }),
     rate_limits: keyRateLimits,
-    role: z.enum(['owner', 'inference']),
+    role: z
+      .enum(['owner', 'inference'])
+      .meta({ description: 'An inference key calls models; an owner key also manages keys and billing' }),
     models: z
       .array(z.string())
       .nullable()
@@ -110,12 +124,10 @@ export const apiKey = z
   })
   .meta({ id: 'ApiKey' });
 
-export const keyResponse = z.strictObject({ data: apiKey, request_id: z.string() });
-export const keyListResponse = z.strictObject({ data: z.array(apiKey), request_id: z.string() });
-export const createdKeyResponse = z.strictObject({
-  data: apiKey,
+export const keyResponse = answerOf(apiKey, 'The key as it is now');
+export const keyListResponse = listOf(apiKey, 'Keys, newest first');
+export const createdKeyResponse = answerOf(apiKey, 'The new key').extend({
   key: z.string().meta({ description: 'The secret. It is shown this once and stored nowhere.' }),
-  request_id: z.string(),
 });
 
 export type CreateKeyBody = z.output<typeof createKeyBody>;

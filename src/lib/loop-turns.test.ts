@@ -97,7 +97,7 @@ test('work of a client that has left is not begun', async () => {
   expect(steppedFor).toBe(0);
 });
 
-test('who waits too long is refused, who has begun is not', async () => {
+test('rejects work that waits too long, but not work that has started', async () => {
   let now = 0;
   const turns = new LoopTurns(() => now);
   const slow = turns.run(

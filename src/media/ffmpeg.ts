@@ -116,7 +116,7 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
       ).catch((error: unknown) => {
         const flawed = error instanceof MediaError && error.code === 'media_tool_failed';
         throw flawed
-          ? new MediaError('media_corrupt', 'the video has broken pictures', { cause: error })
+          ? new MediaError('media_corrupt', 'the video has broken frames', { cause: error })
           : error;
       }),
     poster: (input, output, poster) =>

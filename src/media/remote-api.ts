@@ -81,7 +81,7 @@ export class RemoteApi {
     });
   }
 
-  /** Leave to upload one file. Throws StorageError. */
+  /** A grant to upload one file. Throws StorageError. */
   async grantUpload(file: { key: string; bytes: number; sha256: string }): Promise<UploadGrant> {
     const answer = await this.#json({
       method: 'POST',

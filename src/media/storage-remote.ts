@@ -19,7 +19,7 @@ export interface RemoteStorageOptions {
   readonly clocks?: RemoteClocks;
 }
 
-/** Statuses of an upload whose leave is too old, at S3 and at the API: another one may work. */
+/** Statuses of an upload whose grant has expired, at S3 and at the API: a new grant may work. */
 const ASK_AGAIN = [403, 410];
 
 /**

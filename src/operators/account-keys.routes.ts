@@ -6,6 +6,7 @@ import {
   createdKeyResponse,
   createKeyBody,
   keyListResponse,
+  keyParams,
   keyResponse,
   listKeysQuery,
 } from '../keys/keys.schema.ts';
@@ -13,9 +14,11 @@ import type { AccountKeysService } from './account-keys.service.ts';
 import { OPERATOR_ROUTE } from './operator-access.ts';
 import { accountParams } from './operators.schema.ts';
 
-const accountKeyParams = z.object({ ...accountParams.shape, hash: z.string().min(1).max(128) });
+const accountKeyParams = z.object({ ...accountParams.shape, hash: keyParams.shape.hash });
 const changeKeyBody = z
-  .object({ disabled: z.boolean() })
+  .object({
+    disabled: z.boolean().meta({ description: 'true: refused with 401 until it is enabled again' }),
+  })
   .meta({ id: 'ChangeAccountKey', examples: [{ disabled: true }] });
 
 /** `/admin/v1/accounts/{id}/keys`. */

@@ -1,26 +1,29 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { listOf } from '../http/wire-shapes.ts';
 
 const filter = z.string().min(1).max(200);
 
 export const listAuditQuery = z.strictObject({
-  action: filter.optional().meta({ examples: ['account.update'] }),
+  action: filter.optional().meta({ description: 'Only actions of this kind', examples: ['account.update'] }),
   object: filter.optional().meta({ description: 'Public id of what was acted on' }),
   ...pageQuery,
 });
 
 export const auditEntryJson = z
   .object({
-    id: z.string(),
-    at: z.iso.datetime(),
-    actor: z.string(),
-    action: z.string(),
-    object: z.string(),
-    request_id: z.string().nullable(),
-    detail: z.record(z.string(), z.unknown()),
+    id: z.string().meta({ description: 'Number of the entry' }),
+    at: z.iso.datetime().meta({ description: 'When it was done' }),
+    actor: z.string().meta({ description: 'Name of the operator token that was shown' }),
+    action: z.string().meta({ description: 'What was done, e.g. account.update' }),
+    object: z.string().meta({ description: 'Public id of what was acted on' }),
+    request_id: z.string().nullable().meta({ description: 'Request that did it; null where no request did' }),
+    detail: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'What was changed; its members depend on the action' }),
   })
   .meta({ id: 'AuditEntry' });
 
-export const auditListResponse = z.strictObject({ data: z.array(auditEntryJson), request_id: z.string() });
+export const auditListResponse = listOf(auditEntryJson, 'Operator actions, newest first');
 
 export type AuditEntryJson = z.output<typeof auditEntryJson>;

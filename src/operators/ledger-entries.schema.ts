@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { transactionJson } from '../billing/transactions.schema.ts';
 import { pageQuery } from '../http/page.ts';
 import { timeParameter } from '../http/time-range.ts';
+import { accountId, listOf } from '../http/wire-shapes.ts';
 
 export const listEntriesQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
@@ -12,7 +13,7 @@ export const listEntriesQuery = z.strictObject({
 
 export const ledgerEntryJson = transactionJson
   .extend({
-    account_id: z.string(),
+    account_id: accountId,
     seq: z
       .int()
       .min(1)
@@ -24,7 +25,10 @@ export const ledgerEntryJson = transactionJson
         description: 'Who booked it; null on usage and on entries of earlier releases',
         examples: [null],
       }),
-    request_id: z.string().nullable(),
+    request_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Request that booked it; null where no request did' }),
     payment_id: z
       .string()
       .nullable()
@@ -32,6 +36,6 @@ export const ledgerEntryJson = transactionJson
   })
   .meta({ id: 'LedgerEntry' });
 
-export const entryListResponse = z.strictObject({ data: z.array(ledgerEntryJson), request_id: z.string() });
+export const entryListResponse = listOf(ledgerEntryJson, 'Entries, by account and time');
 
 export type LedgerEntryJson = z.output<typeof ledgerEntryJson>;

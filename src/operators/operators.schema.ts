@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { storableText } from '../http/storable-text.ts';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/wire-shapes.ts';
 import { rateLimits } from '../keys/keys.schema.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 
@@ -16,21 +16,38 @@ export const usdAmount = z.string().transform((text, context): NanoUsd => {
 });
 
 const positive = usdAmount.refine((amount) => amount > 0n, 'must be above zero');
-const description = storableText.trim().min(1).max(500);
-const name = storableText.trim().min(1).max(200);
+const description = storableText
+  .trim()
+  .min(1)
+  .max(500)
+  .meta({ description: 'Why: the customer reads it on the entry and the statement' });
+const name = storableText.trim().min(1).max(200).meta({ description: 'Display name of the customer' });
 
 export const createAccountBody = z
   .object({
     name,
-    credits: usdAmount.refine((amount) => amount >= 0n, 'must not be negative').optional(),
+    credits: usdAmount
+      .refine((amount) => amount >= 0n, 'must not be negative')
+      .optional()
+      .meta({ description: 'USD that it is granted to begin with; default none' }),
   })
   .meta({ id: 'CreateAccount' });
 
 const billing = z
   .strictObject({
-    name,
-    address: z.array(storableText.trim().min(1).max(100)).max(8).default([]),
-    tax_id: storableText.trim().min(1).max(50).nullable().default(null),
+    name: name.meta({ description: 'Name of the customer on paper' }),
+    address: z
+      .array(storableText.trim().min(1).max(100))
+      .max(8)
+      .default([])
+      .meta({ description: 'Lines of the address' }),
+    tax_id: storableText
+      .trim()
+      .min(1)
+      .max(50)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Tax number of the customer; null: none' }),
   })
   .nullable()
   .meta({ description: "What statements and receipts call the customer; null: the account's name alone" });
@@ -51,8 +68,16 @@ const accountRateLimits = rateLimits
 export const updateAccountBody = z
   .object({
     name: name.optional(),
-    suspended: z.boolean().optional(),
-    allowed_models: z.array(storableText.min(1).max(128)).max(1000).nullable().optional(),
+    suspended: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true: its keys only read, paid calls are refused with 403; false ends that' }),
+    allowed_models: z
+      .array(storableText.min(1).max(128))
+      .max(1000)
+      .nullable()
+      .optional()
+      .meta({ description: 'Ids of the models it may call; null = all' }),
     max_keys: z
       .int()
       .min(1)
@@ -66,7 +91,11 @@ export const updateAccountBody = z
 
 export const adjustmentBody = z
   .object({
-    amount: usdAmount.refine((amount) => amount !== 0n, 'must not be zero'),
+    amount: usdAmount
+      .refine((amount) => amount !== 0n, 'must not be zero')
+      .meta({
+        description: 'USD, signed: what the balance gains or loses; it cannot fall below what is held',
+      }),
     description,
     reason: z
       .enum(['grant', 'goodwill', 'correction'])
@@ -85,8 +114,18 @@ export const clearDebtBody = z
 
 export const refundBody = z
   .object({
-    transaction_id: z.string().min(1).max(64).optional(),
-    generation_id: z.string().min(1).max(64).optional(),
+    transaction_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .meta({ description: 'Charge to give back or purchase to take back, txn_…; or name a generation' }),
+    generation_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .meta({ description: 'Generation whose charge is given back, gen-…; or name a transaction' }),
     amount: positive.optional().meta({ description: 'Default: what is left of the transaction' }),
     description,
   })
@@ -96,64 +135,83 @@ export const refundBody = z
   })
   .meta({ id: 'Refund' });
 
-export const accountParams = z.object({ id: z.string().min(1).max(64) });
+export const accountParams = z.object({
+  id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),
+});
 export const listAccountsQuery = z.strictObject(pageQuery);
-export const verifyQuery = z.strictObject({ account_id: z.string().min(1).max(64).optional() });
+export const verifyQuery = z.strictObject({
+  account_id: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Only this account; default the whole ledger' }),
+});
 
 export const accountJson = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    suspended: z.boolean(),
-    allowed_models: z.array(z.string()).nullable(),
+    id: accountId,
+    name: z.string().meta({ description: 'Display name of the customer' }),
+    suspended: z.boolean().meta({ description: 'true: its keys only read, paid calls are refused with 403' }),
+    allowed_models: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Ids of the models it may call; null = all' }),
     max_keys: z.int().meta({ description: 'Keys it may have at once' }),
     billing: z
-      .object({ name: z.string(), address: z.array(z.string()), tax_id: z.string().nullable() })
+      .object({
+        name: z.string().meta({ description: 'Name of the customer on paper' }),
+        address: z.array(z.string()).meta({ description: 'Lines of the address' }),
+        tax_id: z.string().nullable().meta({ description: 'Tax number of the customer; null: none' }),
+      })
       .nullable()
       .meta({ description: 'What statements and receipts call the customer' }),
     rate_limits: accountRateLimits,
-    created_at: z.iso.datetime(),
-    total_credits: usdString,
-    total_usage: usdString,
-    remaining_credits: usdString,
+    created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
+    total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
+    total_usage: usdString.meta({ description: 'Charged so far less what was refunded of it, USD' }),
+    remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
     held: usdString.meta({ description: 'Held by running calls, part of remaining_credits' }),
     debt: usdString.meta({ description: 'Owed after a reversed payment; blocks new calls' }),
-    currency: z.literal(CURRENCY),
+    currency: currencyJson,
   })
   .meta({ id: 'Account' });
 
-const requestId = z.string();
-export const accountResponse = z.strictObject({ data: accountJson, request_id: requestId });
-export const adjustmentResponse = z.strictObject({
-  data: accountJson,
-  transaction_id: z.string(),
-  request_id: requestId,
+export const accountResponse = answerOf(accountJson, 'The account as it is now');
+export const adjustmentResponse = answerOf(accountJson, 'The account after the booking').extend({
+  transaction_id: z.string().meta({ description: 'Id of the entry, txn_…' }),
 });
-export const accountListResponse = z.strictObject({ data: z.array(accountJson), request_id: requestId });
-export const createdAccountResponse = z.strictObject({
-  data: accountJson,
+export const accountListResponse = listOf(accountJson, 'Accounts, newest first');
+export const createdAccountResponse = answerOf(accountJson, 'The new account').extend({
   key: z.string().meta({ description: 'Owner key of the account; shown this once' }),
-  request_id: requestId,
 });
-export const refundResponse = z.strictObject({
-  data: z.object({
-    transaction_id: z.string(),
-    amount: usdString,
-    from_balance: usdString,
+export const refundResponse = answerOf(
+  z.object({
+    transaction_id: z.string().meta({ description: 'Id of the entry, txn_…' }),
+    amount: usdString.meta({ description: 'Booked, USD' }),
+    from_balance: usdString.meta({ description: 'What of it moved the balance, USD' }),
     debt: usdString.meta({ description: 'Of a purchase taken back: what the balance could not give' }),
-    currency: z.literal(CURRENCY),
+    currency: currencyJson,
   }),
-  request_id: requestId,
-});
-export const verifyResponse = z.strictObject({
-  data: z.object({
-    ok: z.boolean(),
-    checked: z.int(),
-    violations: z.array(z.object({ claim: z.string(), object: z.string(), detail: z.string() })),
-    duration_ms: z.int(),
+  'What was booked',
+);
+export const verifyResponse = answerOf(
+  z.object({
+    ok: z.boolean().meta({ description: 'Whether every invariant holds' }),
+    checked: z.int().meta({ description: 'How many invariants were checked' }),
+    violations: z
+      .array(
+        z.object({
+          claim: z.string().meta({ description: 'The invariant' }),
+          object: z.string().meta({ description: 'What breaks it: an account, key, generation or day' }),
+          detail: z.string().meta({ description: 'What was found there' }),
+        }),
+      )
+      .meta({ description: 'Empty when all hold' }),
+    duration_ms: z.int().meta({ description: 'How long the check took' }),
   }),
-  request_id: requestId,
-});
+  'What the check found',
+);
 
 export type CreateAccountBody = z.output<typeof createAccountBody>;
 export type UpdateAccountBody = z.output<typeof updateAccountBody>;

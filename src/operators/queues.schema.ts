@@ -1,22 +1,30 @@
 import { z } from 'zod';
+import { answerOf, listOf } from '../http/wire-shapes.ts';
 
-const count = z.int();
-
-export const queueParams = z.object({ name: z.string().min(1).max(100) });
+export const queueParams = z.object({
+  name: z.string().min(1).max(100).meta({ description: 'Name of the queue, e.g. generate-local' }),
+});
 
 export const queueJson = z
   .object({
-    name: z.string(),
-    paused: z.boolean(),
+    name: z.string().meta({ description: 'Name of the queue' }),
+    paused: z.boolean().meta({ description: 'true: an operator paused it; jobs wait until it is resumed' }),
     resting_ms: z
       .int()
       .meta({ description: 'An upstream asked for this much patience; then it goes on by itself' }),
-    jobs: z.object({ waiting: count, active: count, delayed: count, completed: count, failed: count }),
+    jobs: z
+      .object({
+        waiting: z.int().meta({ description: 'Can be taken now' }),
+        active: z.int().meta({ description: 'At work' }),
+        delayed: z.int().meta({ description: 'Not before a later time' }),
+        completed: z.int().meta({ description: 'Ended lately: only the last are kept' }),
+        failed: z.int().meta({ description: 'Failed lately: only the last are kept' }),
+      })
+      .meta({ description: 'How many there are of each state' }),
   })
   .meta({ id: 'Queue' });
 
-const requestId = z.string();
-export const queueListResponse = z.strictObject({ data: z.array(queueJson), request_id: requestId });
-export const queueResponse = z.strictObject({ data: queueJson, request_id: requestId });
+export const queueListResponse = listOf(queueJson, 'All queues of this installation');
+export const queueResponse = answerOf(queueJson, 'The queue as it stands now');
 
 export type QueueJson = z.output<typeof queueJson>;

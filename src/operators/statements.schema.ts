@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { invoiceJson } from '../billing/invoices.schema.ts';
 import { storableText } from '../http/storable-text.ts';
+import { listOf } from '../http/wire-shapes.ts';
 
 export const statementParams = z.object({
-  id: z.string().min(1).max(64),
+  id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),
   month: z
     .string()
     .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month, e.g. 2028-05')
     .transform((month) => new Date(`${month}-01T00:00:00Z`))
-    .meta({ examples: ['2028-05'] }),
+    .meta({ description: 'Month of UTC that is over', examples: ['2028-05'] }),
 });
 
 export const reissueBody = z
@@ -18,9 +19,12 @@ export const reissueBody = z
 export const statementJson = invoiceJson
   .extend({
     version: z.int().min(1).meta({ description: 'Above 1: stated again' }),
-    reissue_reason: z.string().nullable(),
-    reissued_by: z.string().nullable(),
-    created_at: z.iso.datetime(),
+    reissue_reason: z.string().nullable().meta({ description: 'Why it was stated again; null on the first' }),
+    reissued_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'Name of the operator token that asked for it; null on the first' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was made' }),
     number: z
       .string()
       .nullable()
@@ -29,11 +33,17 @@ export const statementJson = invoiceJson
         examples: ['ST-000042'],
       }),
     digest: z.string().nullable().meta({ description: 'Over all entries up to its last one' }),
-    pdf_sha256: z.string().nullable(),
-    csv_sha256: z.string().nullable(),
+    pdf_sha256: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its PDF, lower-case hex; null until it is issued' }),
+    csv_sha256: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its CSV, lower-case hex; null until it is issued' }),
   })
   .meta({ id: 'Statement' });
 
-export const statementListResponse = z.strictObject({ data: z.array(statementJson), request_id: z.string() });
+export const statementListResponse = listOf(statementJson, 'Statements of closed months, newest first');
 
 export type StatementJson = z.output<typeof statementJson>;

@@ -243,7 +243,7 @@ export class GenerateService {
 
   async #stopEngine({ engine, request, reference, task }: Attempt): Promise<EngineStop> {
     return await stopRun(engine, request, reference, (error) =>
-      this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be told to stop'),
+      this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be asked to stop'),
     );
   }
 }

@@ -36,7 +36,7 @@ export interface GenerateDependencies {
   readonly patience: StoragePatience;
   /** Absent where this process leaves post-processing to others. */
   readonly inPlace?: InPlaceService | undefined;
-  /** Hears of every run that failed. */
+  /** Called after every run that failed. */
   readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
   readonly log: Logger;
 }

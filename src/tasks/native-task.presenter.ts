@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { CURRENCY, usdString } from '../http/wire-shapes.ts';
+import {
+  apiKeyHash,
+  CURRENCY,
+  currencyJson,
+  endpointPath,
+  failure,
+  modelId,
+  usdString,
+} from '../http/wire-shapes.ts';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, ZERO_USD } from '../lib/money.ts';
@@ -14,40 +22,58 @@ const TIME = z.iso.datetime();
 /** A task as `/api/v1/tasks` shows it. */
 export const TASK_RESOURCE = z
   .object({
-    id: z.string(),
-    endpoint: z.string(),
-    model: z.string(),
-    kind: z.enum(['image', 'video']),
-    status: z.enum(TASK_STATES),
-    progress_percent: z.int(),
-    queue_position: z.int().nullable(),
-    seed: z.string(),
+    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    endpoint: endpointPath,
+    model: modelId,
+    kind: z.enum(['image', 'video']).meta({ description: 'What is made' }),
+    status: z.enum(TASK_STATES).meta({
+      description:
+        'generating and processing are at work, generated waits for processing; succeeded, failed and canceled are ends',
+    }),
+    progress_percent: z
+      .int()
+      .meta({ description: '0 to 100; never falls, and is 100 only when it succeeded' }),
+    queue_position: z
+      .int()
+      .nullable()
+      .meta({ description: '1 = next; null when it does not wait for an engine' }),
+    seed: z.string().meta({
+      description: 'The seed in use, also where -1 left the choice to the service; a string of digits',
+    }),
     attempts: z
       .int()
       .meta({ description: 'How often its generation was begun; more than 1 after a failure' }),
-    cancel_requested: z.boolean(),
-    estimated_amount: usdString,
-    charged_amount: usdString,
-    currency: z.literal(CURRENCY),
-    api_key_hash: z.string(),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    outputs: z.array(
-      z.object({
-        index: z.int(),
-        variant: VARIANT,
-        media_type: z.string(),
-        bytes: z.int(),
-        width: z.int(),
-        height: z.int(),
-        duration_ms: z.int().nullable(),
-        sha256: z.string(),
-      }),
-    ),
-    created_at: TIME,
-    started_at: TIME.nullable(),
-    completed_at: TIME.nullable(),
-    deadline_at: TIME,
-    expires_at: TIME.nullable(),
+    cancel_requested: z
+      .boolean()
+      .meta({ description: 'Whether a cancel was asked for; the engine may still end the task otherwise' }),
+    estimated_amount: usdString.meta({
+      description: 'Price agreed when it was ordered, USD: what it costs if it succeeds',
+    }),
+    charged_amount: usdString.meta({ description: 'USD; 0 unless it succeeded' }),
+    currency: currencyJson,
+    api_key_hash: apiKeyHash,
+    error: failure,
+    outputs: z
+      .array(
+        z.object({
+          index: z.int().meta({ description: 'Position among the files of this variant, from 0' }),
+          variant: VARIANT.meta({
+            description: 'The file itself, its thumbnail, or a frame of the video',
+          }),
+          media_type: z.string().meta({ description: 'MIME type' }),
+          bytes: z.int().meta({ description: 'Size of the file' }),
+          width: z.int().meta({ description: 'Pixels' }),
+          height: z.int().meta({ description: 'Pixels' }),
+          duration_ms: z.int().nullable().meta({ description: 'Length of a video; null for images' }),
+          sha256: z.string().meta({ description: 'Of the file, lower-case hex' }),
+        }),
+      )
+      .meta({ description: 'The files; empty until it succeeded and after they were deleted' }),
+    created_at: TIME.meta({ description: 'When it was ordered' }),
+    started_at: TIME.nullable().meta({ description: 'When its generation first began; null until then' }),
+    completed_at: TIME.nullable().meta({ description: 'When it ended; null until then' }),
+    deadline_at: TIME.meta({ description: 'When it fails if it has not ended by then' }),
+    expires_at: TIME.nullable().meta({ description: 'When its files are deleted; null until it succeeded' }),
   })
   .meta({ id: 'Task' });
 export type TaskResourceJson = z.output<typeof TASK_RESOURCE>;

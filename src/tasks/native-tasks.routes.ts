@@ -73,7 +73,8 @@ function cancelRoute(cancels: CancelTaskService): Route {
     method: 'post',
     path: '/api/v1/tasks/{id}/cancel',
     operationId: 'cancelTask',
-    summary: 'Cancel a task: 200 when it is over and the money free, 202 when its worker has been told',
+    summary:
+      'Cancel a task: 200 once it has ended and its hold is released, 202 once its worker was asked to stop',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'data',
@@ -81,7 +82,7 @@ function cancelRoute(cancels: CancelTaskService): Route {
     response: {
       status: 200,
       schema: TASK_CANCEL_RESPONSE,
-      also: { 202: 'Its worker has been told; the task ends soon' },
+      also: { 202: 'Its worker was asked to stop; the task ends soon' },
     },
     errors: ['task_not_found', 'task_not_cancelable'],
     idempotency: 'natural',
@@ -124,13 +125,17 @@ function contentRoute(tasks: TasksService): Route {
     method: 'get',
     path: '/api/v1/tasks/{id}/content',
     operationId: 'getTaskContent',
-    summary: 'Go to a file of a task: redirects to a fresh signed URL, which supports ranges',
+    summary: 'Go to a file of a task: redirects to a fresh media link, which supports ranges',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'bare',
     params: TASK_PARAMS,
     query: TASK_CONTENT_QUERY,
-    response: { status: 302, schema: NO_BODY },
+    response: {
+      status: 302,
+      schema: NO_BODY,
+      headers: { Location: 'A fresh media link, good for an hour' },
+    },
     errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
     async handle({ principal, params, query }) {
       const location = await tasks.contentUrl(taskIdOf(params.id), scopeOf(principal), query);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { answerOf, listOf } from '../http/wire-shapes.ts';
 import { TASK_RESOURCE } from './native-task.presenter.ts';
 import { TASK_STATES } from './task-state.ts';
 
@@ -16,14 +17,18 @@ const TIME = z
 
 /** Query of GET /api/v1/tasks. */
 export const TASK_LIST_QUERY = z.strictObject({
-  status: z.enum(TASK_STATES).optional(),
-  model: z.string().min(1).max(200).optional(),
-  created_after: TIME.optional(),
+  status: z.enum(TASK_STATES).optional().meta({ description: 'Only tasks in this state' }),
+  model: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this model' }),
+  created_after: TIME.optional().meta({
+    description: 'Only tasks ordered after this: RFC 3339 or unix seconds',
+  }),
   ...pageQuery,
 });
 export type TaskListQuery = z.output<typeof TASK_LIST_QUERY>;
 
-export const TASK_PARAMS = z.object({ id: z.string().min(1).max(200) });
+export const TASK_PARAMS = z.object({
+  id: z.string().min(1).max(200).meta({ description: 'Id of the task, gen-…: that of its generation' }),
+});
 
 /** Query of GET /api/v1/tasks/{id}/content. */
 export const TASK_CONTENT_QUERY = z.strictObject({
@@ -32,16 +37,34 @@ export const TASK_CONTENT_QUERY = z.strictObject({
     .regex(/^\d{1,2}$/, 'must be an integer from 0 to 99')
     .transform(Number)
     .default(0)
-    .meta({ type: 'integer', minimum: 0, maximum: 99 }),
-  variant: z.enum(['original', 'thumbnail', 'poster']).default('original'),
+    .meta({
+      type: 'integer',
+      minimum: 0,
+      maximum: 99,
+      description: 'Which of its files, from 0: the index of an output',
+    }),
+  variant: z
+    .enum(['original', 'thumbnail', 'poster'])
+    .default('original')
+    .meta({ description: 'The file itself, its thumbnail, or a frame of the video' }),
 });
 export type TaskContentQuery = z.output<typeof TASK_CONTENT_QUERY>;
 
-export const TASK_RESPONSE = z.object({ data: TASK_RESOURCE });
-export const TASK_LIST_RESPONSE = z.object({ data: z.array(TASK_RESOURCE) });
-export const TASK_CANCEL_RESPONSE = z.object({
-  data: z.object({ id: z.string(), status: z.enum(['canceled', 'cancel_requested']) }),
-});
-export const TASK_DELETE_RESPONSE = z.object({
-  data: z.object({ id: z.string(), deleted: z.literal(true) }),
-});
+export const TASK_RESPONSE = answerOf(TASK_RESOURCE, 'The task as it stands now');
+export const TASK_LIST_RESPONSE = listOf(TASK_RESOURCE, 'Tasks, newest first');
+export const TASK_CANCEL_RESPONSE = answerOf(
+  z.object({
+    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    status: z
+      .enum(['canceled', 'cancel_requested'])
+      .meta({ description: 'canceled: it has ended; cancel_requested: its engine was asked to stop' }),
+  }),
+  'What the cancel came to',
+);
+export const TASK_DELETE_RESPONSE = answerOf(
+  z.object({
+    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    deleted: z.literal(true).meta({ description: 'Its files are gone; the generation and its charge stay' }),
+  }),
+  'What was deleted',
+);

@@ -77,13 +77,17 @@ function contentRoute(tasks: TasksService): Route {
     method: 'get',
     path: `${PATH}/{id}/content`,
     operationId: 'getVideoContent',
-    summary: 'Download a video: redirects to a fresh signed URL, which supports ranges',
+    summary: 'Download a video: redirects to a fresh media link, which supports ranges',
     tag: 'Async',
     access: 'inference',
     envelope: 'bare',
     params: TASK_PARAMS,
     query: openAiVideoContentQuery,
-    response: { status: 302, schema: z.object({}) },
+    response: {
+      status: 302,
+      schema: z.object({}),
+      headers: { Location: 'A fresh media link, good for an hour' },
+    },
     errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
     async handle({ principal, params, query }) {
       const id = taskIdOf(params.id);

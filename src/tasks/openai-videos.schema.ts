@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelId } from '../http/wire-shapes.ts';
 
 /** A whole number of a JSON body, or as forms say it. */
 const whole = z.union([
@@ -13,7 +14,7 @@ const whole = z.union([
 export const openAiVideoRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A model with the endpoint `video`' }),
-    prompt: z.string().min(1, 'must not be empty'),
+    prompt: z.string().min(1, 'must not be empty').meta({ description: 'What to film' }),
     size: z
       .string()
       .regex(/^\d{1,5}x\d{1,5}$/, 'must be widthxheight in pixels')
@@ -27,7 +28,10 @@ export const openAiVideoRequest = z
       .meta({ description: 'Length, of models that offer lengths; left out by others' }),
     steps: whole.nullish().meta({ description: 'Of models that take steps; by default their own, or 20' }),
     seed: whole.nullish().meta({ description: 'The same seed films the same video' }),
-    input_reference: z.undefined({ error: 'videos are made from text alone here' }).optional(),
+    input_reference: z
+      .undefined({ error: 'videos are made from text alone here' })
+      .optional()
+      .meta({ description: 'Not offered: leave it out' }),
   })
   .meta({ id: 'VideoRequest' });
 
@@ -35,16 +39,27 @@ export const openAiVideoRequest = z
 export const openAiVideo = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id; also the id of the task' }),
-    object: z.literal('video'),
-    model: z.string(),
-    status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
-    progress: z.int().min(0).max(100),
+    object: z.literal('video').meta({ description: 'Always video' }),
+    model: modelId,
+    status: z
+      .enum(['queued', 'in_progress', 'completed', 'failed'])
+      .meta({ description: 'completed and failed are ends; a canceled task is failed' }),
+    progress: z.int().min(0).max(100).meta({ description: 'Percent; 100 only when it is completed' }),
     created_at: z.int().meta({ description: 'Unix seconds' }),
-    completed_at: z.int().nullable(),
-    expires_at: z.int().nullable().meta({ description: 'When its file goes' }),
-    size: z.string().nullable().meta({ description: 'Known once it is made' }),
-    seconds: z.string().nullable().meta({ description: 'Known once it is made; the model decides' }),
-    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    completed_at: z.int().nullable().meta({ description: 'Unix seconds; null until it ended' }),
+    expires_at: z
+      .int()
+      .nullable()
+      .meta({ description: 'Unix seconds at which its files are deleted; null until it is completed' }),
+    size: z.string().nullable().meta({ description: 'widthxheight in pixels; null until it is made' }),
+    seconds: z.string().nullable().meta({ description: 'Length in seconds; null until it is made' }),
+    error: z
+      .looseObject({
+        code: z.string().meta({ description: 'Stable, for programs; docs/reference/tasks.md lists them' }),
+        message: z.string().meta({ description: 'For people; may change' }),
+      })
+      .nullable()
+      .meta({ description: 'Why it failed; null unless it did' }),
     usage: z
       .object({ cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }) })
       .nullable()
@@ -54,10 +69,17 @@ export const openAiVideo = z
 export type OpenAiVideoJson = z.output<typeof openAiVideo>;
 
 export const openAiVideoDeleted = z
-  .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) })
+  .object({
+    id: z.string().meta({ description: 'Id of the video' }),
+    object: z.literal('video.deleted').meta({ description: 'Always video.deleted' }),
+    deleted: z.literal(true).meta({ description: 'Its files are gone; the generation and its charge stay' }),
+  })
   .meta({ id: 'VideoDeleted' });
 
 /** Query of the content. */
 export const openAiVideoContentQuery = z.strictObject({
-  variant: z.enum(['video', 'thumbnail']).default('video'),
+  variant: z
+    .enum(['video', 'thumbnail'])
+    .default('video')
+    .meta({ description: 'The file itself, or its thumbnail' }),
 });

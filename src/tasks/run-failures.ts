@@ -37,7 +37,7 @@ export interface RunFailuresDependencies {
   readonly endings: TaskEndings;
   readonly rests: EngineRests;
   readonly policyOf: (task: ClaimedTask) => RunPolicy;
-  /** Hears of every run that failed. */
+  /** Called after every run that failed. */
   readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
   readonly log: Logger;
 }

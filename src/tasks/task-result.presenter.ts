@@ -20,31 +20,73 @@ type WireStatus = z.output<typeof WIRE_STATUS>;
  */
 export const TASK_RESULT = z
   .object({
-    extra: z.object({
-      seed: z.string(),
-      queue_position: z.int().nullable(),
-      estimated_amount: z.string(),
-      charged_amount: z.string(),
-      currency: z.string(),
-      expires_at: z.iso.datetime().nullable(),
-      debug_info: z.object({
-        request_info: z.string(),
-        submit_time_ms: z.string(),
-        execute_time_ms: z.string(),
-        complete_time_ms: z.string(),
-      }),
-    }),
-    task: z.object({
-      task_id: z.string(),
-      task_type: z.enum(['TXT_TO_VIDEO', 'TXT_TO_IMG']),
-      status: WIRE_STATUS,
-      reason: z.string(),
-      eta: z.int(),
-      progress_percent: z.int().min(0).max(100),
-    }),
-    images: z.array(z.object({ image_url: z.string(), image_url_ttl: z.string(), image_type: z.string() })),
-    videos: z.array(z.object({ video_url: z.string(), video_url_ttl: z.string(), video_type: z.string() })),
-    audios: z.array(z.never()),
+    extra: z
+      .object({
+        seed: z.string().meta({ description: 'The seed in use, as a string of digits' }),
+        queue_position: z
+          .int()
+          .nullable()
+          .meta({ description: '1 = next; null when it does not wait for an engine' }),
+        estimated_amount: z
+          .string()
+          .meta({ description: 'Price agreed when it was ordered, USD: what it costs if it succeeds' }),
+        charged_amount: z.string().meta({ description: 'USD; 0 unless it succeeded' }),
+        currency: z.string().meta({ description: 'Always USD' }),
+        expires_at: z.iso
+          .datetime()
+          .nullable()
+          .meta({ description: 'When its files are deleted; null until it succeeded' }),
+        debug_info: z
+          .object({
+            request_info: z.string().meta({ description: 'Always empty' }),
+            submit_time_ms: z.string().meta({ description: 'Unix ms at which it was ordered' }),
+            execute_time_ms: z
+              .string()
+              .meta({ description: 'Unix ms at which its generation began; 0 until then' }),
+            complete_time_ms: z.string().meta({ description: 'Unix ms at which it ended; 0 until then' }),
+          })
+          .meta({ description: 'Times of the task' }),
+      })
+      .meta({ description: "What is here beside Novita's own members" }),
+    task: z
+      .object({
+        task_id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+        task_type: z.enum(['TXT_TO_VIDEO', 'TXT_TO_IMG']).meta({ description: 'What is made' }),
+        status: WIRE_STATUS.meta({ description: 'SUCCEED and FAILED are ends; a canceled task is FAILED' }),
+        reason: z
+          .string()
+          .meta({ description: 'Empty unless it failed: a code in upper case, a colon, and why' }),
+        eta: z.int().meta({ description: 'Seconds until it ends, estimated; 0 = not known' }),
+        progress_percent: z
+          .int()
+          .min(0)
+          .max(100)
+          .meta({ description: 'Never falls; 100 only when it succeeded' }),
+      })
+      .meta({ description: 'The task as it stands now' }),
+    images: z
+      .array(
+        z.object({
+          image_url: z.string().meta({ description: 'Media link, or base64 where the order asked for that' }),
+          image_url_ttl: z
+            .string()
+            .meta({ description: 'Seconds the link is good for; each read signs a new one' }),
+          image_type: z.string().meta({ description: 'File format, e.g. png' }),
+        }),
+      )
+      .meta({ description: 'Empty until an image task succeeded, and after its files were deleted' }),
+    videos: z
+      .array(
+        z.object({
+          video_url: z.string().meta({ description: 'Media link' }),
+          video_url_ttl: z
+            .string()
+            .meta({ description: 'Seconds the link is good for; each read signs a new one' }),
+          video_type: z.string().meta({ description: 'File format, e.g. mp4' }),
+        }),
+      )
+      .meta({ description: 'Empty until a video task succeeded, and after its files were deleted' }),
+    audios: z.array(z.never()).meta({ description: 'Always empty' }),
   })
   .meta({ id: 'TaskResult' });
 export type TaskResultJson = z.output<typeof TASK_RESULT>;

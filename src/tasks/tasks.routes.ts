@@ -117,7 +117,14 @@ function resultRoute(results: TaskResultsService): Route {
     envelope: 'task',
     query: TASK_RESULT_QUERY,
     requestHeaders: { Prefer: PREFER_WAIT },
-    response: { status: 200, schema: TASK_RESULT },
+    response: {
+      status: 200,
+      schema: TASK_RESULT,
+      headers: {
+        'Retry-After': 'Seconds after which to ask again; while the task runs',
+        'Preference-Applied': 'wait=N: the answer was held for up to N seconds',
+      },
+    },
     errors: ['task_not_found'],
     async handle({ principal, query, headers, signal }) {
       const id = taskIdOf(query.task_id);

@@ -34,8 +34,22 @@ const EXTRA = z
 
 const EXTRA_DESCRIPTION = {
   type: 'object',
-  description: 'webhook.url: where the end of the task is told',
-  properties: { webhook: { type: 'object', properties: { url: { type: 'string', format: 'uri' } } } },
+  description: 'Options of the order that are not for the model',
+  properties: {
+    webhook: {
+      type: 'object',
+      description:
+        'Endpoint that is notified when the task ends; it cannot be combined with enable_base64_output',
+      properties: {
+        url: {
+          type: 'string',
+          format: 'uri',
+          description:
+            'Receives ASYNC_TASK_RESULT, signed; http or https, a public address, up to 2048 characters',
+        },
+      },
+    },
+  },
 } as const;
 
 /**
@@ -207,13 +221,22 @@ export const IMAGE_SUBMIT = wrappedOrPlain(
     .meta({ description: BY_MODEL, required: ['prompt'] }),
 );
 
-export const IMAGE_MODEL = z.object({ model: z.string().min(1).max(200) });
+export const IMAGE_MODEL = z.object({
+  model: z.string().min(1).max(200).meta({ description: 'Id of an image model' }),
+});
 
-export const SUBMIT_RESPONSE = z.object({ task_id: z.string() }).meta({ id: 'TaskHandle' });
+export const SUBMIT_RESPONSE = z
+  .object({ task_id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }) })
+  .meta({ id: 'TaskHandle' });
 
 /** Query of GET /v3/async/task-result. Any other text than an id of ours is simply not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
-  task_id: z.string({ message: 'is required' }).trim().min(1, 'must not be blank').max(200),
+  task_id: z
+    .string({ message: 'is required' })
+    .trim()
+    .min(1, 'must not be blank')
+    .max(200)
+    .meta({ description: 'Id of the task, gen-…' }),
 });
 
 function codePoints(text: string): number {

@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ProviderAttempt, Settlement, SettleResult } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
 
-/** Hears of every hold that this process has settled, once. */
+/** Called once for every hold that this process has settled. */
 export interface SettlementObserver {
   settled(model: string, settlement: Settlement, result: SettleResult): void;
 }

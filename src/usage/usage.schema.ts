@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { GRANULARITIES, timeParameter } from '../http/time-range.ts';
-import { CURRENCY, moneyJson, usageJson, usdString } from '../http/wire-shapes.ts';
+import {
+  currencyJson,
+  endpointPath,
+  listOf,
+  modelId,
+  moneyJson,
+  usageJson,
+  usdString,
+} from '../http/wire-shapes.ts';
 import { LINE_ITEMS } from '../ledger/ledger.types.ts';
 
 const keyFilter = z
@@ -45,7 +53,7 @@ export const usageQuery = z.strictObject({
     .default('day')
     .meta({ description: '5m ≤ 48 h, hour ≤ 31 d, day ≤ 366 d' }),
   api_key_hash: keyFilter,
-  model: z.string().min(1).max(128).optional(),
+  model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
   ...pageQuery,
 });
 
@@ -60,51 +68,52 @@ export const costsQuery = z.strictObject({
 });
 
 const count = z.int().min(0);
-const period = { period_start: z.iso.datetime(), period_end: z.iso.datetime() };
+const period = {
+  period_start: z.iso.datetime().meta({ description: 'Inclusive; cut by the start of the range' }),
+  period_end: z.iso.datetime().meta({ description: 'Exclusive; cut by the end of the range' }),
+};
+const requestCount = count.meta({ description: 'Calls and tasks that ended in the period' });
+const keyHash = z
+  .string()
+  .meta({ description: 'Hash of the key that made the calls; stays when it is deleted' });
 
 export const usageRow = z
   .object({
     ...period,
-    request_count: count,
-    model: z.string(),
-    api_key_hash: z.string(),
-    input_tokens: count,
-    output_tokens: count,
-    total_tokens: count,
-    cache_read_tokens: count,
-    cache_write_tokens: count,
-    reasoning_tokens: count,
+    request_count: requestCount,
+    model: modelId,
+    api_key_hash: keyHash,
+    ...usageJson.shape,
   })
   .meta({ id: 'UsageRow' });
 
 export const activityRow = z
   .object({
     ...period,
-    endpoint: z.string(),
-    request_count: count,
-    model: z.string(),
-    api_key_hash: z.string(),
-    usage: usageJson,
-    charged_amount: usdString,
-    currency: z.literal(CURRENCY),
+    endpoint: endpointPath,
+    request_count: requestCount,
+    model: modelId,
+    api_key_hash: keyHash,
+    usage: usageJson.meta({ description: 'Tokens of these calls together' }),
+    charged_amount: usdString.meta({ description: 'Charged for them, USD; refunds are not subtracted' }),
+    currency: currencyJson,
   })
   .meta({ id: 'ActivityRow' });
 
 export const costRow = z
   .object({
     ...period,
-    amount: moneyJson,
-    line_item: z.enum(LINE_ITEMS),
+    amount: moneyJson.meta({ description: 'Charged for this line; refunds are not subtracted' }),
+    line_item: z.enum(LINE_ITEMS).meta({ description: 'What the charge is for' }),
     model: z.string().nullable().meta({ description: 'null unless grouped by model' }),
     api_key_hash: z.string().nullable().meta({ description: 'null unless grouped by api_key' }),
     endpoint: z.string().nullable().meta({ description: 'null unless grouped by endpoint' }),
   })
   .meta({ id: 'CostRow' });
 
-const requestId = z.string();
-export const usageResponse = z.strictObject({ data: z.array(usageRow), request_id: requestId });
-export const activityResponse = z.strictObject({ data: z.array(activityRow), request_id: requestId });
-export const costsResponse = z.strictObject({ data: z.array(costRow), request_id: requestId });
+export const usageResponse = listOf(usageRow, 'Rows, by time ascending; periods without a call have none');
+export const activityResponse = listOf(activityRow, 'Rows of days, by time ascending');
+export const costsResponse = listOf(costRow, 'Rows, by time ascending; periods without a charge have none');
 
 export type UsageQuery = z.output<typeof usageQuery>;
 export type ActivityQuery = z.output<typeof activityQuery>;

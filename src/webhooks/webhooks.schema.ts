@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { answerOf, listOf } from '../http/wire-shapes.ts';
 
 const TIME = z.iso.datetime();
 
@@ -6,36 +7,50 @@ const TIME = z.iso.datetime();
 export const WEBHOOK_SECRET = z
   .object({
     secret: z.string().meta({ description: 'whsec_ + base64, as Standard Webhooks libraries take it' }),
-    previous_secret_expires_at: TIME.nullable(),
+    previous_secret_expires_at: TIME.nullable().meta({
+      description: 'Until when deliveries are signed with the secret before, too; null: with this one alone',
+    }),
   })
   .meta({ id: 'WebhookSecret' });
-export const WEBHOOK_SECRET_RESPONSE = z.object({ data: WEBHOOK_SECRET });
+export const WEBHOOK_SECRET_RESPONSE = answerOf(WEBHOOK_SECRET, 'The secret in force');
 
-export const DELIVERIES_QUERY = z.strictObject({ task_id: z.string().min(1).max(200) });
-export const DELIVERY_PARAMS = z.object({ id: z.string().min(1).max(200) });
+export const DELIVERIES_QUERY = z.strictObject({
+  task_id: z.string().min(1).max(200).meta({ description: 'Only deliveries of this task' }),
+});
+export const DELIVERY_PARAMS = z.object({
+  id: z.string().min(1).max(200).meta({ description: 'Id of the delivery, whd_…' }),
+});
 
 /** A delivery with the log of its tries. */
 export const DELIVERY = z
   .object({
-    id: z.string(),
-    task_id: z.string(),
-    url: z.string(),
-    status: z.enum(['pending', 'delivered', 'failed']),
-    created_at: TIME,
-    delivered_at: TIME.nullable(),
-    next_try_at: TIME.nullable(),
-    tries: z.array(
-      z.object({
-        try: z.int(),
-        at: TIME,
-        http_status: z.int().nullable(),
-        error: z.string().nullable(),
-        duration_ms: z.int(),
-      }),
-    ),
+    id: z.string().meta({ description: 'Id of the delivery, whd_…' }),
+    task_id: z.string().meta({ description: 'The task whose end it tells' }),
+    url: z.string().meta({ description: 'Your endpoint: extra.webhook.url of the order' }),
+    status: z
+      .enum(['pending', 'delivered', 'failed'])
+      .meta({ description: 'pending: another try comes; failed: seven tries, or an answer 410' }),
+    created_at: TIME.meta({ description: 'When the task ended' }),
+    delivered_at: TIME.nullable().meta({ description: 'When your endpoint took it; null until then' }),
+    next_try_at: TIME.nullable().meta({ description: 'When it is tried again; null unless pending' }),
+    tries: z
+      .array(
+        z.object({
+          try: z.int().meta({ description: '1 = the first' }),
+          at: TIME.meta({ description: 'When it was sent' }),
+          http_status: z.int().nullable().meta({ description: 'What your endpoint answered; null: nothing' }),
+          error: z.string().nullable().meta({ description: 'Why it failed; null when it did not' }),
+          duration_ms: z.int().meta({ description: 'Until the answer or the failure' }),
+        }),
+      )
+      .meta({ description: 'The result of each try, oldest first' }),
   })
   .meta({ id: 'WebhookDelivery' });
-export const DELIVERIES_RESPONSE = z.object({ data: z.array(DELIVERY) });
-export const REDELIVERY_RESPONSE = z.object({
-  data: z.object({ id: z.string(), status: z.literal('pending') }),
-});
+export const DELIVERIES_RESPONSE = listOf(DELIVERY, 'Deliveries of the task');
+export const REDELIVERY_RESPONSE = answerOf(
+  z.object({
+    id: z.string().meta({ description: 'Id of the delivery, whd_…' }),
+    status: z.literal('pending').meta({ description: 'It is sent again' }),
+  }),
+  'The delivery',
+);

@@ -213,6 +213,6 @@ function toEngineError(error: unknown): EngineError {
   if (error instanceof EngineError) {
     return error;
   }
-  const failure = { code: 'render_failed', message: 'the picture could not be drawn', retryable: true };
+  const failure = { code: 'render_failed', message: 'the image could not be drawn', retryable: true };
   return new EngineError(failure, { cause: error });
 }

@@ -27,7 +27,7 @@ export const processSettings = z.strictObject({
     .min(1)
     .max(3_600)
     .default(60)
-    .describe('without a healthy answer before it is started anew: a server may be deaf while it works'),
+    .describe('without a healthy answer before it is restarted: a server may not answer while it works'),
   stop_timeout: z.int().min(0).max(10).default(5).describe('between SIGTERM and SIGKILL'),
   gpus: z
     .array(z.int().min(0).max(127))

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageJson } from '../../http/wire-shapes.ts';
+import { modelId, usageJson } from '../../http/wire-shapes.ts';
 
 /** OpenAI's own bounds, which clients split their texts by. */
 const INPUTS_MAX = 2_048;
@@ -34,7 +34,11 @@ export const embeddingsRequest = z
       .max(DIMENSIONS_MAX)
       .nullish()
       .meta({ description: 'For models that can shorten' }),
-    user: z.string().max(512).nullish(),
+    user: z
+      .string()
+      .max(512)
+      .nullish()
+      .meta({ description: 'Your id of the end user; passed to the provider' }),
   })
   .meta({ id: 'EmbeddingsRequest' });
 
@@ -42,22 +46,27 @@ export const embeddingsRequest = z
 export const embeddingsAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
-    object: z.literal('list'),
-    data: z.array(
-      z
-        .looseObject({
-          object: z.literal('embedding'),
-          index: z.int().min(0),
-          embedding: z.union([z.array(z.number()), z.string()]),
-        })
-        .meta({ id: 'Embedding' }),
-    ),
-    model: z.string(),
+    object: z.literal('list').meta({ description: 'Always list' }),
+    data: z
+      .array(
+        z
+          .looseObject({
+            object: z.literal('embedding').meta({ description: 'Always embedding' }),
+            index: z.int().min(0).meta({ description: 'Which input, from 0' }),
+            embedding: z
+              .union([z.array(z.number()), z.string()])
+              .meta({ description: 'Numbers, or base64 of little-endian 32-bit floats' }),
+          })
+          .meta({ id: 'Embedding' }),
+      )
+      .meta({ description: 'The vectors, in the order of the inputs' }),
+    model: modelId,
     usage: usageJson
       .extend({
-        prompt_tokens: z.int(),
+        prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
         cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
       })
-      .meta({ id: 'EmbeddingsUsage' }),
+      .meta({ id: 'EmbeddingsUsage' })
+      .meta({ description: 'Tokens and what they cost' }),
   })
   .meta({ id: 'EmbeddingsAnswer' });

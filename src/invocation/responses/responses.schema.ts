@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { usageJson } from '../../http/wire-shapes.ts';
+import { modelId, usageJson } from '../../http/wire-shapes.ts';
 import { fallbackModels } from '../chat.schema.ts';
 
 const NOT_KEPT = 'responses are not kept here: send the earlier items in `input`';
 
 const textPart = z
-  .looseObject({ type: z.string(), text: z.string().optional() })
+  .looseObject({
+    type: z.string().meta({ description: 'input_text, output_text, input_image, summary_text, …' }),
+    text: z.string().optional().meta({ description: 'Of a part of text' }),
+  })
   .meta({ id: 'ResponsesPart' });
 const parts = z.array(textPart);
 
@@ -15,17 +18,23 @@ const item = z
       description:
         'message (also where it is left out), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output',
     }),
-    role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
-    content: z.union([z.string(), parts]).nullish(),
-    call_id: z.string().optional(),
-    name: z.string().optional(),
+    role: z
+      .enum(['user', 'assistant', 'system', 'developer'])
+      .optional()
+      .meta({ description: 'Of a message: who speaks' }),
+    content: z
+      .union([z.string(), parts])
+      .nullish()
+      .meta({ description: 'Of a message: text, or parts of text and media' }),
+    call_id: z.string().optional().meta({ description: 'Of a call and its output: what ties them together' }),
+    name: z.string().optional().meta({ description: 'Of a call: name of the tool' }),
     arguments: z.string().optional().meta({ description: 'Of a function_call: JSON, as text' }),
     input: z.string().optional().meta({ description: 'Of a custom_tool_call' }),
-    output: z.union([z.string(), parts]).optional(),
+    output: z.union([z.string(), parts]).optional().meta({ description: 'Of an output: what the tool said' }),
     encrypted_content: z
       .string()
       .nullish()
-      .meta({ description: 'Of a reasoning item, as an earlier answer told it' }),
+      .meta({ description: 'Of a reasoning item, as an earlier answer sent it' }),
   })
   .superRefine((value, context) => {
     for (const name of REQUIRED[value.type ?? 'message'] ?? []) {
@@ -47,8 +56,8 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 const tool = z
   .looseObject({
     type: z.string().meta({ description: 'function, custom, or namespace with `tools` inside' }),
-    name: z.string().min(1).max(128).optional(),
-    description: z.string().nullish(),
+    name: z.string().min(1).max(128).optional().meta({ description: 'What the model calls it by' }),
+    description: z.string().nullish().meta({ description: 'What it does, for the model' }),
   })
   .meta({ id: 'ResponsesTool' });
 
@@ -57,53 +66,107 @@ export const responsesRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
     models: fallbackModels.nullish(),
-    input: z.union([z.string(), z.array(item).min(1)]),
-    instructions: z.string().nullish(),
-    stream: z.boolean().nullish(),
-    max_output_tokens: z.int().min(1).max(100_000_000).nullish(),
-    temperature: z.number().min(0).max(2).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
-    tools: z.array(tool).nullish(),
+    input: z
+      .union([z.string(), z.array(item).min(1)])
+      .meta({ description: 'A text, or the conversation so far, oldest first' }),
+    instructions: z
+      .string()
+      .nullish()
+      .meta({ description: 'System prompt: instructions that come before the conversation' }),
+    stream: z.boolean().nullish().meta({ description: 'true: the answer comes as server-sent events' }),
+    max_output_tokens: z.int().min(1).max(100_000_000).nullish().meta({
+      description:
+        'Cap on the tokens of the answer, reasoning included; default: what the model and the balance allow',
+    }),
+    temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .nullish()
+      .meta({ description: "Sampling temperature: higher is more random; by default the provider's own" }),
+    top_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .meta({
+        description:
+          "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
+      }),
+    tools: z.array(tool).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
-      .union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })])
+      .union([
+        z.enum(['auto', 'none', 'required']),
+        z.looseObject({ type: z.string().meta({ description: 'Kind of tool, or allowed_tools' }) }),
+      ])
       .nullish()
       .meta({ description: 'A word, or an object that names a tool or `allowed_tools`' }),
-    parallel_tool_calls: z.boolean().nullish(),
+    parallel_tool_calls: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'false: at most one tool call in an answer' }),
     text: z
       .looseObject({
         format: z
-          .looseObject({ type: z.enum(['text', 'json_object', 'json_schema']) })
+          .looseObject({
+            type: z
+              .enum(['text', 'json_object', 'json_schema'])
+              .meta({ description: 'json_schema: an answer that fits the schema' }),
+          })
           .nullish()
           .meta({ description: 'json_schema has `name`, `schema`, `strict` beside the type' }),
-        verbosity: z.string().nullish(),
+        verbosity: z.string().nullish().meta({ description: 'low, medium or high; for models that know it' }),
       })
-      .nullish(),
+      .nullish()
+      .meta({ description: 'Format of the answer' }),
     reasoning: z
       .looseObject({
-        effort: z.string().nullish(),
-        summary: z.string().nullish(),
-        generate_summary: z.string().nullish(),
+        effort: z
+          .string()
+          .nullish()
+          .meta({ description: 'How hard to think: minimal, low, medium, high, …' }),
+        summary: z
+          .string()
+          .nullish()
+          .meta({ description: 'Whether reasoning is summarized, and how: auto, concise, detailed' }),
+        generate_summary: z.string().nullish().meta({ description: 'Older name of summary' }),
       })
-      .nullish(),
+      .nullish()
+      .meta({ description: 'For models that reason' }),
     include: z
       .array(z.string())
       .nullish()
-      .meta({ description: '`reasoning.encrypted_content` has reasoning told in the form to send back' }),
+      .meta({ description: '`reasoning.encrypted_content` returns reasoning in the form to send back' }),
     store: z.boolean().nullish().meta({ description: 'Nothing is kept in either case' }),
     metadata: z.record(z.string(), z.string()).nullish().meta({ description: 'Told back with the answer' }),
-    previous_response_id: z.null({ error: NOT_KEPT }).optional(),
-    conversation: z.null({ error: NOT_KEPT }).optional(),
+    previous_response_id: z
+      .null({ error: NOT_KEPT })
+      .optional()
+      .meta({ description: 'Not offered: send the earlier items in input' }),
+    conversation: z
+      .null({ error: NOT_KEPT })
+      .optional()
+      .meta({ description: 'Not offered: send the earlier items in input' }),
     prompt: z
       .null({ error: 'prompt templates are not kept here: send the text in `instructions` and `input`' })
-      .optional(),
+      .optional()
+      .meta({ description: 'Not offered: send the text in instructions and input' }),
     background: z
       .literal(false, {
         error: 'responses are not made in the background here: use "stream": true for long ones',
       })
-      .nullish(),
-    prompt_cache_key: z.string().nullish(),
-    safety_identifier: z.string().max(512).nullish(),
-    user: z.string().max(512).nullish(),
+      .nullish()
+      .meta({ description: 'Only false' }),
+    prompt_cache_key: z
+      .string()
+      .nullish()
+      .meta({ description: 'Passed to the provider: prompts with the same key share its cache' }),
+    safety_identifier: z
+      .string()
+      .max(512)
+      .nullish()
+      .meta({ description: 'Your id of the end user; passed to the provider' }),
+    user: z.string().max(512).nullish().meta({ description: 'Older name of safety_identifier' }),
   })
   .meta({ id: 'ResponsesRequest' });
 
@@ -111,25 +174,34 @@ export type ResponsesBody = z.output<typeof responsesRequest>;
 
 const usage = usageJson
   .extend({
-    input_tokens_details: z.object({ cached_tokens: z.int() }),
-    output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    input_tokens_details: z
+      .object({ cached_tokens: z.int().meta({ description: 'The same as cache_read_tokens' }) })
+      .meta({ description: 'Parts of input_tokens' }),
+    output_tokens_details: z
+      .object({ reasoning_tokens: z.int().meta({ description: 'The same as reasoning_tokens of usage' }) })
+      .meta({ description: 'Parts of output_tokens' }),
     cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
   })
   .meta({ id: 'ResponsesUsage' });
 
 const outputItem = z
   .looseObject({
-    type: z.string().meta({ examples: ['message', 'reasoning', 'function_call', 'custom_tool_call'] }),
-    id: z.string(),
-    status: z.string().optional(),
-    role: z.string().optional(),
-    content: z.array(textPart).optional(),
-    call_id: z.string().optional(),
-    name: z.string().optional(),
-    arguments: z.string().optional(),
-    input: z.string().optional(),
-    summary: z.array(textPart).optional(),
-    encrypted_content: z.string().nullish(),
+    type: z.string().meta({
+      description: 'What it is',
+      examples: ['message', 'reasoning', 'function_call', 'custom_tool_call'],
+    }),
+    id: z.string().meta({ description: 'Id of the item within the answer' }),
+    status: z.string().optional().meta({ description: 'in_progress, completed or incomplete' }),
+    role: z.string().optional().meta({ description: 'Of a message: assistant' }),
+    content: z.array(textPart).optional().meta({ description: 'Of a message: its parts' }),
+    call_id: z.string().optional().meta({ description: 'Of a call: what its output answers to' }),
+    name: z.string().optional().meta({ description: 'Of a call: name of the tool' }),
+    arguments: z.string().optional().meta({ description: 'Of a function_call: JSON, as text' }),
+    input: z.string().optional().meta({ description: 'Of a custom_tool_call' }),
+    summary: z.array(textPart).optional().meta({ description: 'Of reasoning: its summary' }),
+    encrypted_content: z.string().nullish().meta({
+      description: 'Of reasoning: send it back as it came; null or absent unless include asks for it',
+    }),
   })
   .meta({ id: 'ResponsesOutputItem' });
 
@@ -137,35 +209,51 @@ const outputItem = z
 export const responsesAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
-    object: z.literal('response'),
+    object: z.literal('response').meta({ description: 'Always response' }),
     created_at: z.int().meta({ description: 'Unix seconds' }),
-    status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
-    model: z.string(),
-    output: z.array(outputItem),
-    incomplete_details: z.looseObject({ reason: z.string() }).nullable(),
+    status: z
+      .enum(['in_progress', 'completed', 'incomplete', 'failed'])
+      .meta({ description: 'completed, incomplete and failed are ends' }),
+    model: modelId.meta({ description: 'Public id of the model that answered' }),
+    output: z.array(outputItem).meta({ description: 'The answer' }),
+    incomplete_details: z
+      .looseObject({
+        reason: z.string().meta({ description: 'max_output_tokens or content_filter' }),
+      })
+      .nullable()
+      .meta({ description: 'Why it is incomplete; null unless it is' }),
     error: z
-      .looseObject({ code: z.string(), message: z.string() })
+      .looseObject({
+        code: z.string().meta({ description: 'Stable, for programs; docs/reference/errors.md lists them' }),
+        message: z.string().meta({ description: 'For people; may change' }),
+      })
       .meta({ id: 'ResponsesFailure' })
-      .nullable(),
-    usage: usage.nullable(),
+      .nullable()
+      .meta({ description: 'Why it failed; null unless it did' }),
+    usage: usage.nullable().meta({ description: 'Tokens and what they cost; null until it ended' }),
   })
   .meta({ id: 'Response' });
 
 /** One event of a streamed response. */
 export const responsesEvent = z
   .looseObject({
-    type: z.string().meta({
-      examples: [
-        'response.created',
-        'response.output_text.delta',
-        'response.output_item.done',
-        'response.completed',
-      ],
-    }),
+    type: z
+      .string()
+      .meta({
+        examples: [
+          'response.created',
+          'response.output_text.delta',
+          'response.output_item.done',
+          'response.completed',
+        ],
+      })
+      .meta({ description: 'Kind of event' }),
     sequence_number: z.int().meta({ description: 'Counts the events from 0' }),
-    output_index: z.int().optional(),
-    item: outputItem.optional(),
-    delta: z.string().optional(),
-    response: responsesAnswer.optional(),
+    output_index: z.int().optional().meta({ description: 'Which item of output it is about, from 0' }),
+    item: outputItem.optional().meta({ description: 'Of events about a whole item: the item' }),
+    delta: z.string().optional().meta({ description: 'Of delta events: the next piece' }),
+    response: responsesAnswer
+      .optional()
+      .meta({ description: 'Of events about the whole answer: the answer so far' }),
   })
   .meta({ id: 'ResponseStreamEvent' });

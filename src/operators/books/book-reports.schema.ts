@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../../http/page.ts';
 import { timeParameter } from '../../http/time-range.ts';
-import { usdString } from '../../http/wire-shapes.ts';
+import { accountId, answerOf, listOf, modelId, usdString } from '../../http/wire-shapes.ts';
 
 const instant = timeParameter.meta({ description: 'What was booked before it counts' });
 const period = {
@@ -14,7 +14,7 @@ export const instantPageQuery = z.strictObject({ at: instant, ...pageQuery });
 export const periodQuery = z.strictObject(period);
 export const periodPageQuery = z.strictObject({ ...period, ...pageQuery });
 export const pricesQuery = z.strictObject({
-  model: z.string().min(1).max(128).optional(),
+  model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
   at: timeParameter.optional().meta({ description: 'Only what was in force then' }),
   ...pageQuery,
 });
@@ -24,7 +24,7 @@ const count = z.int().min(0);
 
 export const deferredRevenueJson = z
   .object({
-    at: z.iso.datetime(),
+    at: z.iso.datetime().meta({ description: 'The instant asked for' }),
     credits: usdString.meta({ description: 'Balances of all accounts: sold or granted, and not used yet' }),
     receivable: usdString.meta({ description: 'Owed for reversed payments' }),
     accounts: count.meta({ description: 'Those with a balance' }),
@@ -33,56 +33,72 @@ export const deferredRevenueJson = z
 
 export const agedDebtJson = z
   .object({
-    account_id: z.string(),
-    name: z.string(),
-    owed: usdString,
-    under_30_days: usdString,
-    under_60_days: usdString,
-    under_90_days: usdString,
-    older: usdString,
-    oldest_at: z.iso.datetime(),
+    account_id: accountId,
+    name: z.string().meta({ description: 'Name of the account' }),
+    owed: usdString.meta({ description: 'Owed in all, USD' }),
+    under_30_days: usdString.meta({ description: 'Owed for less than 30 days' }),
+    under_60_days: usdString.meta({ description: 'Owed for 30 to 60 days' }),
+    under_90_days: usdString.meta({ description: 'Owed for 60 to 90 days' }),
+    older: usdString.meta({ description: 'Owed for 90 days and more' }),
+    oldest_at: z.iso.datetime().meta({ description: 'Since when the oldest part is owed' }),
   })
   .meta({ id: 'AgedDebt' });
 
 export const marginJson = z
   .object({
     month,
-    model: z.string(),
-    calls: count,
-    failed_calls: count,
+    model: modelId,
+    calls: count.meta({ description: 'Calls and tasks that ended in the month' }),
+    failed_calls: count.meta({ description: 'Of these, failed ones' }),
     calls_without_cost: count.meta({
       description: 'Whose route has no pricing: their cost is not in the sum',
     }),
-    charged: usdString,
-    refunded: usdString,
+    charged: usdString.meta({ description: 'Charged to customers, USD' }),
+    refunded: usdString.meta({ description: 'Given back in the month, of charges of any month' }),
     provider_cost: usdString.meta({ description: 'Failed calls included' }),
-    margin: usdString,
+    margin: usdString.meta({ description: 'charged − refunded − provider_cost' }),
   })
   .meta({ id: 'Margin' });
 
 export const writeOffJson = z
-  .object({ month, reason: z.string(), count, amount: usdString })
+  .object({
+    month,
+    reason: z.string().meta({
+      description:
+        'Why it was written off: above_hold, late_settlement, above_max_cost, provider_failure or debt_forgiven',
+    }),
+    count: count.meta({ description: 'How many' }),
+    amount: usdString.meta({ description: 'Written off, USD' }),
+  })
   .meta({ id: 'WriteOff' });
 
 export const payoutJson = z
   .object({
     provider: z.string().meta({ description: 'bank: booked by an operator' }),
     payment_id: z.string().nullable().meta({ description: "The provider's" }),
-    checkout_session_id: z.string().nullable(),
-    account_id: z.string(),
-    received: usdString,
+    checkout_session_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Checkout session that it paid, cs_…; null: booked by an operator' }),
+    account_id: accountId,
+    received: usdString.meta({ description: 'Paid by the customer, USD' }),
     taken_back: usdString.meta({ description: 'Refunded or disputed' }),
     given_back: usdString.meta({ description: 'Disputes won' }),
-    net: usdString,
-    last_at: z.iso.datetime(),
+    net: usdString.meta({ description: 'received − taken_back + given_back' }),
+    last_at: z.iso.datetime().meta({ description: 'When the last of it was booked' }),
   })
   .meta({ id: 'Payout' });
 
-const kind = z.object({ opening: usdString, added: usdString, used: usdString, closing: usdString });
+const kind = z.object({
+  opening: usdString.meta({ description: 'Left at the start, USD' }),
+  added: usdString.meta({ description: 'Granted or bought in the period' }),
+  used: usdString.meta({ description: 'Used or taken back in the period' }),
+  closing: usdString.meta({ description: 'Left at the end: opening + added − used' }),
+});
 export const creditsByKindJson = z
   .object({
-    account_id: z.string(),
-    name: z.string(),
+    account_id: accountId,
+    name: z.string().meta({ description: 'Name of the account' }),
     granted: kind.meta({ description: 'Used before paid ones' }),
     paid: kind.meta({ description: 'What is used of them is revenue' }),
   })
@@ -90,29 +106,25 @@ export const creditsByKindJson = z
 
 export const pricePeriodJson = z
   .object({
-    model: z.string(),
+    model: modelId,
     price_version: z.string().nullable().meta({ description: 'Null: not sold' }),
     prices: z
       .record(z.string(), z.string())
       .nullable()
       .meta({ description: 'USD per token, request or image' }),
-    starts_at: z.iso.datetime(),
-    ends_at: z.iso.datetime().nullable(),
+    starts_at: z.iso.datetime().meta({ description: 'Since when it is in force' }),
+    ends_at: z.iso.datetime().nullable().meta({ description: 'Until when; null: it is in force now' }),
     changed_by: z.string().meta({ description: 'The catalog: its file and the SHA-256 of its text' }),
   })
   .meta({ id: 'PricePeriod' });
 
-const requestId = z.string();
-export const deferredRevenueResponse = z.strictObject({ data: deferredRevenueJson, request_id: requestId });
-export const agedDebtsResponse = z.strictObject({ data: z.array(agedDebtJson), request_id: requestId });
-export const marginResponse = z.strictObject({ data: z.array(marginJson), request_id: requestId });
-export const writeOffsResponse = z.strictObject({ data: z.array(writeOffJson), request_id: requestId });
-export const payoutsResponse = z.strictObject({ data: z.array(payoutJson), request_id: requestId });
-export const creditsByKindResponse = z.strictObject({
-  data: z.array(creditsByKindJson),
-  request_id: requestId,
-});
-export const pricesResponse = z.strictObject({ data: z.array(pricePeriodJson), request_id: requestId });
+export const deferredRevenueResponse = answerOf(deferredRevenueJson, 'Sums over all accounts');
+export const agedDebtsResponse = listOf(agedDebtJson, 'Accounts that owe, by id');
+export const marginResponse = listOf(marginJson, 'By month and model');
+export const writeOffsResponse = listOf(writeOffJson, 'By month and reason');
+export const payoutsResponse = listOf(payoutJson, 'Payments, oldest first');
+export const creditsByKindResponse = listOf(creditsByKindJson, 'Accounts, by id');
+export const pricesResponse = listOf(pricePeriodJson, 'Periods, newest first');
 
 export type DeferredRevenueJson = z.output<typeof deferredRevenueJson>;
 export type AgedDebtJson = z.output<typeof agedDebtJson>;

@@ -1,38 +1,42 @@
 import { z } from 'zod';
 import { generationJson } from '../../generations/generations.schema.ts';
-import { usdString } from '../../http/wire-shapes.ts';
+import { accountId, answerOf, requestId, usdString } from '../../http/wire-shapes.ts';
 import { ledgerEntryJson } from '../ledger-entries.schema.ts';
 
 export const chargeParams = z.object({
-  id: z.string().min(1).max(128),
+  id: z.string().min(1).max(128).meta({ description: 'Id of the generation, gen-…' }),
 });
 
 const attempt = z.strictObject({
   provider: z.string().meta({ description: 'Provider or engine' }),
   model: z.string().meta({ description: 'What it calls the model' }),
   outcome: z.string().meta({ description: 'ok, or why it failed' }),
-  latency_ms: z.number(),
+  latency_ms: z.number().meta({ description: 'How long it took' }),
   cost: usdString.nullable().meta({ description: 'What it bills you, where that is known' }),
   said: z.string().nullable().meta({ description: 'What it said of its failure, without secrets' }),
 });
 
 const writeOff = z.strictObject({
-  reason: z.string(),
-  amount: usdString,
-  created_at: z.iso.datetime(),
+  reason: z.string().meta({
+    description: 'Why it was written off: above_hold, late_settlement, above_max_cost or provider_failure',
+  }),
+  amount: usdString.meta({ description: 'USD' }),
+  created_at: z.iso.datetime().meta({ description: 'When it was written off' }),
 });
 
 export const chargeRecordJson = generationJson
   .extend({
-    account_id: z.string(),
-    account_name: z.string(),
-    api_key_name: z.string(),
-    request_id: z.string(),
+    account_id: accountId,
+    account_name: z.string().meta({ description: 'Name of the account' }),
+    api_key_name: z.string().meta({ description: 'Name of the key' }),
+    request_id: requestId.meta({ description: 'Id of the request that made it' }),
     held: usdString.meta({ description: 'The most it could cost, set aside before it ran' }),
     not_charged: usdString.meta({ description: 'What it was worth above its charge' }),
-    provider: z.string().nullable(),
-    provider_cost: usdString.nullable(),
-    attempts: z.array(attempt),
+    provider: z.string().nullable().meta({ description: 'Provider or engine that answered; null: none did' }),
+    provider_cost: usdString
+      .nullable()
+      .meta({ description: 'What the attempts cost you, USD; null: not known' }),
+    attempts: z.array(attempt).meta({ description: 'Who was asked, in order' }),
     reported_usage: z
       .record(z.string(), z.number())
       .nullable()
@@ -41,10 +45,13 @@ export const chargeRecordJson = generationJson
     transactions: z
       .array(ledgerEntryJson)
       .meta({ description: 'Its charge and the refunds of it, oldest first' }),
-    write_offs: z.array(writeOff),
+    write_offs: z.array(writeOff).meta({ description: 'What of it was written off' }),
   })
   .meta({ id: 'ChargeRecord' });
 
-export const chargeRecordResponse = z.strictObject({ data: chargeRecordJson, request_id: z.string() });
+export const chargeRecordResponse = answerOf(
+  chargeRecordJson,
+  'The generation and everything that explains its charge',
+);
 
 export type ChargeRecordJson = z.output<typeof chargeRecordJson>;

@@ -88,7 +88,7 @@ function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): R
       method: 'get',
       path: '/admin/v1/accounts/{id}/transactions',
       operationId: 'listAccountTransactions',
-      summary: 'List the movements of an account’s balance, newest first',
+      summary: 'List the ledger entries of an account, newest first',
       params: accountParams,
       query: listTransactionsQuery,
       response: { status: 200, schema: transactionListResponse },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accountId, listOf } from '../../http/wire-shapes.ts';
 
 export const searchQuery = z.strictObject({
   q: z.string().trim().min(2).max(200).meta({
@@ -9,22 +10,24 @@ export const searchQuery = z.strictObject({
 
 const finding = z
   .strictObject({
-    kind: z.enum([
-      'account',
-      'key',
-      'generation',
-      'transaction',
-      'checkout_session',
-      'webhook_delivery',
-      'statement',
-      'receipt',
-    ]),
+    kind: z
+      .enum([
+        'account',
+        'key',
+        'generation',
+        'transaction',
+        'checkout_session',
+        'webhook_delivery',
+        'statement',
+        'receipt',
+      ])
+      .meta({ description: 'What was found' }),
     id: z.string().meta({ description: 'What the operator API calls it' }),
-    account_id: z.string(),
-    summary: z.string(),
+    account_id: accountId,
+    summary: z.string().meta({ description: 'What it is, in short: a name, model, amount or state' }),
   })
   .meta({ id: 'Finding' });
 
-export const searchResponse = z.strictObject({ data: z.array(finding), request_id: z.string() });
+export const searchResponse = listOf(finding, 'Matches, at most 20 of a kind');
 
 export type Finding = z.output<typeof finding>;

@@ -75,7 +75,7 @@ function addHistoryCommands(program: Command, surroundings: CliSurroundings): vo
     });
   program
     .command('transactions <account>')
-    .description('list the movements of an account’s balance, newest first')
+    .description('list the ledger entries of an account, newest first')
     .option('-t, --type <type>', 'credit_purchase, usage_charge, refund or adjustment')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (account: string, options: Record<string, string | undefined>, command: Command) => {
