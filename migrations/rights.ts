@@ -1,5 +1,5 @@
 /** Tables that only the ledger's SECURITY DEFINER functions write. */
-const LEDGER_TABLES = [
+export const LEDGER_TABLES: readonly string[] = [
   'balances',
   'holds',
   'generations',

@@ -18,9 +18,6 @@ const SCHEMA_FILE = fileURLToPath(new URL('../migrations/schema.sql', import.met
 
 const document = documentOf();
 writeFileSync(OPENAPI_FILE, `${JSON.stringify(document, null, 2)}\n`);
-for (const [file, text] of REFERENCES) {
-  writeFileSync(new URL(file, REFERENCE_FOLDER), text());
-}
 writeFileSync(ROUTE_PATHS_FILE, routePathsModule());
 writeFileSync(CONSOLE_TYPES_FILE, consoleTypes(document));
 
@@ -35,4 +32,9 @@ try {
   await generateSchema(postgres.ownerUrl, SCHEMA_FILE).finally(() => postgres.stop());
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+// after the schema, which one of them describes
+for (const [file, text] of REFERENCES) {
+  writeFileSync(new URL(file, REFERENCE_FOLDER), text());
 }

@@ -1,6 +1,7 @@
 import { headersReference, operatorReference } from './api-reference.ts';
 import { catalogReference } from './catalog-reference.ts';
 import { cliReference } from './cli-reference.ts';
+import { dataModelReference } from './data-model-reference.ts';
 import { errorsReference } from './errors-reference.ts';
 import { metricsReference } from './metrics-reference.ts';
 import { settingsReference } from './settings-reference.ts';
@@ -18,4 +19,5 @@ export const REFERENCES: readonly (readonly [file: string, text: () => string])[
   ['headers.md', headersReference],
   ['webhooks.md', webhooksReference],
   ['operator-api.md', operatorReference],
+  ['data-model.md', dataModelReference],
 ];
