@@ -100,7 +100,7 @@ async function casesOf({ folder, ffmpeg, quick }: MediaBench): Promise<Case[]> {
       direct: (to) => imageDirectly(image, IMAGE, { folder: to, encode: false }),
     },
     {
-      name: `${pictures}, encoded anew,`,
+      name: `${pictures}, re-encoded,`,
       job: { kind: 'image', ...IMAGE, inputs: [tall] },
       turns: quick ? 2 : 5,
       jobs: 16,
@@ -114,7 +114,7 @@ async function casesOf({ folder, ffmpeg, quick }: MediaBench): Promise<Case[]> {
       direct: (to) => videoDirectly(ffmpeg, conforming, VIDEO, { folder: to, encode: false }),
     },
     {
-      name: `${clip}, encoded anew,`,
+      name: `${clip}, re-encoded,`,
       job: { kind: 'video', ...VIDEO, inputs: [odd] },
       turns: videoTurns,
       jobs: 8,

@@ -12,7 +12,7 @@ export type Welcome = {
   models: readonly CatalogModel[];
   /** True when the first start made an account with a key. */
   hasOwnerKey: boolean;
-  /** True when the admin token is the one in the data folder, false when it was given. */
+  /** True when the operator token is the one in the data folder, false when it was given. */
   hasTokenFile: boolean;
   startedInMs: number;
 };
@@ -26,7 +26,7 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
   const { url, startedInMs } = welcome;
   const path = (name: string) => shortPath(welcome, name);
   const row = (label: string, value: string, remark = '') =>
-    `  ${label.padEnd(13)}${remark === '' ? value : `${value.padEnd(19)} ${terminal.dim(remark)}`}`;
+    `  ${label.padEnd(16)}${remark === '' ? value : `${value.padEnd(19)} ${terminal.dim(remark)}`}`;
   return [
     '',
     `  ${terminal.bold(`Tollgate is ready at ${url}`)}  ${terminal.dim(`(${(startedInMs / 1000).toFixed(1)} s; Ctrl-C stops it)`)}`,
@@ -36,7 +36,7 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
       ? [row('Owner key', path('owner.key'), 'calls models, manages the account `default`')]
       : []),
     row(
-      'Admin token',
+      'Operator token',
       welcome.hasTokenFile ? path(ADMIN_TOKEN_FILE) : '$ADMIN_TOKEN',
       'for the operator API and /admin/queues',
     ),

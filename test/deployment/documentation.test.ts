@@ -189,6 +189,24 @@ test.each(SURFACES)('$surface: what the code has is in the docs, and the other w
   expect({ missing, unknown }).toEqual({ missing: [], unknown: [] });
 });
 
+/** Forms of names, not names. */
+const PATTERNS = ['x.sql.ts', 'x.store.ts', 'migrations/NNNN-what.ts'];
+
+test('every file of the repository that a page names is there', () => {
+  const folders = ['src', 'queues', 'workers', 'migrations', 'ops', 'test', 'bench', 'docs'];
+  const there = folders.flatMap((folder) => files(join(ROOT, folder), ''));
+  const isThere = (name: string) => there.some((path) => path.endsWith(`/${name}`));
+  const unknown = pages
+    .filter((page) => !page.endsWith('CHANGELOG.md'))
+    .flatMap((page) =>
+      [...read(page).matchAll(/`(\w[\w./-]*\.(?:ts|mjs|sh|conf|sql))`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !PATTERNS.includes(name) && !isThere(name))
+        .map((name) => `${relative(ROOT, page)}: ${name}`),
+    );
+  expect(unknown).toEqual([]);
+});
+
 /** A page for people, and a path of ComfyUI's. */
 const ELSEWHERE = ['/admin/queues', '/api/jobs'];
 
@@ -207,6 +225,24 @@ test('every path of the API that a page names is there', () => {
         .map((path) => `${relative(ROOT, page)}: ${path}`),
     );
   expect(unknown).toEqual([]);
+});
+
+/** Names that concepts.md has decided against, wherever a reader meets them. */
+const OTHER_NAMES =
+  /admin token|\bmovements? of (?:the|an account)|signed (?:url|link)s?\b|\btenants?\b|maintenance jobs?\b/gi;
+
+test('a thing has the name that concepts.md gives it, in pages, in commands and in the API', () => {
+  const surfaces = [
+    ...pages
+      .filter((page) => !/CHANGELOG\.md$|concepts\.md$/.test(page))
+      .map((page) => [relative(ROOT, page), read(page)] as const),
+    ['the command line', cliReference()] as const,
+    ['the API', JSON.stringify(documentOf())] as const,
+  ];
+  const found = surfaces.flatMap(([where, text]) =>
+    [...text.matchAll(OTHER_NAMES)].map(([name]) => `${where}: ${name}`),
+  );
+  expect(found).toEqual([]);
 });
 
 test('every event has its part in the pages', () => {

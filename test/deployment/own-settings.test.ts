@@ -141,7 +141,7 @@ test('an own Postgres, its owner alone: the admin token is made, no account is',
   const { owner } = await ownDatabase();
   const started = await start({ PORT: String(port), DATABASE_URL: owner });
   const data = join(started.folder, '.data');
-  expect(started.output()).toMatch(/Admin token +\S*\.data\/admin\.token/);
+  expect(started.output()).toMatch(/Operator token +\S*\.data\/admin\.token/);
   expect(started.output()).toContain('/admin/v1/accounts');
   expect((await stat(join(data, 'admin.token'))).mode & 0o777).toBe(0o600);
   expect([await exists(join(data, 'owner.key')), await exists(join(data, 'postgres'))]).toEqual([

@@ -115,7 +115,7 @@ describe('signing in', () => {
     '/v1/tasks',
     '/queues?x=//e',
     '/queues\r\nx',
-  ])('the way on is never %j', async (next) => {
+  ])('never redirects to %j', async (next) => {
     const answer = await new Browser(server.url).signIn(
       ADMIN_TOKEN,
       `/admin/login?next=${encodeURIComponent(next)}`,

@@ -16,7 +16,7 @@ const ENDED_WITHIN_MS = 60_000;
 export const storageAway: ChaosScenario = {
   id: 'B5',
   fault: `the bucket refuses connections for ${AWAY_MS / 1_000} s, then its host falls silent without a word, each under ${TASKS} tasks`,
-  asked: 'no task fails for it, no engine is asked twice for a picture, all end within a minute',
+  asked: 'no task fails for it, no engine is asked twice for an image, all end within a minute',
   inShortForm: false,
   async run(services) {
     const s3 = await startS3Server().catch((error: unknown) => String(error));
