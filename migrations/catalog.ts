@@ -30,6 +30,7 @@ import { keyBudgets } from './0029-key-budgets.ts';
 import { upstreamWords } from './0030-upstream-words.ts';
 import { servedModel } from './0031-served-model.ts';
 import { leftCalls } from './0032-left-calls.ts';
+import { accountAlerts } from './0045-account-alerts.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly Migration[] = [
   upstreamWords,
   servedModel,
   leftCalls,
+  accountAlerts,
 ];

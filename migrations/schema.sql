@@ -12,6 +12,18 @@ TYPE ledger_entry_type ('credit_purchase', 'usage_charge', 'refund', 'adjustment
 
 TYPE usage_source ('provider', 'counted', 'none')
 
+TABLE account_alerts
+  account_id uuid NOT NULL
+  url text
+  credits_low bigint
+  key_limit_near smallint
+  credits_told boolean NOT NULL DEFAULT false
+  seen_seq bigint NOT NULL DEFAULT '-1'::integer
+  account_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  account_alerts_credits_low_check CHECK ((credits_low > 0))
+  account_alerts_key_limit_near_check CHECK (((key_limit_near >= 1) AND (key_limit_near <= 100)))
+  account_alerts_pkey PRIMARY KEY (account_id)
+
 TABLE accounts
   id uuid NOT NULL
   name text NOT NULL
@@ -293,6 +305,14 @@ TABLE invoices
   CREATE INDEX invoices_reissued ON invoices USING btree (account_id, period_start) WHERE (version > 1)
   CREATE UNIQUE INDEX invoices_version_unique ON invoices USING btree (account_id, period_start, version)
   CREATE TRIGGER invoices_only_status BEFORE DELETE OR UPDATE ON invoices FOR EACH ROW EXECUTE FUNCTION refuse_new_amounts()
+
+TABLE key_alerts
+  api_key_id uuid NOT NULL
+  limit_nano bigint NOT NULL
+  share smallint NOT NULL
+  counted_from timestamp with time zone
+  key_alerts_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id) ON DELETE CASCADE
+  key_alerts_pkey PRIMARY KEY (api_key_id)
 
 TABLE ledger_checks
   id bigint NOT NULL
@@ -586,7 +606,7 @@ TABLE usage_rollups PARTITION BY RANGE (bucket)
 TABLE webhook_deliveries
   id uuid NOT NULL
   account_id uuid NOT NULL
-  task_id uuid NOT NULL
+  task_id uuid
   url text NOT NULL
   state text NOT NULL DEFAULT 'pending'::text
   tries integer NOT NULL DEFAULT 0
@@ -596,9 +616,14 @@ TABLE webhook_deliveries
   last_error text
   created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   delivered_at timestamp with time zone
+  event text NOT NULL DEFAULT 'ASYNC_TASK_RESULT'::text
+  facts jsonb
   webhook_deliveries_pkey PRIMARY KEY (id)
   webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+  webhook_deliveries_task_or_facts CHECK (((task_id IS NULL) = (facts IS NOT NULL)))
   webhook_deliveries_task_unique UNIQUE (task_id, url)
+  CREATE INDEX webhook_deliveries_account_alerts ON webhook_deliveries USING btree (account_id, created_at DESC) WHERE (task_id IS NULL)
+  CREATE INDEX webhook_deliveries_alerts ON webhook_deliveries USING btree (created_at) WHERE (task_id IS NULL)
   CREATE INDEX webhook_deliveries_pending ON webhook_deliveries USING btree (next_try_at) WHERE (state = 'pending'::text)
   CREATE UNIQUE INDEX webhook_deliveries_task_unique ON webhook_deliveries USING btree (task_id, url)
 
@@ -899,6 +924,8 @@ BEGIN
   UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
   DELETE FROM webhook_secrets s WHERE s.account_id = account;
+  DELETE FROM account_alerts s WHERE s.account_id = account;
+  DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
   UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, ledger_now()) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
@@ -1063,6 +1090,9 @@ BEGIN
                               description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
             note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
+  -- whoever was told that credits run low is told again when they do so the next time, however soon
+  UPDATE account_alerts a SET credits_told = false
+    WHERE a.account_id = account AND a.credits_told AND balance.posted >= a.credits_low;
 END $function$
 
 CREATE OR REPLACE FUNCTION ledger_clear_debt(account uuid, entry_reference uuid, cleared bigint, kind text, note text)
@@ -2079,6 +2109,54 @@ CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
 AS $function$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $function$
+
+CREATE OR REPLACE FUNCTION tell_alerts(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  due uuid[];
+  looked_at timestamptz;
+BEGIN
+  SELECT coalesce(array_agg(d.account_id), '{}') INTO due FROM (
+    SELECT a.account_id FROM account_alerts a JOIN balances b USING (account_id)
+     WHERE a.url IS NOT NULL AND b.seq > a.seen_seq
+     ORDER BY a.account_id LIMIT most FOR UPDATE OF a SKIP LOCKED) d;
+  -- balances are read in a statement of its own, after the lock: what ledger_append did to `credits_told` is seen with its cause
+  looked_at := ledger_now();
+  WITH looked AS (
+    SELECT a.*, b.posted, b.seq FROM account_alerts a JOIN balances b USING (account_id) WHERE a.account_id = ANY (due)),
+  seen AS (
+    UPDATE account_alerts a SET seen_seq = l.seq, credits_told = coalesce(l.posted < l.credits_low, false)
+      FROM looked l WHERE a.account_id = l.account_id),
+  low AS (
+    INSERT INTO webhook_deliveries (id, account_id, url, event, facts)
+      SELECT gen_random_uuid(), l.account_id, l.url, 'credits.low',
+             jsonb_build_object('remaining', l.posted::text, 'threshold', l.credits_low::text, 'at', looked_at)
+        FROM looked l WHERE l.posted < l.credits_low AND NOT l.credits_told),
+  counted AS (
+    SELECT l.account_id, l.url, l.key_limit_near AS share, k.id, k.hash, k.name, k.limit_nano, k.limit_reset,
+           greatest(k.counted_from, budget_start(k.limit_reset, looked_at)) AS counted_from,
+           k.spent - budget_base(k, looked_at) AS used
+      FROM looked l JOIN api_keys k USING (account_id)
+     WHERE l.key_limit_near IS NOT NULL AND k.deleted_at IS NULL AND k.limit_nano > 0),
+  judged AS (SELECT c.*, c.used::numeric * 100 >= c.limit_nano::numeric * c.share AS near FROM counted c),
+  above_again AS (DELETE FROM key_alerts t USING judged j WHERE t.api_key_id = j.id AND NOT j.near),
+  noted AS (
+    INSERT INTO key_alerts AS t (api_key_id, limit_nano, share, counted_from)
+      SELECT j.id, j.limit_nano, j.share, j.counted_from FROM judged j WHERE j.near
+      ON CONFLICT (api_key_id) DO UPDATE
+        SET limit_nano = excluded.limit_nano, share = excluded.share, counted_from = excluded.counted_from
+        WHERE (t.limit_nano, t.share, t.counted_from) IS DISTINCT FROM (excluded.limit_nano, excluded.share, excluded.counted_from)
+      RETURNING t.api_key_id)
+  INSERT INTO webhook_deliveries (id, account_id, url, event, facts)
+    SELECT gen_random_uuid(), j.account_id, j.url, 'key.limit_near',
+           jsonb_build_object('hash', j.hash, 'name', j.name, 'limit', j.limit_nano::text, 'used', j.used::text,
+                              'limit_reset', j.limit_reset, 'share', j.share, 'at', looked_at)
+      FROM judged j JOIN noted n ON n.api_key_id = j.id;
+  RETURN cardinality(due);
+END $function$
 
 CREATE OR REPLACE FUNCTION total_write_offs()
  RETURNS integer

@@ -19,6 +19,7 @@ import { openAiImageRoutes } from '../src/tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../src/tasks/openai-videos.routes.ts';
 import { taskRoutes } from '../src/tasks/tasks.routes.ts';
 import { usageRoutes } from '../src/usage/usage.routes.ts';
+import { alertRoutes } from '../src/webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../src/webhooks/webhooks.routes.ts';
 
 /** Stands in for every service: routes are described without being run. */
@@ -38,6 +39,7 @@ export function describedRoutes(): Route[] {
       ...openAiImageRoutes(nothing, nothing),
       ...openAiVideoRoutes(nothing, nothing),
       ...webhookRoutes(nothing, nothing),
+      ...alertRoutes(nothing),
     ],
     account: nothing,
     billingRoutes: [

@@ -13,6 +13,7 @@ import {
   rollUpDays,
   sweepOrphans,
   sweepTasks,
+  tellAlerts,
   verifyLedger,
   verifyNewEntries,
 } from './jobs/maintenance.job.ts';
@@ -24,6 +25,7 @@ export const JOBS = {
   'tasks.postprocess': postprocessTask,
   'webhooks.deliver': deliverWebhook,
   'maintenance.sweep-tasks': sweepTasks,
+  'maintenance.tell-alerts': tellAlerts,
   'maintenance.reap-holds': reapHolds,
   'maintenance.expire-media': expireMedia,
   'maintenance.expire-tasks': expireTasks,

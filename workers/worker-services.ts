@@ -11,6 +11,7 @@ import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
 import type { UsageDays } from '../src/usage/usage-days.store.ts';
+import type { AlertsStore } from '../src/webhooks/alerts.store.ts';
 import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.service.ts';
 
 /** What the processors call. Each does all its work in one method. */
@@ -32,4 +33,5 @@ export interface WorkerServices {
   /** Deletes idempotency keys past their day. Returns how many. */
   readonly idempotencyKeys: { expire(): Promise<number> };
   readonly keys: Pick<KeysStore, 'forget'>;
+  readonly alerts: Pick<AlertsStore, 'tell'>;
 }

@@ -360,7 +360,8 @@ export interface UsageRow {
 
 export interface WebhookDelivery {
   readonly id: string;
-  readonly task_id: string;
+  readonly task_id: string | null;
+  readonly event_type: string;
   readonly url: string;
   readonly status: string;
   readonly created_at: string;

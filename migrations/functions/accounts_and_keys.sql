@@ -148,7 +148,7 @@ BEGIN
 END $$;
 
 -- Takes out of an account what tells whose it is, and closes it: its name, whom documents are made out to, its keys' names, its sessions,
--- its webhook secrets and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
+-- its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -159,6 +159,8 @@ BEGIN
   UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
   DELETE FROM webhook_secrets s WHERE s.account_id = account;
+  DELETE FROM account_alerts s WHERE s.account_id = account;
+  DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
   UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, ledger_now()) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');

@@ -23,6 +23,9 @@ BEGIN
                               description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
             note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
+  -- whoever was told that credits run low is told again when they do so the next time, however soon
+  UPDATE account_alerts a SET credits_told = false
+    WHERE a.account_id = account AND a.credits_told AND balance.posted >= a.credits_low;
 END $$;
 
 -- What a reference stands for already: NULL nothing; 'exists' the same movement (nothing is to be written); 'reference_conflict'

@@ -12,10 +12,10 @@ export function retryPauses(): string[] {
 /** The events that customers' endpoints get as a page of the docs. */
 export function webhooksReference(): string {
   const events = Object.entries(API_DESCRIPTION.events).map(
-    ([type, { summary, description, payloadSchema, headers }]) => `## \`${type}\`
+    ([type, { summary, description, payload, headers }]) => `## \`${type}\`
 
-${summary}. ${description} The body is \`{"event_type":"${type}","payload":…}\`; \`payload\` is a \`${payloadSchema}\`, what
-\`GET /v3/async/task-result\` answers at that moment.
+${summary}. ${description} The body is \`{"event_type":"${type}","payload":…}\`; \`payload\` is a
+\`${payload.meta()?.id}\` of \`openapi.json\`.
 
 ${markdownTable(
   ['Header', ''],

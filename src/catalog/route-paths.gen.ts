@@ -64,6 +64,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/videos',
   '/api/v1/videos/{id}',
   '/api/v1/videos/{id}/content',
+  '/api/v1/webhooks/alerts',
   '/api/v1/webhooks/deliveries',
   '/api/v1/webhooks/deliveries/{id}/redeliver',
   '/api/v1/webhooks/secret',

@@ -44,6 +44,7 @@ import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
+import { alertRoutes } from '../webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
 import { composeConsolePages, composeConsoleRoutes, composeSessions } from './console.ts';
@@ -250,6 +251,7 @@ function composeTaskRoutes(
     ...openAiImageRoutes(submits, { results: tasks.results, cancels }),
     ...openAiVideoRoutes(submits, service),
     ...webhookRoutes(tasks.secrets, tasks.deliveries),
+    ...alertRoutes(tasks.alerts),
   ];
 }
 

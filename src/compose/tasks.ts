@@ -8,6 +8,7 @@ import { TaskRetentionStore } from '../tasks/task-retention.store.ts';
 import { TaskSweepStore } from '../tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../tasks/task-waiter.ts';
 import { createQueueWaitHistogram, ObservedTaskClaims } from '../telemetry/observed-task-claims.store.ts';
+import { AlertsStore } from '../webhooks/alerts.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.ts';
 import { WebhookSecretsStore } from '../webhooks/webhook-secrets.store.ts';
@@ -35,6 +36,7 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     claims: new ObservedTaskClaims(pool, createQueueWaitHistogram(registry), models),
     sweeps: new TaskSweepStore(pool),
     retention: new TaskRetentionStore(pool),
+    alerts: new AlertsStore(pool),
     deliveries: new WebhookDeliveriesStore(pool),
     endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }, clock),
     results: new TaskResultsService(reads, storage, estimates, waiter),

@@ -191,6 +191,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     bookRoots: foundation.bookRoots,
     payments: composeBilling(foundation, keys),
     keys,
+    alerts: tasks.alerts,
     idempotencyKeys: new IdempotencyStore(database.money),
   };
 }

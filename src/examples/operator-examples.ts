@@ -204,6 +204,7 @@ export const OPERATOR_EXAMPLES = {
     id: DELIVERY,
     account_id: ACCOUNT,
     task_id: TASK,
+    event_type: 'ASYNC_TASK_RESULT',
     url: 'https://shop.example/hooks',
     state: 'pending',
     tries: 1,

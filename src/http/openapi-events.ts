@@ -1,34 +1,33 @@
+import type { ZodType } from 'zod';
 import type { JsonSchema } from './openapi-portable.ts';
 
 /** A request that we send to customers. */
 export interface EventDescription {
   readonly summary: string;
   readonly description: string;
-  /** Name of the schema that the payload has. */
-  readonly payloadSchema: string;
+  /** The payload; with an id. */
+  readonly payload: ZodType;
   /** Headers of the request, and what they are. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `ASYNC_TASK_RESULT` → `AsyncTaskResult`. */
+/** `ASYNC_TASK_RESULT` → `AsyncTaskResult`, `credits.low` → `CreditsLow`. */
 function pascalCase(type: string): string {
-  return type.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return type.toLowerCase().replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The event as an operation of the customer's server. */
 export function eventOperation(
   type: string,
-  { summary, description, payloadSchema, headers }: EventDescription,
+  { summary, description, headers }: Pick<EventDescription, 'summary' | 'description' | 'headers'>,
+  payload: JsonSchema,
 ): JsonSchema {
   const schema = {
     type: 'object',
     required: ['event_type', 'payload'],
     properties: {
       event_type: { type: 'string', const: type, description: 'What the payload is about' },
-      payload: {
-        description: 'What a read of the task would answer at that moment',
-        $ref: `#/components/schemas/${payloadSchema}`,
-      },
+      payload,
     },
   };
   return {

@@ -57,8 +57,8 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     paths,
     webhooks: Object.fromEntries(
       Object.entries(about.events).map(([type, event]) => [
-        type.toLowerCase().replaceAll('_', '-'),
-        { post: eventOperation(type, event) },
+        type.toLowerCase().replaceAll(/[._]/g, '-'),
+        { post: eventOperation(type, event, schemas.convert(event.payload, 'output')) },
       ]),
     ),
     components: {

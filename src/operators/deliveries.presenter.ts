@@ -6,7 +6,8 @@ export function presentDelivery(row: DeliveryRow): DeliveryJson {
   return {
     id: publicId('webhookDelivery', row.id),
     account_id: publicId('account', row.account_id),
-    task_id: publicId('generation', row.task_id),
+    task_id: row.task_id === null ? null : publicId('generation', row.task_id),
+    event_type: row.event,
     url: row.url,
     state: row.state,
     tries: row.tries,

@@ -8,7 +8,8 @@ export type DeliveryState = 'pending' | 'delivered' | 'failed';
 export interface DeliveryRow {
   readonly id: string;
   readonly account_id: string;
-  readonly task_id: string;
+  readonly task_id: string | null;
+  readonly event: string;
   readonly url: string;
   readonly state: DeliveryState;
   readonly tries: number;

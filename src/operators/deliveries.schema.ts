@@ -22,7 +22,13 @@ export const deliveryJson = z
   .object({
     id: z.string().meta({ description: 'Id of the delivery, whd_…' }),
     account_id: accountId,
-    task_id: z.string().meta({ description: 'The task whose end it tells' }),
+    task_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The task whose end it tells; null for the account's own events" }),
+    event_type: z
+      .string()
+      .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),
     url: z.string().meta({ description: 'Endpoint of the customer' }),
     state: z
       .enum(['pending', 'delivered', 'failed'])

@@ -1,7 +1,7 @@
 import type { Statement } from '../store/statement.ts';
 
-const DELIVERY = `SELECT id, account_id, task_id, url, state, tries, next_try_at, last_status, last_error, created_at,
-  delivered_at FROM webhook_deliveries`;
+const DELIVERY = `SELECT id, account_id, task_id, event, url, state, tries, next_try_at, last_status, last_error,
+  created_at, delivered_at FROM webhook_deliveries`;
 
 /**
  * $1 account or NULL, $2 state or NULL, $3 task or NULL, $4 and $5 time and id of the last row of the page before, or

@@ -49,16 +49,11 @@ export class RetentionService {
     return expired;
   }
 
-  /** Deletes rows of tasks that ended long ago, and workers nobody has heard of. Returns how many tasks. */
+  /** Deletes rows of tasks that ended long ago, old deliveries of alerts, and workers nobody has heard of. Returns how many tasks. */
   async expireTasks(signal: AbortSignal): Promise<number> {
-    let deleted = 0;
-    for (let batch = 0; batch < BATCHES_MAX && !signal.aborted; batch += 1) {
-      const count = await this.#store.deleteOldTasks(this.#settings.taskDays, BATCH);
-      deleted += count;
-      if (count < BATCH) {
-        break;
-      }
-    }
+    const days = this.#settings.taskDays;
+    const deleted = await inBatches(signal, (limit) => this.#store.deleteOldTasks(days, limit));
+    await inBatches(signal, (limit) => this.#store.deleteOldAlerts(days, limit));
     await this.#store.forgetSilentWorkers();
     return deleted;
   }
@@ -74,4 +69,20 @@ export class RetentionService {
       return false;
     }
   }
+}
+
+/** Deletes until there is less than a batch. Returns how many. */
+async function inBatches(
+  signal: AbortSignal,
+  deleteSome: (limit: number) => Promise<number>,
+): Promise<number> {
+  let deleted = 0;
+  for (let batch = 0; batch < BATCHES_MAX && !signal.aborted; batch += 1) {
+    const count = await deleteSome(BATCH);
+    deleted += count;
+    if (count < BATCH) {
+      break;
+    }
+  }
+  return deleted;
 }

@@ -30,6 +30,16 @@ export const deleteOldTasks: Statement = {
     DELETE FROM tasks t USING old WHERE t.id = old.id RETURNING t.id`,
 };
 
+/** $1 days, $2 limit. Deliveries of alerts that nobody asks for any more. */
+export const deleteOldAlerts: Statement = {
+  name: 'alerts_delete_old',
+  text: `DELETE FROM webhook_deliveries w USING (
+      SELECT id FROM webhook_deliveries
+       WHERE task_id IS NULL AND created_at < statement_timestamp() - $1 * interval '1 day'
+       ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED) old
+    WHERE w.id = old.id RETURNING w.id`,
+};
+
 /** $1 task, $2 account. Only what has ended. */
 export const deleteTask: Statement = {
   name: 'task_delete',

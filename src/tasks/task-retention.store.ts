@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import {
+  deleteOldAlerts,
   deleteOldTasks,
   deleteTask,
   findExpiredMedia,
@@ -50,6 +51,11 @@ export class TaskRetentionStore {
   /** Deletes up to `limit` rows of tasks that ended more than `days` ago. Returns how many. */
   async deleteOldTasks(days: number, limit: number): Promise<number> {
     return (await run(this.#pool, deleteOldTasks, [days, limit])).length;
+  }
+
+  /** Deletes up to `limit` deliveries of alerts that are older than `days`. Returns how many. */
+  async deleteOldAlerts(days: number, limit: number): Promise<number> {
+    return (await run(this.#pool, deleteOldAlerts, [days, limit])).length;
   }
 
   /** Deletes an ended task; false when it is live, gone or another account's. */

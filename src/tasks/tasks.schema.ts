@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { areListed, type MediaOptions, offersSize, sizeText } from '../catalog/media-options.ts';
+import { httpUrl } from '../http/http-url.ts';
 
 const VIDEO_PROMPT_CODE_POINTS_MAX = 2_000;
 const SIZE_PATTERN = /^(\d{1,5})\*(\d{1,5})$/;
-const URL_LENGTH_MAX = 2_048;
 
 const PROMPT = z
   .string()
@@ -20,7 +20,7 @@ const EXTRA = z
   .object({
     webhook: z
       .object({
-        url: z.string().max(URL_LENGTH_MAX).refine(isHttpUrl, 'must be an http(s) URL without credentials'),
+        url: httpUrl,
         test_mode: z
           .object({
             // Running and charging a task that the caller means as a test would be the worse answer.
@@ -245,12 +245,4 @@ function codePoints(text: string): number {
     count += 1;
   }
   return count;
-}
-
-function isHttpUrl(text: string): boolean {
-  if (!URL.canParse(text)) {
-    return false;
-  }
-  const url = new URL(text);
-  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { presentAlert } from './alerts.presenter.ts';
 import { nextTryMs } from './retry-schedule.ts';
 import type { ClaimedDelivery, WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
 import type { WebhookSecretsService } from './webhook-secrets.service.ts';
@@ -22,13 +23,13 @@ export interface DeliverWebhookDependencies {
 
 export type DeliverOutcome = 'skipped' | 'delivered' | 'retrying' | 'failed';
 
-/** The type of the one event there is. */
+/** The type of a task's event. */
 export const TASK_EVENT = 'ASYNC_TASK_RESULT';
 /** Ms a try is its worker's: longer than a try can take. */
 const LEASE_MS = 30_000;
 const GONE: TryResult = { status: null, error: 'task_deleted', retryable: false, durationMs: 0 };
 
-/** Tells customers' endpoints that a task has ended: at least once, signed, on a schedule that outlives a bad night. */
+/** Tells customers' endpoints what has happened: at least once, signed, on a schedule that outlives a bad night. */
 export class DeliverWebhookService {
   readonly #dependencies: DeliverWebhookDependencies;
 
@@ -49,7 +50,13 @@ export class DeliverWebhookService {
       return 'delivered';
     }
     const waitMs = result.retryable ? nextTryMs(delivery.tries) : undefined;
-    const ids = { deliveryId, taskId: delivery.taskId, try: delivery.tries, reason: result.error };
+    const ids = {
+      deliveryId,
+      taskId: delivery.subject.taskId,
+      event: delivery.event,
+      try: delivery.tries,
+      reason: result.error,
+    };
     if (waitMs === undefined) {
       await deliveries.recordTry(delivery, result, 'failed', 0);
       log.warn(ids, 'a webhook was given up');
@@ -62,21 +69,24 @@ export class DeliverWebhookService {
 
   async #send(delivery: ClaimedDelivery): Promise<TryResult> {
     const { secrets, sender, clock } = this.#dependencies;
-    const payload = await this.#payload(delivery.taskId);
+    const payload = await this.#payload(delivery);
     if (!payload) {
       return GONE;
     }
     const { secret, previousSecret } = await secrets.get(delivery.accountId);
-    const body = JSON.stringify({ event_type: TASK_EVENT, payload });
+    const body = JSON.stringify({ event_type: delivery.event, payload });
     const id = publicId('webhookDelivery', delivery.id);
     const signing = previousSecret === null ? [secret] : [secret, previousSecret];
     const headers = signatureHeaders(id, Math.floor(clock.now() / 1_000), body, signing);
     return await sender.send(delivery.url, headers, body);
   }
 
-  async #payload(taskId: string): Promise<object | undefined> {
+  async #payload({ event, subject }: ClaimedDelivery): Promise<object | undefined> {
+    if (subject.taskId === null) {
+      return presentAlert(event, subject.facts);
+    }
     try {
-      return await this.#dependencies.buildPayload(taskId);
+      return await this.#dependencies.buildPayload(subject.taskId);
     } catch (error) {
       if (error instanceof AppError && error.code === 'task_not_found') {
         return undefined;

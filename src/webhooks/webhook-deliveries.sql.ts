@@ -45,7 +45,7 @@ export const claimDelivery: Statement = {
   text: `UPDATE webhook_deliveries
        SET tries = tries + 1, next_try_at = clock_timestamp() + $2 * interval '1 ms'
      WHERE id = $1 AND state = 'pending' AND next_try_at <= clock_timestamp()
-    RETURNING id, account_id, task_id, url, tries`,
+    RETURNING id, account_id, task_id, event, facts, url, tries`,
 };
 
 /** $1 id, $2 try, $3 state, $4 status, $5 error, $6 ms to the next try, $7 duration in ms. */
@@ -69,11 +69,19 @@ export const redeliver: Statement = {
      WHERE id = $1 AND account_id = $2 RETURNING id`,
 };
 
+const DELIVERY = `SELECT id, task_id, event, url, state, tries, next_try_at, last_status, last_error, created_at, delivered_at
+      FROM webhook_deliveries`;
+
 /** $1 account, $2 task. */
 export const listDeliveries: Statement = {
   name: 'webhook_list',
-  text: `SELECT id, task_id, url, state, tries, next_try_at, last_status, last_error, created_at, delivered_at
-      FROM webhook_deliveries WHERE account_id = $1 AND task_id = $2 ORDER BY id`,
+  text: `${DELIVERY} WHERE account_id = $1 AND task_id = $2 ORDER BY id`,
+};
+
+/** $1 account, $2 limit. Of the account itself, newest first. */
+export const listAlertDeliveries: Statement = {
+  name: 'webhook_list_alerts',
+  text: `${DELIVERY} WHERE account_id = $1 AND task_id IS NULL ORDER BY created_at DESC LIMIT $2`,
 };
 
 /** $1 deliveries. */

@@ -3,6 +3,7 @@ import type { RelaySource } from '../../queues/relay-lane.ts';
 import { run } from '../store/statement.ts';
 import {
   claimDelivery,
+  listAlertDeliveries,
   listDeliveries,
   listTries,
   putBackDeliveries,
@@ -11,11 +12,15 @@ import {
   takeDeliveries,
 } from './webhook-deliveries.sql.ts';
 
+/** What an event is of: a task, whose result is read at each try, or what was written down when it happened. */
+export type EventSubject = { readonly taskId: string } | { readonly taskId: null; readonly facts: unknown };
+
 /** A delivery in a worker's hands. */
 export interface ClaimedDelivery {
   readonly id: string;
   readonly accountId: string;
-  readonly taskId: string;
+  readonly event: string;
+  readonly subject: EventSubject;
   readonly url: string;
   /** Which try this is, from 1: the fence of its record. */
   readonly tries: number;
@@ -31,7 +36,9 @@ export interface DeliveryTry {
 
 export interface DeliveryView {
   readonly id: string;
-  readonly taskId: string;
+  /** Null: of the account itself. */
+  readonly taskId: string | null;
+  readonly event: string;
   readonly url: string;
   readonly state: 'pending' | 'delivered' | 'failed';
   readonly createdAt: Date;
@@ -42,6 +49,7 @@ export interface DeliveryView {
 
 /** Tries of one account under way at once. */
 const ACCOUNT_IN_FLIGHT_MAX = 8;
+const ALERTS_LISTED_MAX = 100;
 
 /** Webhook deliveries: outbox, state and log. */
 export class WebhookDeliveriesStore {
@@ -75,16 +83,13 @@ export class WebhookDeliveriesStore {
 
   /** Begins a try; undefined when it is delivered, given up, not due or under way. */
   async claim(deliveryId: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
-    const [row] = await run<{ id: string; account_id: string; task_id: string; url: string; tries: number }>(
-      this.#pool,
-      claimDelivery,
-      [deliveryId, leaseMs],
-    );
+    const [row] = await run<ClaimedRow>(this.#pool, claimDelivery, [deliveryId, leaseMs]);
     return (
       row && {
         id: row.id,
         accountId: row.account_id,
-        taskId: row.task_id,
+        event: row.event,
+        subject: row.task_id === null ? { taskId: null, facts: row.facts } : { taskId: row.task_id },
         url: row.url,
         tries: row.tries,
       }
@@ -110,11 +115,21 @@ export class WebhookDeliveriesStore {
 
   /** The deliveries of a task with their logs. */
   async list(accountId: string, taskId: string): Promise<DeliveryView[]> {
-    const rows = await run<DeliveryRow>(this.#pool, listDeliveries, [accountId, taskId]);
+    return await this.#withTries(await run<DeliveryRow>(this.#pool, listDeliveries, [accountId, taskId]));
+  }
+
+  /** The latest deliveries of the account's own events with their logs, newest first. */
+  async listAlerts(accountId: string): Promise<DeliveryView[]> {
+    const values = [accountId, ALERTS_LISTED_MAX];
+    return await this.#withTries(await run<DeliveryRow>(this.#pool, listAlertDeliveries, values));
+  }
+
+  async #withTries(rows: readonly DeliveryRow[]): Promise<DeliveryView[]> {
     const tries = await run<TryRow>(this.#pool, listTries, [rows.map((row) => row.id)]);
     return rows.map((row) => ({
       id: row.id,
       taskId: row.task_id,
+      event: row.event,
       url: row.url,
       state: row.state,
       createdAt: row.created_at,
@@ -133,9 +148,20 @@ export class WebhookDeliveriesStore {
   }
 }
 
+interface ClaimedRow {
+  id: string;
+  account_id: string;
+  task_id: string | null;
+  event: string;
+  facts: unknown;
+  url: string;
+  tries: number;
+}
+
 interface DeliveryRow {
   id: string;
-  task_id: string;
+  task_id: string | null;
+  event: string;
   url: string;
   state: DeliveryView['state'];
   created_at: Date;

@@ -14,7 +14,8 @@ export function presentSecret(secrets: WebhookSecrets): z.output<typeof WEBHOOK_
 export function presentDelivery(delivery: DeliveryView): z.output<typeof DELIVERY> {
   return {
     id: publicId('webhookDelivery', delivery.id),
-    task_id: publicId('generation', delivery.taskId),
+    task_id: delivery.taskId === null ? null : publicId('generation', delivery.taskId),
+    event_type: delivery.event,
     url: delivery.url,
     status: delivery.state,
     created_at: delivery.createdAt.toISOString(),

@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
-import type { WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
+import type { DeliveryView, WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
 import type { WebhookSecretsService } from './webhook-secrets.service.ts';
 import { presentDelivery, presentSecret } from './webhooks.presenter.ts';
 import {
@@ -12,7 +12,7 @@ import {
   WEBHOOK_SECRET_RESPONSE,
 } from './webhooks.schema.ts';
 
-type Deliveries = Pick<WebhookDeliveriesStore, 'list' | 'redeliver'>;
+type Deliveries = Pick<WebhookDeliveriesStore, 'list' | 'listAlerts' | 'redeliver'>;
 
 /** `/api/v1/webhooks`: the secret that events are signed with, what was delivered, and another try. */
 export function webhookRoutes(secrets: WebhookSecretsService, deliveries: Deliveries): Route[] {
@@ -59,7 +59,7 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       method: 'get',
       path: '/api/v1/webhooks/deliveries',
       operationId: 'listWebhookDeliveries',
-      summary: "A task's webhook deliveries with the log of every try",
+      summary: "The webhook deliveries of a task, or of the account's own events, with the log of every try",
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',
@@ -67,8 +67,7 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       response: { status: 200, schema: DELIVERIES_RESPONSE },
       errors: [],
       async handle({ principal, query }) {
-        const taskId = parsePublicId('generation', query.task_id);
-        const found = taskId === undefined ? [] : await deliveries.list(principal.accountId, taskId);
+        const found = await deliveriesOf(deliveries, principal.accountId, query.task_id);
         return { body: { data: found.map(presentDelivery) } };
       },
     }),
@@ -93,4 +92,16 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       },
     }),
   ];
+}
+
+async function deliveriesOf(
+  deliveries: Deliveries,
+  accountId: string,
+  task: string | undefined,
+): Promise<DeliveryView[]> {
+  if (task === undefined) {
+    return await deliveries.listAlerts(accountId);
+  }
+  const taskId = parsePublicId('generation', task);
+  return taskId === undefined ? [] : await deliveries.list(accountId, taskId);
 }

@@ -15,7 +15,12 @@ export const WEBHOOK_SECRET = z
 export const WEBHOOK_SECRET_RESPONSE = answerOf(WEBHOOK_SECRET, 'The secret in force');
 
 export const DELIVERIES_QUERY = z.strictObject({
-  task_id: z.string().min(1).max(200).meta({ description: 'Only deliveries of this task' }),
+  task_id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: "The task that was ordered; left out: the account's own events" }),
 });
 export const DELIVERY_PARAMS = z.object({
   id: z.string().min(1).max(200).meta({ description: 'Id of the delivery, whd_…' }),
@@ -25,7 +30,13 @@ export const DELIVERY_PARAMS = z.object({
 export const DELIVERY = z
   .object({
     id: z.string().meta({ description: 'Id of the delivery, whd_…' }),
-    task_id: z.string().meta({ description: 'The task whose end it tells' }),
+    task_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The task whose end it tells; null for the account's own events" }),
+    event_type: z
+      .string()
+      .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),
     url: z.string().meta({ description: 'Your endpoint: extra.webhook.url of the order' }),
     status: z
       .enum(['pending', 'delivered', 'failed'])

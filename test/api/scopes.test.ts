@@ -48,6 +48,8 @@ const OWNER_ONLY = [
   'rotateWebhookSecret',
   'listWebhookDeliveries',
   'redeliverWebhook',
+  'getAlerts',
+  'changeAlerts',
 ];
 const PUBLIC = [
   'getMedia',

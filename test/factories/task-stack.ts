@@ -47,6 +47,7 @@ import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
 import { TasksService } from '../../src/tasks/tasks.service.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
+import { AlertsStore } from '../../src/webhooks/alerts.store.ts';
 import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
 import { WebhookDeliveriesStore } from '../../src/webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../../src/webhooks/webhook-secrets.service.ts';
@@ -182,6 +183,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     payments: { sweep: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),
     keys: { forget: async () => 0 },
+    alerts: new AlertsStore(pool),
   };
   const parts: WorkerParts = {
     services,

@@ -10,9 +10,10 @@ import { WriteOffTotals } from '../../src/ledger/write-off-totals.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import type { Statement } from '../../src/store/statement.ts';
 import { typicalDuration } from '../../src/tasks/task-reads.sql.ts';
-import { deleteOldTasks, findExpiredMedia } from '../../src/tasks/task-retention.sql.ts';
+import { deleteOldAlerts, deleteOldTasks, findExpiredMedia } from '../../src/tasks/task-retention.sql.ts';
 import { findCanceling, findOverdue, lapseLeases } from '../../src/tasks/task-sweep.sql.ts';
 import { pendingPaymentEvents, unbookedReversals, writeOffTotals } from '../../src/telemetry/state.sql.ts';
+import { tellAlerts } from '../../src/webhooks/alerts.sql.ts';
 import { takeDeliveries } from '../../src/webhooks/webhook-deliveries.sql.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
@@ -147,6 +148,8 @@ const LOOKUPS: readonly { name: string; statement: Statement; values?: () => unk
   { name: 'keys to forget', statement: forgetApiKeys, values: () => [90, 100] },
   { name: 'idempotency keys whose day is over', statement: expireIdempotencyKeys, values: () => [10] },
   { name: 'webhooks that are due', statement: takeDeliveries, values: () => [100, 60_000, 10] },
+  { name: 'who is to be told of credits and keys', statement: tellAlerts, values: () => [500] },
+  { name: 'old deliveries of alerts', statement: deleteOldAlerts, values: () => [30, 100] },
   { name: 'how long tasks take', statement: typicalDuration, values: () => ['m'] },
   {
     name: 'a sign-in, which takes ended sessions away',

@@ -23,3 +23,10 @@ export function forgetKeysProcessor(
 ): Processor<'maintenance.forget-keys'> {
   return async (_, { signal }) => ({ keys: await services.keys.forget(signal) });
 }
+
+/** Writes down which accounts are to be told of their credits and keys. */
+export function tellAlertsProcessor(
+  services: Pick<WorkerServices, 'alerts'>,
+): Processor<'maintenance.tell-alerts'> {
+  return async (_, { signal }) => ({ accounts: await services.alerts.tell(signal) });
+}

@@ -5,6 +5,7 @@ import {
   expireIdempotencyKeysProcessor,
   followPaymentsProcessor,
   forgetKeysProcessor,
+  tellAlertsProcessor,
 } from './account-maintenance.processor.ts';
 import { deliverWebhookProcessor } from './deliver-webhook.processor.ts';
 import { generateTaskProcessor } from './generate-task.processor.ts';
@@ -30,6 +31,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'tasks.postprocess': postprocessTaskProcessor(services),
     'webhooks.deliver': deliverWebhookProcessor(services),
     'maintenance.sweep-tasks': sweepTasksProcessor(services),
+    'maintenance.tell-alerts': tellAlertsProcessor(services),
     'maintenance.reap-holds': reapHoldsProcessor(services),
     'maintenance.expire-media': expireMediaProcessor(services),
     'maintenance.expire-tasks': expireTasksProcessor(services),

@@ -29,6 +29,13 @@ interface GenerationFound {
   readonly model: string;
 }
 
+interface DeliveryFound {
+  readonly account_id: string;
+  readonly task_id: string | null;
+  readonly event: string;
+  readonly state: string;
+}
+
 /** Finds what an id, a number or a name stands for, in all accounts. */
 export class SearchReadModel {
   readonly #sequelize: Sequelize;
@@ -109,17 +116,11 @@ export class SearchReadModel {
 
   async #delivery(text: string): Promise<Finding[]> {
     const id = parsePublicId('webhookDelivery', text);
-    const rows = id
-      ? await this.#read<{ account_id: string; task_id: string; state: string }>(deliveryFound, [id])
-      : [];
-    return rows.map((row) =>
-      finding(
-        'webhook_delivery',
-        text,
-        row.account_id,
-        `${row.state}, of ${publicId('generation', row.task_id)}`,
-      ),
-    );
+    const rows = id ? await this.#read<DeliveryFound>(deliveryFound, [id]) : [];
+    return rows.map((row) => {
+      const subject = row.task_id === null ? row.event : publicId('generation', row.task_id);
+      return finding('webhook_delivery', text, row.account_id, `${row.state}, of ${subject}`);
+    });
   }
 
   async #document(text: string): Promise<Finding[]> {

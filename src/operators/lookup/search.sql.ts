@@ -53,7 +53,7 @@ export const checkoutsFound: Statement = {
 /** $1 webhook delivery. */
 export const deliveryFound: Statement = {
   name: 'search_delivery',
-  text: 'SELECT account_id, task_id, state FROM webhook_deliveries WHERE id = $1::uuid',
+  text: 'SELECT account_id, task_id, event, state FROM webhook_deliveries WHERE id = $1::uuid',
 };
 
 /** $1 kind, $2 number. */

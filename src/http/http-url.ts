@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+const URL_LENGTH_MAX = 2_048;
+
+/** A URL that events can be posted to. Whether it is public shows when it is connected to. */
+export const httpUrl = z
+  .string()
+  .max(URL_LENGTH_MAX)
+  .refine(isHttpUrl, 'must be an http(s) URL without credentials');
+
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) {
+    return false;
+  }
+  const url = new URL(text);
+  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}

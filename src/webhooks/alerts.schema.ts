@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { httpUrl } from '../http/http-url.ts';
+import { usdString } from '../http/wire-shapes.ts';
+import { parseUsdNumber } from '../lib/money.ts';
+
+const url = httpUrl.nullable().meta({
+  description: 'Where the events are posted; null = nowhere. It must be https at a public address',
+});
+const creditsLow = z
+  .number()
+  .positive()
+  .max(10_000_000)
+  .refine((value) => parseUsdNumber(value) !== undefined, 'must be at least 1e-9 USD')
+  .nullable()
+  .meta({ description: '`credits.low` is sent when remaining_credits fall below this; USD; null = never' });
+const keyLimitNear = z.int().min(1).max(100).nullable().meta({
+  description: '`key.limit_near` is sent when a key has spent this share of its limit; percent; null = never',
+});
+
+export const CHANGE_ALERTS_BODY = z
+  .strictObject({
+    url: url.optional(),
+    credits_low: creditsLow.optional(),
+    key_limit_near: keyLimitNear.optional(),
+  })
+  .meta({ id: 'ChangeAlerts' });
+
+export const ALERTS = z
+  .object({ url, credits_low: creditsLow, key_limit_near: keyLimitNear })
+  .meta({ id: 'Alerts' });
+export const ALERTS_RESPONSE = z.object({ data: ALERTS });
+
+/** The payload of `credits.low`. */
+export const CREDITS_LOW = z
+  .object({
+    remaining_credits: usdString,
+    threshold: usdString.meta({ description: '`credits_low` of the settings' }),
+    currency: z.literal('USD'),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'CreditsLow' });
+
+/** The payload of `key.limit_near`; amounts as `GET /api/v1/keys/{hash}` has them. */
+export const KEY_LIMIT_NEAR = z
+  .object({
+    key: z.object({ hash: z.string(), name: z.string() }),
+    limit: z.number().meta({ description: 'USD' }),
+    limit_remaining: z.number().meta({ description: 'USD, until the limit renews' }),
+    limit_reset: z.enum(['daily', 'weekly', 'monthly']).nullable(),
+    percent: z.int().meta({ description: '`key_limit_near` of the settings' }),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'KeyLimitNear' });

@@ -1,0 +1,33 @@
+import type { Statement } from '../store/statement.ts';
+
+const ALERTS = 'url, credits_low, key_limit_near';
+
+/** $1 account. */
+export const findAlerts: Statement = {
+  name: 'alerts_find',
+  text: `SELECT ${ALERTS} FROM account_alerts WHERE account_id = $1`,
+};
+
+/**
+ * $1 account, $2 changes: any of url, credits_low, key_limit_near; absent is not null. What was told by another sum is told by the new
+ * one, too.
+ */
+export const changeAlerts: Statement = {
+  name: 'alerts_change',
+  text: `INSERT INTO account_alerts AS a (account_id, url, credits_low, key_limit_near)
+      VALUES ($1, $2::jsonb->>'url', ($2::jsonb->>'credits_low')::bigint, ($2::jsonb->>'key_limit_near')::smallint)
+    ON CONFLICT (account_id) DO UPDATE SET
+      url = CASE WHEN $2::jsonb ? 'url' THEN excluded.url ELSE a.url END,
+      credits_low = CASE WHEN $2::jsonb ? 'credits_low' THEN excluded.credits_low ELSE a.credits_low END,
+      key_limit_near = CASE WHEN $2::jsonb ? 'key_limit_near' THEN excluded.key_limit_near ELSE a.key_limit_near END,
+      credits_told = a.credits_told
+        AND NOT ($2::jsonb ? 'credits_low' AND a.credits_low IS DISTINCT FROM excluded.credits_low),
+      seen_seq = -1
+    RETURNING ${ALERTS}`,
+};
+
+/** $1 accounts at most. → how many were looked at */
+export const tellAlerts: Statement = {
+  name: 'alerts_tell',
+  text: 'SELECT tell_alerts($1) AS looked',
+};

@@ -1,0 +1,70 @@
+import type pg from 'pg';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { run } from '../store/statement.ts';
+import { changeAlerts, findAlerts, tellAlerts } from './alerts.sql.ts';
+
+/** What an account wants to be told, and where. */
+export interface Alerts {
+  /** Null: nothing is told. */
+  readonly url: string | null;
+  /** Told when the credits fall below it. */
+  readonly creditsLow: NanoUsd | null;
+  /** Told when a key has used up that share of its limit, in percent. */
+  readonly keyLimitNear: number | null;
+}
+
+interface AlertsRow {
+  readonly url: string | null;
+  readonly credits_low: string | null;
+  readonly key_limit_near: number | null;
+}
+
+const ACCOUNTS_PER_STATEMENT = 500;
+const NONE: Alerts = { url: null, creditsLow: null, keyLimitNear: null };
+
+/** Settings of alerts, and the chore that finds out what is to be told. */
+export class AlertsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async find(accountId: string): Promise<Alerts> {
+    const [row] = await run<AlertsRow>(this.#pool, findAlerts, [accountId]);
+    return row ? alertsOf(row) : NONE;
+  }
+
+  /** Changes the members that are there. */
+  async change(accountId: string, changes: Partial<Alerts>): Promise<Alerts> {
+    const { url, creditsLow, keyLimitNear } = changes;
+    const sent = {
+      ...(url !== undefined && { url }),
+      ...(creditsLow !== undefined && { credits_low: creditsLow?.toString() ?? null }),
+      ...(keyLimitNear !== undefined && { key_limit_near: keyLimitNear }),
+    };
+    const [row] = await run<AlertsRow>(this.#pool, changeAlerts, [accountId, JSON.stringify(sent)]);
+    return row ? alertsOf(row) : NONE;
+  }
+
+  /** Writes what is to be told now into the outbox, each once. Returns how many accounts had moved. */
+  async tell(signal: AbortSignal): Promise<number> {
+    let looked = 0;
+    while (!signal.aborted) {
+      const [row] = await run<{ looked: number }>(this.#pool, tellAlerts, [ACCOUNTS_PER_STATEMENT]);
+      looked += row?.looked ?? 0;
+      if ((row?.looked ?? 0) < ACCOUNTS_PER_STATEMENT) {
+        break;
+      }
+    }
+    return looked;
+  }
+}
+
+function alertsOf(row: AlertsRow): Alerts {
+  return {
+    url: row.url,
+    creditsLow: row.credits_low === null ? null : nanoUsd(row.credits_low),
+    keyLimitNear: row.key_limit_near,
+  };
+}
