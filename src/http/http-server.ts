@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
@@ -40,7 +40,7 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
 const REFUSALS: Record<string, AppError> = {
   HPE_HEADER_OVERFLOW: new AppError(
     'headers_too_large',
-    `the request head is larger than ${HEADER_BYTES_MAX} bytes`,
+    `the request's headers and URL are larger than ${HEADER_BYTES_MAX} bytes in all; send fewer or shorter ones`,
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new AppError('invalid_request', 'the request took too long to arrive', {
     status: 408,
@@ -62,7 +62,7 @@ function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
   const path = error.rawPacket?.toString('latin1', 0, 200).split(' ', 2)[1] ?? '';
   const body = JSON.stringify(errorBody(refusal, requestId, envelopeOfPath(path)));
   const head = [
-    `HTTP/1.1 ${refusal.status} ${refusal.code}`,
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/route.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -197,6 +198,7 @@ describe('below HTTP', () => {
   ])('%s', async (_, request, status, code) => {
     const answer = await rawHttp(server.port, request);
     expect(answer.status).toBe(status);
+    expect(answer.head.split('\r\n', 1)[0]).toBe(`HTTP/1.1 ${status} ${STATUS_CODES[status]}`);
     expect(answer.head.toLowerCase()).toContain('content-type: application/json');
     const body = JSON.parse(answer.body);
     expect(body.error.code).toBe(code);
