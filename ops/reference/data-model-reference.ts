@@ -20,6 +20,11 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
       ],
       console_sessions: ['a sign-in of a browser', 'twelve hours at most, then until a later sign-in'],
       webhook_secrets: ["an account's signing secret, encrypted", 'until the account is erased'],
+      account_alerts: [
+        'when an account wants to hear of low credits and limits, and what it was told',
+        'one row each',
+      ],
+      key_alerts: ['that a key was told to be near its limit', 'one row each'],
     },
   ],
   [

@@ -22,7 +22,7 @@ const PRICED: Readonly<Record<PriceName, string>> = {
   completion: 'per output token',
   request: 'per call or order',
   image: 'per image',
-  web_search: 'only "0": no charge has a line for it',
+  web_search: 'only "0": searches are not counted; a model that always searches has their price in `request`',
   internal_reasoning: 'per reasoning token; left out, as `completion`',
   input_cache_read: 'per input token from a cache; left out, as `prompt`',
   input_cache_write: 'per input token written to a cache; left out, as `prompt`',

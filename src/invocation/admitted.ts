@@ -1,6 +1,7 @@
 import type { InTurn } from '../lib/loop-turns.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
+import { longToolNames } from './dialects/tool-names.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
 import { outgoingRequest } from './outgoing-request.ts';
@@ -15,6 +16,8 @@ export interface Admitted {
   /** Runs the call's blocking work in turns with that of other accounts. */
   readonly inTurn: InTurn;
 }
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
@@ -37,6 +40,7 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
     inputTokens: input.tokens,
     requestId: invocation.requestId,
     thinking: asksForThinking(invocation.body),
+    toolNames: invocation.dialect === 'messages' ? longToolNames(invocation.body) : NO_NAMES,
     usageApart: invocation.usageApart,
   };
 }

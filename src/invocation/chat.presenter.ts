@@ -2,6 +2,7 @@ import { eventFrame } from '../http/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { type JsonObject, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
+import { choiceWithFunctionCall } from './dialects/legacy-functions.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
 import type { CallEnd } from './invocation.types.ts';
@@ -15,38 +16,52 @@ import { presentChatUsage } from './usage.presenter.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
+/** Says a choice of an answer or chunk in the caller's form; undefined when there is nothing of it to say. */
+type ChoiceForm = (choice: JsonObject) => JsonObject | undefined;
+
 /** Answers in OpenAI's chat dialect. Answers and chunks come exact: what stands in them is handed on. */
-export const chatPresenter: DialectPresenter = {
-  keepAliveFrame: ': keep-alive\n\n',
-  answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
-    const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
-    const choices = objectsOf(wire.choices).map((choice) => without(choice, 'stop_reason'));
-    // the official schema asks for the fingerprint, also where a provider has none
-    const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
-    return (end) => ({ ...told, usage: presentChatUsage(end) });
-  },
-  stream: (dialect, identity) => new ChatStream(dialect, identity),
-  failure(error: AppError, identity: AnswerIdentity): string {
-    const { code, message, type } = error;
-    const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
-    // `error` comes first: go-openai and its kin look for a frame that begins with it
-    return eventFrame({
-      error: { code, message, type },
-      ...head(identity, 'chat.completion.chunk'),
-      choices,
-    });
-  },
-};
+export const chatPresenter = presenterOf(undefined);
+
+/** The same for callers of the form before tools. */
+export const functionsPresenter = presenterOf(choiceWithFunctionCall);
+
+function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
+  return {
+    keepAliveFrame: ': keep-alive\n\n',
+    answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
+      const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
+      const choices = objectsOf(wire.choices)
+        .map((choice) => without(choice, 'stop_reason'))
+        .map((choice) => form?.(choice) ?? choice);
+      // the official schema asks for the fingerprint, also where a provider has none
+      const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
+      return (end) => ({ ...told, usage: presentChatUsage(end) });
+    },
+    stream: (dialect, identity) => new ChatStream(dialect, identity, form),
+    failure(error: AppError, identity: AnswerIdentity): string {
+      const { code, message, type } = error;
+      const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
+      // `error` comes first: go-openai and its kin look for a frame that begins with it
+      return eventFrame({
+        error: { code, message, type },
+        ...head(identity, 'chat.completion.chunk'),
+        choices,
+      });
+    },
+  };
+}
 
 class ChatStream implements StreamPresenter {
   readonly #head: JsonObject;
   readonly #translate: ((event: JsonObject) => readonly JsonObject[]) | undefined;
   readonly #usageApart: boolean;
+  readonly #form: ChoiceForm | undefined;
   #begun = false;
 
-  constructor(dialect: Dialect, identity: AnswerIdentity) {
+  constructor(dialect: Dialect, identity: AnswerIdentity, form: ChoiceForm | undefined) {
     this.#head = head(identity, 'chat.completion.chunk');
     this.#usageApart = identity.usageApart;
+    this.#form = form;
     this.#translate = dialect === 'chat' ? undefined : createMessagesToChat();
   }
 
@@ -66,7 +81,8 @@ class ChatStream implements StreamPresenter {
   }
 
   ending(end: CallEnd): string {
-    const choices = [{ index: 0, delta: {}, finish_reason: end.finishReason }];
+    const last = { index: 0, delta: {}, finish_reason: end.finishReason };
+    const choices = [this.#form?.(last) ?? last];
     const usage = presentChatUsage(end);
     // a chunk without choices breaks clients that read the first choice of every chunk: only those who ask for it get one
     const frames = this.#usageApart
@@ -77,7 +93,14 @@ class ChatStream implements StreamPresenter {
 
   #chunk(chunk: JsonObject): string {
     const { choices } = chunk;
-    return Array.isArray(choices) && choices.length > 0 ? this.#opening() + this.#frame(chunk) : '';
+    if (!Array.isArray(choices) || choices.length === 0) {
+      return '';
+    }
+    if (!this.#form) {
+      return this.#opening() + this.#frame(chunk);
+    }
+    const said = objectsOf(choices).flatMap((choice) => this.#form?.(choice) ?? []);
+    return said.length === 0 ? '' : this.#opening() + this.#frame({ ...chunk, choices: said });
   }
 
   /** The role stands in a chunk of its own before all others. */

@@ -1,6 +1,8 @@
 import { defineRoute, type Route } from '../http/route.ts';
-import { chatPresenter } from './chat.presenter.ts';
-import { chatChunk, chatCompletion, chatRequest } from './chat.schema.ts';
+import { chatPresenter, functionsPresenter } from './chat.presenter.ts';
+import { chatRequest } from './chat.schema.ts';
+import { chatChunk, chatCompletion } from './chat-answer.schema.ts';
+import { functionsAsTools, offersFunctions } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { INVOCATION_ERRORS } from './invocation-errors.ts';
 import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
@@ -18,7 +20,6 @@ export interface ChatRouteDependencies {
 export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Route[] {
   const route = {
     service,
-    presenter: chatPresenter,
     dialect: 'chat',
     endpoint: PATH,
     servedBy: ['chat'],
@@ -46,8 +47,10 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',
       async handle(context) {
-        const { body } = context;
-        return invoke(context, body, body.max_completion_tokens ?? body.max_tokens ?? undefined, route);
+        const body = functionsAsTools(context.body);
+        const cap = body.max_completion_tokens ?? body.max_tokens ?? undefined;
+        const presenter = offersFunctions(context.body) ? functionsPresenter : chatPresenter;
+        return invoke(context, body, cap, { ...route, presenter });
       },
     }),
   ];

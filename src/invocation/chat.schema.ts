@@ -1,8 +1,4 @@
 import { z } from 'zod';
-import { modelId, usageJson } from '../http/wire-shapes.ts';
-
-const MESSAGES_MAX = 2_000;
-const TOOLS_MAX = 128;
 
 const imageUrl = z.string().regex(/^(?:https:\/\/|data:image\/)/, 'must be an https: or data:image/ URL');
 
@@ -50,10 +46,20 @@ const toolCall = z
   })
   .meta({ id: 'ChatRequestToolCall' });
 
+const functionCall = z
+  .looseObject({
+    name: z.string().meta({ description: 'Name of the function' }),
+    arguments: z.string().meta({ description: 'JSON, as text' }),
+  })
+  .meta({ id: 'ChatFunctionCall' });
+
+/** Who says nothing without content; an answer may be calls alone. */
+const ASKING: ReadonlySet<string> = new Set(['system', 'developer', 'user']);
+
 const message = z
   .looseObject({
     role: z
-      .enum(['system', 'developer', 'user', 'assistant', 'tool'])
+      .enum(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
       .default('user')
       .meta({ description: 'Who speaks' }),
     content: z
@@ -67,27 +73,27 @@ const message = z
     tool_call_id: z.string().nullish().meta({ description: 'Of a tool message: the call it answers' }),
     tool_calls: z
       .array(toolCall)
-      .max(TOOLS_MAX)
       .nullish()
       .meta({ description: 'Of an assistant message: what the model called' }),
+    function_call: functionCall.nullish().meta({ description: 'Of the form before tools' }),
+  })
+  .refine(({ role, content }) => !ASKING.has(role) || (content !== undefined && content !== null), {
+    path: ['content'],
+    message: 'is required',
   })
   .meta({ id: 'ChatRequestMessage' });
 
+const namedFunction = z.looseObject({
+  name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
+  description: z.string().nullish().meta({ description: 'What it does, for the model' }),
+  parameters: z.looseObject({}).nullish().meta({ description: 'A JSON schema' }),
+  strict: z.boolean().nullish().meta({ description: 'Arguments have to fit the schema exactly' }),
+});
+
 const tool = z
   .looseObject({
-    type: z
-      .string()
-      .default('function')
-      .meta({ description: 'function; other kinds reach only providers that know them' }),
-    function: z
-      .looseObject({
-        name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
-        description: z.string().nullish().meta({ description: 'What it does, for the model' }),
-        parameters: z.looseObject({}).nullish().meta({ description: 'A JSON schema' }),
-        strict: z.boolean().nullish().meta({ description: 'Arguments have to fit the schema exactly' }),
-      })
-      .optional()
-      .meta({ description: 'Tools that the model may call' }),
+    type: z.string().default('function'),
+    function: namedFunction.optional().meta({ description: 'What the model may call' }),
   })
   .meta({ id: 'ChatTool' });
 
@@ -106,11 +112,7 @@ export const chatRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
     models: fallbackModels.nullish(),
-    messages: z
-      .array(message)
-      .min(1)
-      .max(MESSAGES_MAX)
-      .meta({ description: 'The conversation so far, oldest first' }),
+    messages: z.array(message).min(1).meta({ description: 'The conversation so far, oldest first' }),
     stream: z.boolean().nullish().meta({ description: 'true: the answer comes as server-sent events' }),
     max_tokens: tokens.nullish().meta({
       description:
@@ -123,16 +125,11 @@ export const chatRequest = z
       .max(2)
       .nullish()
       .meta({ description: "Sampling temperature: higher is more random; by default the provider's own" }),
-    top_p: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullish()
-      .meta({
-        description:
-          "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
-      }),
-    tools: z.array(tool).max(TOOLS_MAX).nullish().meta({ description: 'Tools that the model may call' }),
+    top_p: z.number().min(0).max(1).nullish().meta({
+      description:
+        "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
+    }),
+    tools: z.array(tool).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
       .union([z.string(), z.looseObject({ type: z.string().meta({ description: 'function' }) })])
       .nullish()
@@ -141,20 +138,31 @@ export const chatRequest = z
       .boolean()
       .nullish()
       .meta({ description: 'false: at most one tool call in an answer' }),
+    functions: z.array(namedFunction).nullish().meta({
+      description:
+        'The form before `tools`: the answer has at most one call, as `function_call`. Sent to the provider as tools',
+    }),
+    function_call: z
+      .union([z.string(), z.looseObject({ name: z.string().meta({ description: 'Which of `functions`' }) })])
+      .nullish()
+      .meta({ description: '"none", "auto", or an object that names one of `functions`' }),
     response_format: z
       .looseObject({ type: z.string().meta({ description: 'text, json_object or json_schema' }) })
       .nullish()
       .meta({ description: 'Format of the answer; by default text' }),
     stop: z
-      .union([z.string(), z.array(z.string()).max(16)])
+      .union([z.string(), z.array(z.string())])
       .nullish()
       .meta({ description: 'The answer ends before any of these' }),
     n: z
       .literal(1, { error: 'only one answer per call is offered' })
       .nullish()
       .meta({ description: 'Answers per call: 1' }),
+    // JSON.parse rounds larger ones: the provider would be sent another
     seed: z
-      .int()
+      .int({
+        error: `must be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}: as a JSON number a larger one loses digits`,
+      })
       .nullish()
       .meta({ description: 'Makes a repeated answer likelier where the provider supports it' }),
     user: z
@@ -164,127 +172,3 @@ export const chatRequest = z
       .meta({ description: 'Your id of the end user; passed to the provider' }),
   })
   .meta({ id: 'ChatRequest' });
-
-const chatUsage = usageJson
-  .extend({
-    prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
-    completion_tokens: z.int().meta({ description: 'The same as output_tokens' }),
-    prompt_tokens_details: z
-      .object({ cached_tokens: z.int().meta({ description: 'The same as cache_read_tokens' }) })
-      .meta({ description: 'Parts of prompt_tokens' }),
-    completion_tokens_details: z
-      .object({ reasoning_tokens: z.int().meta({ description: 'The same as reasoning_tokens of usage' }) })
-      .meta({ description: 'Parts of completion_tokens' }),
-    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
-  })
-  .meta({ id: 'ChatUsage' });
-
-const finishReason = z
-  .enum(['stop', 'length', 'tool_calls', 'content_filter', 'error'])
-  .meta({ description: 'Why the answer ended; length: at its cap' });
-
-const answeredCall = z
-  .looseObject({
-    id: z.string().meta({ description: 'Id of the call, for the tool message that answers it' }),
-    type: z.literal('function').meta({ description: 'Always function' }),
-    function: z
-      .looseObject({
-        name: z.string().meta({ description: 'Name of the tool' }),
-        arguments: z.string().meta({ description: 'JSON, as text' }),
-      })
-      .meta({ description: 'What the model called' }),
-  })
-  .meta({ id: 'ChatToolCall' });
-
-const answeredMessage = z
-  .looseObject({
-    role: z.string().meta({ description: 'assistant' }),
-    content: z.string().nullable().meta({ description: 'Text of the answer; null when it only calls tools' }),
-    tool_calls: z
-      .array(answeredCall)
-      .optional()
-      .meta({ description: 'What the model called; absent when nothing' }),
-    reasoning_content: z
-      .string()
-      .nullish()
-      .meta({ description: "The model's reasoning, where the provider sends it" }),
-  })
-  .meta({ id: 'ChatMessage' });
-
-const choice = z
-  .looseObject({
-    index: z.int().meta({ description: 'Always 0' }),
-    message: answeredMessage.meta({ description: 'The answer' }),
-    finish_reason: finishReason,
-  })
-  .meta({ id: 'ChatChoice' });
-
-const delta = z
-  .looseObject({
-    role: z.string().optional().meta({ description: 'assistant, in the first event' }),
-    content: z.string().nullish().meta({ description: 'The next piece of the text' }),
-    reasoning_content: z.string().nullish().meta({ description: 'The next piece of the reasoning' }),
-    tool_calls: z
-      .array(
-        z
-          .looseObject({
-            index: z.int().meta({ description: 'Which call, from 0' }),
-            id: z
-              .string()
-              .optional()
-              .meta({
-                description:
-                  'Id of the call, for the tool message that answers it; in the first event of the call',
-              }),
-            function: z
-              .looseObject({
-                name: z.string().optional().meta({ description: 'Name of the tool; in the first event' }),
-                arguments: z.string().optional().meta({ description: 'The next piece of the arguments' }),
-              })
-              .optional()
-              .meta({ description: 'What the model calls' }),
-          })
-          .meta({ id: 'ChatToolCallDelta' }),
-      )
-      .optional()
-      .meta({ description: 'The next pieces of tool calls' }),
-  })
-  .meta({ id: 'ChatDelta' });
-
-/** One event of a streamed chat completion; the last one is the text `[DONE]`. */
-export const chatChunk = z
-  .looseObject({
-    id: z.string().meta({ description: 'Id of the generation, gen-…' }),
-    object: z.literal('chat.completion.chunk').meta({ description: 'Always chat.completion.chunk' }),
-    created: z.int().meta({ description: 'Unix seconds' }),
-    model: modelId,
-    choices: z
-      .array(
-        z
-          .looseObject({
-            index: z.int().meta({ description: 'Always 0' }),
-            delta: delta.meta({ description: 'The next piece of the answer' }),
-            finish_reason: finishReason
-              .nullable()
-              .meta({ description: 'Why the answer ended; null until the last event of it' }),
-          })
-          .meta({ id: 'ChatChunkChoice' }),
-      )
-      .meta({ description: 'One, or none in the event that brings usage alone' }),
-    usage: chatUsage
-      .nullish()
-      .meta({ description: 'In the last event, or in one of its own with stream_options.include_usage' }),
-  })
-  .meta({ id: 'ChatCompletionChunk' });
-
-/** A chat completion, and what a stream's chunks add up to. */
-export const chatCompletion = z
-  .looseObject({
-    id: z.string().meta({ description: 'The generation id' }),
-    object: z.string().meta({ description: 'chat.completion' }),
-    created: z.int().meta({ description: 'Unix seconds' }),
-    model: modelId.meta({ description: 'Public id of the model that answered' }),
-    choices: z.array(choice).meta({ description: 'One' }),
-    usage: chatUsage.meta({ description: 'Tokens and what they cost' }),
-  })
-  .meta({ id: 'ChatCompletion' });

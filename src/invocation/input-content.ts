@@ -65,7 +65,6 @@ export function inputContent(body: JsonObject): InputContent {
         collectContent(value, into);
         break;
       case 'tools':
-      case 'functions':
         collectDefinitions(value, into);
         break;
       case 'response_format':
@@ -86,7 +85,7 @@ export function inputContent(body: JsonObject): InputContent {
     parts: into.parts,
     items,
     inline,
-    hasTools: isFilled(body.tools) || isFilled(body.functions),
+    hasTools: isFilled(body.tools),
   };
 }
 
@@ -135,9 +134,6 @@ function collectMessage(message: JsonObject, into: Collected): void {
       case 'name':
       case 'refusal':
         into.texts.push(textOf(value));
-        break;
-      case 'function_call':
-        into.texts.push(JSON.stringify(value) ?? '');
         break;
       default:
         collectOther(name, value, into);

@@ -19,7 +19,7 @@ import { presentAnthropicInput, presentMessagesUsage } from './usage.presenter.t
 export const messagesPresenter: DialectPresenter = {
   keepAliveFrame: eventFrame({ type: 'ping' }, 'ping'),
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
-    const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity.thinking);
+    const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity);
     const { id, model } = identity;
     const told = { ...wire, id, type: 'message', role: 'assistant', model };
     return (end) => ({ ...told, usage: presentMessagesUsage(end) });
@@ -43,7 +43,7 @@ class MessagesStream implements StreamPresenter {
 
   constructor(dialect: Dialect, identity: AnswerIdentity) {
     this.#identity = identity;
-    this.#translate = dialect === 'messages' ? (event) => [event] : createChatToMessages(identity.thinking);
+    this.#translate = dialect === 'messages' ? (event) => [event] : createChatToMessages(identity);
   }
 
   part(part: StreamPart): string {

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { modelId, usageJson } from '../http/wire-shapes.ts';
 
-const MESSAGES_MAX = 2_000;
-const TOOLS_MAX = 128;
-
 const source = z
   .looseObject({
     type: z.string().meta({ description: 'base64 or url' }),
@@ -74,11 +71,7 @@ const tool = z
 export const messagesRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
-    messages: z
-      .array(message)
-      .min(1)
-      .max(MESSAGES_MAX)
-      .meta({ description: 'The conversation so far, oldest first' }),
+    messages: z.array(message).min(1).meta({ description: 'The conversation so far, oldest first' }),
     max_tokens: z.int().min(1).max(100_000_000).nullish().meta({
       description:
         'Cap on the tokens of the answer, thinking included; default: what the model and the balance allow',
@@ -90,7 +83,6 @@ export const messagesRequest = z
       .meta({ description: 'System prompt: instructions that come before the conversation' }),
     stop_sequences: z
       .array(z.string())
-      .max(64)
       .nullish()
       .meta({ description: 'The answer ends before any of these' }),
     temperature: z
@@ -99,21 +91,16 @@ export const messagesRequest = z
       .max(1)
       .nullish()
       .meta({ description: "Sampling temperature: higher is more random; by default the provider's own" }),
-    top_p: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullish()
-      .meta({
-        description:
-          "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
-      }),
+    top_p: z.number().min(0).max(1).nullish().meta({
+      description:
+        "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
+    }),
     top_k: z
       .int()
       .min(0)
       .nullish()
       .meta({ description: "Draw from this many of the likeliest tokens; by default the provider's own" }),
-    tools: z.array(tool).max(TOOLS_MAX).nullish().meta({ description: 'Tools that the model may call' }),
+    tools: z.array(tool).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
       .union([
         z.string(),
@@ -181,12 +168,9 @@ export const messageEvent = z
     content_block: answeredBlock
       .optional()
       .meta({ description: 'Of content_block_start: the block as it begins' }),
-    delta: z
-      .looseObject({})
-      .optional()
-      .meta({
-        description: 'Of content_block_delta: the next piece of the block; of message_delta: its stop_reason',
-      }),
+    delta: z.looseObject({}).optional().meta({
+      description: 'Of content_block_delta: the next piece of the block; of message_delta: its stop_reason',
+    }),
     usage: messagesUsage.partial().optional().meta({ description: 'Of message_delta: the tokens so far' }),
   })
   .meta({ id: 'MessageStreamEvent' });

@@ -15,6 +15,8 @@ export interface AnswerIdentity {
   readonly requestId: string;
   /** Whether the request asked for thinking: on messages none is shown otherwise. */
   readonly thinking: boolean;
+  /** On messages, the names of tools that a chat provider knows by a shorter one, by that. */
+  readonly toolNames: ReadonlyMap<string, string>;
   /** Whether the request asked for a last chunk with nothing but usage: on chat it rides on the finish otherwise. */
   readonly usageApart: boolean;
 }

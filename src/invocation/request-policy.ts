@@ -3,6 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 import type { RequestDialect } from '../providers/provider.types.ts';
 import { addedTools } from './dialects/system-turns.ts';
+import { chatToolName, readChatToolPolicy, readMessagesToolPolicy } from './dialects/tool-choices.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
 import { JSON_VALUE, type Members, NUMBER, siftObject, TEXT } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
@@ -90,6 +91,7 @@ export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): A
   if (dialect === 'messages') {
     requireClientTools(dialect, addedTools(body.messages));
   }
+  requireOfferedTool(dialect, body);
   const known: Record<string, unknown> = {};
   const others: Record<string, unknown> = {};
   const ignored = new IgnoredMembers();
@@ -156,6 +158,18 @@ function requireClientTools(dialect: RequestDialect, tools: unknown): void {
         `tools[${index}]${named === '' ? '' : `.type ${JSON.stringify(named)}`}: only tools that the caller runs are offered`,
       );
     }
+  }
+}
+
+/** A choice of a tool that is not there would be refused by every provider, in its own words. */
+function requireOfferedTool(dialect: RequestDialect, body: JsonObject): void {
+  const policy = dialect === 'messages' ? readMessagesToolPolicy(body) : readChatToolPolicy(body);
+  const wanted = policy.mode === 'tool' ? [policy.name ?? ''] : (policy.allowed ?? []);
+  const offered = [...objectsOf(body.tools), ...addedTools(body.messages)].map(chatToolName);
+  const missing = wanted.find((name) => !offered.includes(name));
+  if (missing !== undefined) {
+    const named = JSON.stringify(missing.slice(0, 64));
+    throw new AppError('invalid_parameter', `tool_choice: there is no tool ${named} in tools`);
   }
 }
 

@@ -19,6 +19,19 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   if (body.user?.length > 64) {
     return "Invalid 'user': string too long. Expected a string with maximum length 64.";
   }
+  const names = [
+    ...(body.tools ?? []).map((tool: Json) => tool.function?.name ?? ''),
+    ...body.messages.flatMap(({ tool_calls: calls }: Json) =>
+      (calls ?? []).map((call: Json) => call.function.name),
+    ),
+    body.tool_choice?.function?.name ?? '',
+  ];
+  if (names.some((name) => name.length > 64)) {
+    return "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64.";
+  }
+  if (/^gpt-\d/.test(model) && body.stop?.length > 4 && Array.isArray(body.stop)) {
+    return "Invalid 'stop': array too long. Expected an array with maximum length 4.";
+  }
   const schemas = (body.tools ?? []).map((tool: Json) => tool.function);
   const strict = [...schemas, body.response_format?.json_schema].filter((one) => one?.strict);
   if (strict.some((one) => isOpen(one.parameters ?? one.schema))) {

@@ -41,7 +41,8 @@ const CHAT: Members = {
   ...SAMPLING,
   audio: [{ voice: 'alloy', format: 'wav' }, 'refused'],
   frequency_penalty: [0.5, 'sent'],
-  function_call: [{ name: 'weather' }, 'sent'],
+  // without functions it says nothing
+  function_call: [{ name: 'weather' }, 'told'],
   functions: [[TOOL.function], 'sent'],
   logit_bias: [{ 5: 1 }, 'sent'],
   logprobs: [true, 'sent'],

@@ -398,6 +398,14 @@ describe('messages to an OpenAI provider', () => {
   });
 });
 
+const manyTools = (tool: (name: string) => object) =>
+  Array.from({ length: 300 }, (_, index) => tool(`t${index}`));
+const CALLED = {
+  role: 'assistant',
+  tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+};
+const RESULT = { role: 'tool', tool_call_id: 'c1', content: 'done' };
+
 describe('what is refused', () => {
   async function refusal(path: string, body: object) {
     const response = await fetch(gateway.url + path, {
@@ -413,9 +421,16 @@ describe('what is refused', () => {
     ['web search', { web_search_options: {} }],
     ['audio', { modalities: ['text', 'audio'] }],
     ['no messages', { messages: [] }],
-    ['2001 messages', { messages: Array.from({ length: 2_001 }, () => ({ content: 'x' })) }],
-    ['129 tools', { tools: Array.from({ length: 129 }, () => TOOL) }],
+    ['a tool without its function', { tools: [{ type: 'function' }] }],
+    [
+      'the choice of a tool that is not there',
+      { tools: [TOOL], tool_choice: { type: 'function', function: { name: 'x' } } },
+    ],
+    ['the choice of a tool without tools', { tool_choice: { type: 'function', function: { name: 'x' } } }],
+    ['a question without content', { messages: [{ role: 'user' }] }],
+    ['instructions without content', { messages: [{ role: 'system', content: null }, { content: 'x' }] }],
     ['a temperature of 3', { temperature: 3 }],
+    ['a seed whose digits JSON loses', { seed: 2 ** 63 }],
     ['max_tokens of 0', { max_tokens: 0 }],
     ['a role nobody has', { messages: [{ role: 'robot', content: 'x' }] }],
     [
@@ -433,6 +448,7 @@ describe('what is refused', () => {
   });
 
   test.each([
+    ['the choice of a tool that is not there', { tool_choice: { type: 'tool', name: 'x' } }],
     ['a server tool', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['mcp servers', { mcp_servers: [{ url: 'https://x' }] }],
     ['an unknown block towards OpenAI', { messages: [{ content: [{ type: 'search_result' }] }] }],
@@ -441,6 +457,20 @@ describe('what is refused', () => {
     const { status, body: answer } = await refusal('/vendorx/v1/messages', body);
     expect(status).toBe(400);
     expect(answer).toMatchObject({ error: { code: 'invalid_parameter' } });
+  });
+
+  test.each([
+    ['2,001 messages', { messages: Array.from({ length: 2_001 }, () => ({ role: 'user', content: 'x' })) }],
+    ['300 tools', { tools: manyTools((name) => ({ type: 'function', function: { name } })) }],
+    ['an answer of calls alone', { messages: [{ content: 'x' }, CALLED, RESULT] }],
+  ])('nobody is kept from sending %s', async (_what, body) => {
+    expect((await refusal('/api/v1/chat/completions', body)).status).toBe(200);
+  });
+
+  test('nor an agent from 300 tools on messages', async () => {
+    const tools = manyTools((name) => ({ name, input_schema: { type: 'object' } }));
+    const body = { tools, tool_choice: { type: 'none' } };
+    expect((await refusal('/vendorx/v1/messages', body)).status).toBe(200);
   });
 
   test('members that wish for prices, providers or storage are dropped', async () => {

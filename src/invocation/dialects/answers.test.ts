@@ -1,6 +1,9 @@
 import { chatAnswerToMessages } from './chat-answer-to-messages.ts';
 import { messagesAnswerToChat } from './messages-answer-to-chat.ts';
 
+const SHOWN = { thinking: true, toolNames: new Map<string, string>() };
+const HIDDEN = { ...SHOWN, thinking: false };
+
 test('chat → messages: reasoning, text and calls become blocks', () => {
   const message = {
     role: 'assistant',
@@ -9,7 +12,7 @@ test('chat → messages: reasoning, text and calls become blocks', () => {
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":[1]}' } }],
   };
   expect(
-    chatAnswerToMessages({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, true),
+    chatAnswerToMessages({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }, SHOWN),
   ).toEqual({
     type: 'message',
     role: 'assistant',
@@ -29,13 +32,13 @@ test.each<[object, string, string | null]>([
   [{ finish_reason: 'length' }, 'max_tokens', null],
   [{ finish_reason: 'content_filter' }, 'refusal', null],
 ])('chat → messages: %j stops by %s', (choice, stop_reason, stop_sequence) => {
-  const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] }, true);
+  const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] }, SHOWN);
   expect(answer).toMatchObject({ stop_reason, stop_sequence });
 });
 
 test('chat → messages: thinking that was not asked for is left out', () => {
   const message = { content: 'x', reasoning: 'hm' };
-  expect(chatAnswerToMessages({ choices: [{ message, finish_reason: 'stop' }] }, false).content).toEqual([
+  expect(chatAnswerToMessages({ choices: [{ message, finish_reason: 'stop' }] }, HIDDEN).content).toEqual([
     { type: 'text', text: 'x' },
   ]);
 });
@@ -43,7 +46,7 @@ test('chat → messages: thinking that was not asked for is left out', () => {
 test('chat → messages: arguments that are no JSON never become no arguments', () => {
   const message = { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }] };
   const answer = (finish_reason: string) =>
-    chatAnswerToMessages({ choices: [{ message, finish_reason }] }, false);
+    chatAnswerToMessages({ choices: [{ message, finish_reason }] }, HIDDEN);
   expect(() => answer('tool_calls')).toThrow('malformed');
   expect(answer('length')).toMatchObject({ content: [], stop_reason: 'max_tokens' });
 });

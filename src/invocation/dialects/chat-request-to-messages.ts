@@ -16,7 +16,7 @@ import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy }
 import { untranslatable } from './untranslatable.ts';
 
 /** What would change the meaning of the answer if it were left out. */
-const MEANT = ['logprobs', 'functions'] as const;
+const MEANT = ['logprobs'] as const;
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
-import { matchedStop } from './chat-answer-to-messages.ts';
+import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { messagesToolId } from './tool-ids.ts';
 
@@ -15,8 +15,8 @@ export type StreamTranslator = (event: JsonObject) => readonly JsonObject[];
  * {@link ProviderFailure} `malformed` at the end of arguments that are no JSON object: the client would run the tool with
  * others.
  */
-export function createChatToMessages(thinking: boolean): StreamTranslator {
-  const state: State = { open: undefined, nextIndex: 0, calls: new Map(), refused: false };
+export function createChatToMessages({ thinking, toolNames }: MessageForm): StreamTranslator {
+  const state: State = { open: undefined, nextIndex: 0, calls: new Map(), toolNames, refused: false };
   return (chunk) => {
     const events: JsonObject[] = [];
     const choice = objectOf(objectsOf(chunk.choices)[0]);
@@ -63,6 +63,7 @@ interface State {
   open: 'text' | 'thinking' | number | undefined;
   nextIndex: number;
   readonly calls: Map<number, PendingCall>;
+  readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
 }
 
@@ -86,7 +87,8 @@ function pushCall(state: State, events: JsonObject[], call: JsonObject): void {
   const args = textOf(given ?? input);
   let pending = state.calls.get(index);
   if (!pending) {
-    pending = { id: messagesToolId(call), name: textOf(name), args: '', done: false };
+    const short = textOf(name);
+    pending = { id: messagesToolId(call), name: state.toolNames.get(short) ?? short, args: '', done: false };
     state.calls.set(index, pending);
     if (typeof state.open !== 'number') {
       openCall(state, events, index, pending);

@@ -7,6 +7,7 @@ import { isStrictSchema } from './strict-schema.ts';
 import { addedTools, systemTurnsInPlace } from './system-turns.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { chatToolId } from './tool-ids.ts';
+import { shortToolName } from './tool-names.ts';
 import { untranslatable } from './untranslatable.ts';
 
 export interface ChatTarget {
@@ -15,6 +16,7 @@ export interface ChatTarget {
   readonly reasoning: boolean;
   /** See ModelRules. */
   readonly wantsThoughts: boolean;
+  readonly stopsMax: number;
 }
 
 /**
@@ -32,15 +34,29 @@ export function messagesRequestToChat(body: JsonObject, target: ChatTarget): Jso
   return compact({
     messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns],
     tools: tools.length === 0 ? undefined : tools,
-    ...(tools.length === 0 ? {} : chatToolChoice(readMessagesToolPolicy(body))),
-    stop:
-      Array.isArray(body.stop_sequences) && body.stop_sequences.length > 0 ? body.stop_sequences : undefined,
+    ...(tools.length === 0 ? {} : toolChoice(body)),
+    stop: stops(body.stop_sequences, target),
     temperature: body.temperature,
     top_p: body.top_p,
     reasoning_effort: target.reasoning ? effortOf(body, target.maxOutputTokens) : undefined,
     response_format: responseFormat(body),
     user: userOf(body.metadata),
   });
+}
+
+function toolChoice(body: JsonObject): JsonObject {
+  const policy = readMessagesToolPolicy(body);
+  return chatToolChoice(policy.name === undefined ? policy : { ...policy, name: shortToolName(policy.name) });
+}
+
+function stops(sequences: unknown, { stopsMax }: ChatTarget): readonly unknown[] | undefined {
+  if (!Array.isArray(sequences) || sequences.length === 0) {
+    return undefined;
+  }
+  if (sequences.length > stopsMax) {
+    throw new AppError('invalid_parameter', `stop_sequences: this model takes at most ${stopsMax}`);
+  }
+  return sequences;
 }
 
 /** Longest `user` that OpenAI takes, in UTF-16 units (OpenRouter 128, Zhipu 128); Claude Code's are longer. */
@@ -73,7 +89,7 @@ function assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): J
     .filter((block) => block.type === 'tool_use')
     .map((block) => {
       const { id, extra } = chatToolId(block.id);
-      const named = { name: block.name, arguments: JSON.stringify(block.input ?? {}) };
+      const named = { name: shortToolName(textOf(block.name)), arguments: JSON.stringify(block.input ?? {}) };
       return compact({ id, type: 'function', function: named, extra_content: extra });
     });
   if (text === '' && calls.length === 0) {
@@ -119,7 +135,7 @@ function userMessages(blocks: readonly JsonObject[]): JsonObject[] {
 function resultText(result: JsonObject): string {
   const found = objectsOf(result.content)
     .filter((block) => block.type === 'tool_reference')
-    .map((block) => `Tool available: ${textOf(block.tool_name)}`);
+    .map((block) => `Tool available: ${shortToolName(textOf(block.tool_name))}`);
   const text = [textBlocks(result.content), ...found].filter((part) => part !== '').join('\n');
   return result.is_error === true ? `Error: ${text}` : text;
 }
@@ -178,7 +194,7 @@ function toolOf(tool: JsonObject): JsonObject {
     throw untranslatable(`a tool of type ${JSON.stringify(tool.type)}`);
   }
   const definition = compact({
-    name: tool.name,
+    name: shortToolName(textOf(tool.name)),
     description: tool.description,
     parameters: tool.input_schema,
     strict: tool.strict === true && isStrictSchema(tool.input_schema) ? true : undefined,

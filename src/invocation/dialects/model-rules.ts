@@ -17,6 +17,8 @@ export interface ModelRules {
   readonly toolIds: ToolIdForm;
   /** Whether it refuses, or gets worse at, going on from tool calls without the thoughts that led to them. */
   readonly wantsThoughts: boolean;
+  /** How many stop sequences it takes. */
+  readonly stopsMax: number;
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
@@ -70,13 +72,19 @@ export const PLAIN_RULES: ModelRules = {
   systemTurns: false,
   toolIds: 'any',
   wantsThoughts: false,
+  stopsMax: Number.POSITIVE_INFINITY,
 };
+
+/** OpenAI's limit (API reference, `stop`: up to 4). */
+const OPENAI_STOPS_MAX = 4;
 
 function knownRules(model: string, dialect: Dialect): ModelRules {
   if (dialect === 'chat') {
-    const toolIds = OPENAI.test(model) ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
+    const isOpenAi = OPENAI.test(model);
+    const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
+    const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
-    return { ...PLAIN_RULES, drop, toolIds, wantsThoughts: THINKS_ALOUD.test(model) };
+    return { ...PLAIN_RULES, drop, toolIds, stopsMax, wantsThoughts: THINKS_ALOUD.test(model) };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

@@ -9,7 +9,7 @@ const toMessages = (body: object) =>
 const toChat = (body: object, reasoning = false) =>
   messagesRequestToChat(
     { messages: [{ role: 'user', content: 'hi' }], ...body },
-    { maxOutputTokens: CAP, reasoning, wantsThoughts: false },
+    { maxOutputTokens: CAP, reasoning, wantsThoughts: false, stopsMax: 4 },
   );
 
 describe('chat → messages', () => {

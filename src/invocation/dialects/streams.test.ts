@@ -15,7 +15,7 @@ const call = (index: number, args: string, start?: { id: string; name: string })
 });
 
 function toMessages(chunks: readonly object[]): object[] {
-  const translate = createChatToMessages(true);
+  const translate = createChatToMessages({ thinking: true, toolNames: new Map() });
   return chunks.flatMap((one) => translate({ ...one }));
 }
 

@@ -38,7 +38,12 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
   const translated =
     from === 'chat'
       ? tidyRequest(body, to)
-      : messagesRequestToChat(body, { maxOutputTokens, reasoning, wantsThoughts: rules.wantsThoughts });
+      : messagesRequestToChat(body, {
+          maxOutputTokens,
+          reasoning,
+          wantsThoughts: rules.wantsThoughts,
+          stopsMax: rules.stopsMax,
+        });
   const kept = rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
   return rules.toolIds === 'any' ? kept : { ...kept, messages: withToolIds(kept.messages, rules.toolIds) };
 }

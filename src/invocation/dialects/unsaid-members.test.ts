@@ -21,10 +21,6 @@ const afterCall = (call: object) => ({
 
 test.each<[string, JsonObject]>([
   ['messages[].name', { messages: [{ ...USER, name: MARK }] }],
-  [
-    'messages[].function_call',
-    { messages: [USER, { role: 'assistant', content: 'a', function_call: { name: MARK } }] },
-  ],
   ['messages[].reasoning', { messages: [USER, { role: 'assistant', content: 'a', reasoning: MARK }] }],
   [
     'messages[].reasoning_content',

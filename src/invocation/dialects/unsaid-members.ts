@@ -30,7 +30,6 @@ const SAID_IN_MESSAGES = new Set([
 /** Members inside a chat request that messages have no word for, as paths; `[]` is every item of a list. */
 const UNSAID_IN_MESSAGES = [
   'messages[].name',
-  'messages[].function_call',
   'messages[].reasoning',
   'messages[].reasoning_content',
   'messages[].prefix',

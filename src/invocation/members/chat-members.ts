@@ -56,7 +56,6 @@ const MESSAGE: Members = {
       thought_signature: TEXT,
     }),
   ),
-  function_call: NAMED_CALL,
   // DeepSeek, Kimi, GLM and OpenRouter take the thoughts of earlier turns back.
   reasoning: TEXT,
   reasoning_content: TEXT,
@@ -90,9 +89,6 @@ export const CHAT_MEMBERS: Members = {
   tools: list(TOOL),
   tool_choice: JSON_VALUE,
   parallel_tool_calls: BOOLEAN,
-  // The predecessors of tools; some small servers and older frameworks know only these.
-  functions: list(object({ name: TEXT, description: TEXT, parameters: JSON_VALUE })),
-  function_call: textOr(object({ name: TEXT })),
   response_format: JSON_VALUE,
   stop: textOr(list(TEXT)),
   temperature: NUMBER,

@@ -84,15 +84,10 @@ export const responsesRequest = z
       .max(2)
       .nullish()
       .meta({ description: "Sampling temperature: higher is more random; by default the provider's own" }),
-    top_p: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullish()
-      .meta({
-        description:
-          "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
-      }),
+    top_p: z.number().min(0).max(1).nullish().meta({
+      description:
+        "Nucleus sampling: draw from the likeliest tokens up to this total probability; by default the provider's own",
+    }),
     tools: z.array(tool).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
       .union([
