@@ -27,7 +27,7 @@ export function eventOperation(
     required: ['event_type', 'payload'],
     properties: {
       event_type: { type: 'string', const: type, description: 'What the payload is about' },
-      payload,
+      payload: { ...payload, description: 'What happened' },
     },
   };
   return {

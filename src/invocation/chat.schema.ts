@@ -92,7 +92,10 @@ const namedFunction = z.looseObject({
 
 const tool = z
   .looseObject({
-    type: z.string().default('function'),
+    type: z
+      .string()
+      .default('function')
+      .meta({ description: 'function; other kinds reach only providers that know them' }),
     function: namedFunction.optional().meta({ description: 'What the model may call' }),
   })
   .meta({ id: 'ChatTool' });

@@ -28,26 +28,34 @@ export const CHANGE_ALERTS_BODY = z
 export const ALERTS = z
   .object({ url, credits_low: creditsLow, key_limit_near: keyLimitNear })
   .meta({ id: 'Alerts' });
-export const ALERTS_RESPONSE = z.object({ data: ALERTS });
+export const ALERTS_RESPONSE = z.object({ data: ALERTS.meta({ description: 'The settings in force' }) });
 
 /** The payload of `credits.low`. */
 export const CREDITS_LOW = z
   .object({
     remaining_credits: usdString,
     threshold: usdString.meta({ description: '`credits_low` of the settings' }),
-    currency: z.literal('USD'),
-    at: z.iso.datetime(),
+    currency: z.literal('USD').meta({ description: 'Always USD' }),
+    at: z.iso.datetime().meta({ description: 'When it was noticed, UTC' }),
   })
   .meta({ id: 'CreditsLow' });
 
 /** The payload of `key.limit_near`; amounts as `GET /api/v1/keys/{hash}` has them. */
 export const KEY_LIMIT_NEAR = z
   .object({
-    key: z.object({ hash: z.string(), name: z.string() }),
+    key: z
+      .object({
+        hash: z.string().meta({ description: 'Hash of the key, its id in the API' }),
+        name: z.string().meta({ description: 'Name of the key' }),
+      })
+      .meta({ description: 'The key whose limit is near' }),
     limit: z.number().meta({ description: 'USD' }),
     limit_remaining: z.number().meta({ description: 'USD, until the limit renews' }),
-    limit_reset: z.enum(['daily', 'weekly', 'monthly']).nullable(),
+    limit_reset: z
+      .enum(['daily', 'weekly', 'monthly'])
+      .nullable()
+      .meta({ description: 'When the limit renews, at 00:00 UTC; null = never' }),
     percent: z.int().meta({ description: '`key_limit_near` of the settings' }),
-    at: z.iso.datetime(),
+    at: z.iso.datetime().meta({ description: 'When it was noticed, UTC' }),
   })
   .meta({ id: 'KeyLimitNear' });
