@@ -15,6 +15,7 @@ interface Operation {
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
+  readonly 'x-codeSamples': readonly { readonly label: string; readonly source: string }[];
 }
 
 interface Parameter {
@@ -97,7 +98,13 @@ function operationHtml({ method, path, operation }: Entry): Html {
   );
   return html`<article id="${operation.operationId}"><h3><b class="${method}">${method}</b>
 <code>${path}</code></h3><p>${operation.summary}. <em>${access}</em>
-${operation.description ?? ''}</p>${table}${bodies}<h4>Responses</h4>${responses}</article>`;
+${operation.description ?? ''}</p>${samplesHtml(operation)}${table}${bodies}<h4>Responses</h4>${responses}</article>`;
+}
+
+function samplesHtml({ 'x-codeSamples': samples }: Operation): Html[] {
+  return samples.map(
+    ({ label, source }) => html`<details><summary>${label}</summary><pre>${source}</pre></details>`,
+  );
 }
 
 function parameterRow(parameter: Parameter): Html {

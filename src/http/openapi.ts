@@ -3,6 +3,7 @@ import { ERROR_HEADERS, errorResponses, errorSchemas } from './openapi-errors.ts
 import { type EventDescription, eventOperation } from './openapi-events.ts';
 import { type ApiExamples, exampleOf } from './openapi-examples.ts';
 import type { JsonSchema } from './openapi-portable.ts';
+import { codeSamples } from './openapi-samples.ts';
 import { SchemaRegistry } from './openapi-schemas.ts';
 import type { Route } from './route.ts';
 import { requestId } from './wire-shapes.ts';
@@ -22,6 +23,7 @@ export interface ApiDescription {
 
 /** What the parts of a document share while it is made. */
 interface Making {
+  readonly serverUrl: string;
   readonly schemas: SchemaRegistry;
   readonly examples: ApiExamples;
 }
@@ -36,7 +38,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
 /** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
 export function openApiDocument(routes: readonly Route[], about: ApiDescription): JsonSchema {
   const schemas = new SchemaRegistry();
-  const making: Making = { schemas, examples: about.examples };
+  const making: Making = { serverUrl: about.serverUrl, schemas, examples: about.examples };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     const path = route.path.replace('+}', '}');
@@ -83,7 +85,7 @@ function tagsOf(routes: readonly Route[], descriptions: Readonly<Record<string, 
 }
 
 function operation(route: Route, making: Making): JsonSchema {
-  return {
+  const described = {
     operationId: route.operationId,
     summary: route.summary,
     tags: [route.tag],
@@ -94,6 +96,10 @@ function operation(route: Route, making: Making): JsonSchema {
     ...(route.body && { requestBody: requestBody(route, making) }),
     responses: responses(route, making),
     ...eventStream(route, making),
+  };
+  return {
+    ...described,
+    'x-codeSamples': codeSamples(making.serverUrl, route.method, route.path, described),
   };
 }
 
