@@ -13,6 +13,7 @@ import type { Route } from '../src/http/route.ts';
 import { chatRoutes } from '../src/invocation/chat.routes.ts';
 import { embeddingsRoutes } from '../src/invocation/embeddings/embeddings.routes.ts';
 import { messagesRoutes } from '../src/invocation/messages.routes.ts';
+import { rerankRoutes } from '../src/invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../src/invocation/responses/responses.routes.ts';
 import { nativeTaskRoutes } from '../src/tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../src/tasks/openai-images.routes.ts';
@@ -34,6 +35,7 @@ export function describedRoutes(): Route[] {
       ...messagesRoutes(paid),
       ...responsesRoutes(paid),
       ...embeddingsRoutes(paid),
+      ...rerankRoutes(paid),
       ...taskRoutes(nothing, nothing),
       ...nativeTaskRoutes(nothing, nothing),
       ...openAiImageRoutes(nothing, nothing),

@@ -20,7 +20,7 @@ export const API_DESCRIPTION: ApiDescription = {
   description:
     'A prepaid model gateway: chat, messages, videos and images, each paid exactly once from a balance that cannot be overspent.',
   tags: {
-    Invocation: 'Text models, called synchronously or streamed, in three dialects',
+    Invocation: 'Text models, called synchronously or streamed, in three dialects; embeddings and rerank',
     Async: 'Videos and images: submit, then ask for the result',
     Tasks: "The same tasks in this service's own form",
     Webhooks: 'Events of tasks, credits and keys: settings, their secret, what was delivered, another try',

@@ -29,7 +29,7 @@ const TEXT_PRICES: readonly PriceName[] = [
 ];
 const MEDIA_PRICES: readonly PriceName[] = ['request', 'image'];
 
-const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages' | 'embeddings', readonly string[]>> = {
+const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages' | 'embeddings' | 'rerank', readonly string[]>> = {
   chat: [
     'max_tokens',
     'temperature',
@@ -52,6 +52,7 @@ const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages' | 'embeddings', reado
     'stream',
   ],
   embeddings: ['dimensions', 'encoding_format'],
+  rerank: ['top_n', 'return_documents'],
 };
 
 /** A model out of its entry in the file. Throws CatalogError (without the file name) for what does not fit together. */
@@ -89,7 +90,7 @@ type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine
 function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.some((endpoint) => endpoint === 'video' || endpoint === 'image')) {
     throw new CatalogError(
-      `${path}.endpoints: a model serves chat and messages, or embeddings, or video, or image`,
+      `${path}.endpoints: a model serves chat and messages, or embeddings, or rerank, or video, or image`,
     );
   }
   if (entry.media || entry.pricing.second > 0n) {
@@ -97,15 +98,15 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
       `${path}.${entry.media ? 'media' : 'pricing.second'}: is for image and video models`,
     );
   }
-  const embeds = entry.endpoints.includes('embeddings');
-  if (embeds && entry.endpoints.some((endpoint) => endpoint !== 'embeddings')) {
-    throw new CatalogError(`${path}.endpoints: a model of embeddings serves nothing else`);
+  const wordless = entry.endpoints.find((endpoint) => endpoint === 'embeddings' || endpoint === 'rerank');
+  if (wordless && entry.endpoints.some((endpoint) => endpoint !== wordless)) {
+    throw new CatalogError(`${path}.endpoints: a model of ${wordless} serves nothing else`);
   }
   const { context_length: contextLength } = entry;
-  const maxOutputTokens = embeds ? 0 : entry.max_output_tokens;
+  const maxOutputTokens = wordless ? 0 : entry.max_output_tokens;
   if (contextLength === undefined || maxOutputTokens === undefined) {
     const missing = contextLength === undefined ? 'context_length' : 'max_output_tokens';
-    throw new CatalogError(`${path}.${missing}: is required for chat, messages and embeddings`);
+    throw new CatalogError(`${path}.${missing}: is required for chat, messages, embeddings and rerank`);
   }
   if (maxOutputTokens > contextLength) {
     throw new CatalogError(`${path}.max_output_tokens: is larger than context_length`);

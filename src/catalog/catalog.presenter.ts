@@ -7,6 +7,7 @@ const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
   chat: 'text',
   messages: 'text',
   embeddings: 'embeddings',
+  rerank: 'scores',
   video: 'video',
   image: 'image',
 };

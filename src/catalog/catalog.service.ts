@@ -36,6 +36,7 @@ const CALLS: Readonly<Record<ModelEndpoint, (id: string) => string>> = {
   chat: () => 'POST /api/v1/chat/completions',
   messages: () => 'POST /vendorx/v1/messages',
   embeddings: () => 'POST /api/v1/embeddings',
+  rerank: () => 'POST /api/v1/rerank',
   image: (id) => `POST /v3/async/${id}`,
   video: (id) => `POST /v3/async/video-fast with "model_name": "${id}"`,
 };

@@ -6,7 +6,7 @@ import type { Pricing } from './pricing.ts';
 import type { RunPolicy } from './run-policy.ts';
 
 /** What a model can be called through. */
-export const MODEL_ENDPOINTS = ['chat', 'messages', 'embeddings', 'video', 'image'] as const;
+export const MODEL_ENDPOINTS = ['chat', 'messages', 'embeddings', 'rerank', 'video', 'image'] as const;
 export type ModelEndpoint = (typeof MODEL_ENDPOINTS)[number];
 
 /** One way to serve a text model; the order in the catalog is the order of fallback. */

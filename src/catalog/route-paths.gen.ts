@@ -52,6 +52,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/keys/{hash}',
   '/api/v1/models',
   '/api/v1/models/{model+}',
+  '/api/v1/rerank',
   '/api/v1/responses',
   '/api/v1/session',
   '/api/v1/sessions',

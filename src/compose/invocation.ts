@@ -8,6 +8,7 @@ import { InFlight } from '../invocation/in-flight.ts';
 import { InvocationService } from '../invocation/invocation.service.ts';
 import { DEFAULT_INVOCATION_SETTINGS } from '../invocation/invocation.types.ts';
 import { messagesRoutes } from '../invocation/messages.routes.ts';
+import { rerankRoutes } from '../invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../invocation/route-runner.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
@@ -28,7 +29,7 @@ export interface InvocationParts {
   close(): Promise<void>;
 }
 
-/** Chat, messages, responses and embeddings, with the providers of the catalog in force. */
+/** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
 export function composeInvocation(foundation: Foundation, turns: LoopTurns): InvocationParts {
   const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
@@ -55,6 +56,7 @@ export function composeInvocation(foundation: Foundation, turns: LoopTurns): Inv
       ...messagesRoutes(routes),
       ...responsesRoutes(routes),
       ...embeddingsRoutes(routes),
+      ...rerankRoutes(routes),
     ],
     service,
     close: async () => {

@@ -1,7 +1,28 @@
 import { GENERATION, USAGE } from './example-ids.ts';
 
-/** Chat, messages, responses and embeddings, by schema. */
+/** Chat, messages, responses, embeddings and rerank, by schema. */
 export const INVOCATION_EXAMPLES = {
+  RerankRequest: {
+    model: 'acme/rank',
+    query: 'Where do I pay?',
+    documents: ['The toll gate is at the bridge.', 'The bridge is closed on Sundays.'],
+    top_n: 1,
+    return_documents: true,
+  },
+  RerankAnswer: {
+    id: GENERATION,
+    model: 'acme/rank',
+    results: [{ index: 0, relevance_score: 0.91, document: { text: 'The toll gate is at the bridge.' } }],
+    usage: {
+      ...USAGE,
+      output_tokens: 0,
+      total_tokens: 1200,
+      cache_read_tokens: 0,
+      reasoning_tokens: 0,
+      prompt_tokens: 1200,
+      cost: 0.000024,
+    },
+  },
   ChatRequest: {
     model: 'acme/small',
     messages: [

@@ -1,7 +1,8 @@
 import { AppError } from '../lib/errors.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import type { Provider } from '../providers/provider.types.ts';
+import type { JsonObject } from '../providers/json.ts';
+import type { Provider, RequestDialect } from '../providers/provider.types.ts';
 import { embeddingsContent } from './embeddings/embeddings-content.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { leastCost } from './hold-plan.ts';
@@ -15,6 +16,7 @@ import {
 } from './input-estimate.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 import { outgoingForm, outgoingRequest } from './outgoing-request.ts';
+import { rerankContent } from './rerank/rerank-texts.ts';
 
 /** A way to serve the call that can be taken: its provider is configured. */
 export interface OpenRoute {
@@ -100,6 +102,14 @@ function* apart<T>(work: () => T): Generator<undefined, T> {
   return made;
 }
 
+/** How a request of each kind becomes tokens. */
+const CONTENTS: Readonly<Record<RequestDialect, (body: JsonObject) => InputContent>> = {
+  chat: inputContent,
+  messages: inputContent,
+  embeddings: embeddingsContent,
+  rerank: rerankContent,
+};
+
 function takenApart(
   invocation: Invocation,
   model: InvocableModel,
@@ -107,7 +117,7 @@ function takenApart(
 ): InputContent {
   const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
   const outgoing = outgoingRequest(invocation, model, provider, cap, route);
-  return invocation.dialect === 'embeddings' ? embeddingsContent(outgoing) : inputContent(outgoing);
+  return CONTENTS[invocation.dialect](outgoing);
 }
 
 async function countContent(

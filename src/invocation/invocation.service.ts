@@ -1,7 +1,7 @@
 import { AccountPlaces } from '../lib/account-places.ts';
 import { AppError } from '../lib/errors.ts';
 import type { JsonObject } from '../providers/json.ts';
-import type { Provider, ProviderAnswer, StreamBatch } from '../providers/provider.types.ts';
+import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission } from './admission.ts';
 import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
@@ -12,6 +12,14 @@ import { clientErrorOf, logRefusals } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
 import { relayStream, type StreamSink } from './stream-relay.ts';
 import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
+
+/** What a provider is asked for an answer in one piece. */
+const ASKS: Readonly<Record<RequestDialect, 'complete' | 'embed' | 'rerank'>> = {
+  chat: 'complete',
+  messages: 'complete',
+  embeddings: 'embed',
+  rerank: 'rerank',
+};
 
 /** Runs calls from admission to settlement; knows no dialect, only presenters. */
 export class InvocationService {
@@ -115,7 +123,7 @@ export class InvocationService {
   ): Promise<{ answer: ProviderAnswer; present: AnswerPresenter } | undefined> {
     const { call } = admitted;
     try {
-      const ask = admitted.invocation.dialect === 'embeddings' ? 'embed' : 'complete';
+      const ask = ASKS[admitted.invocation.dialect];
       const run = await this.#run(admitted, (provider, route, upstream) =>
         provider[ask](requestFor(admitted, provider, route), upstream.signal),
       );

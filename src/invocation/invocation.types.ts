@@ -81,7 +81,7 @@ export interface Invocation {
   readonly betas: readonly string[];
   /** Paths of the members that are left out. */
   readonly ignored: readonly string[];
-  /** Inputs that have a context each: texts to embed. */
+  /** Inputs that have a context each: texts to embed, documents to rank. */
   readonly inputs: number;
   /** The output cap the caller asked for, in tokens. */
   readonly maxTokens: number | undefined;

@@ -102,7 +102,7 @@ export function invocationOf(
     ...admissible,
     ignored: [...ignored, ...admissible.ignored],
     betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
-    inputs: dialect === 'embeddings' ? inputsToEmbed(body.input).length : 1,
+    inputs: inputsOf(dialect, body),
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,
@@ -110,6 +110,17 @@ export function invocationOf(
     signal: context.signal,
     onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
   };
+}
+
+function inputsOf(dialect: RequestDialect, { input, documents }: JsonObject): number {
+  switch (dialect) {
+    case 'embeddings':
+      return inputsToEmbed(input).length;
+    case 'rerank':
+      return Array.isArray(documents) ? documents.length : 1;
+    default:
+      return 1;
+  }
 }
 
 function maxCostOf(header: string | readonly string[] | undefined): NanoUsd | undefined {

@@ -5,7 +5,7 @@ import type { RequestDialect } from '../providers/provider.types.ts';
 import { addedTools } from './dialects/system-turns.ts';
 import { chatToolName, readChatToolPolicy, readMessagesToolPolicy } from './dialects/tool-choices.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
-import { JSON_VALUE, type Members, NUMBER, siftObject, TEXT } from './members/member-shape.ts';
+import { JSON_VALUE, list, type Members, NUMBER, siftObject, TEXT } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
@@ -22,6 +22,7 @@ export const OWN_MEMBERS: Readonly<Record<RequestDialect, ReadonlySet<string>>> 
   ]),
   messages: new Set(['model', 'stream', 'max_tokens']),
   embeddings: new Set(['model']),
+  rerank: new Set(['model', 'return_documents']),
 };
 
 /** What routers of models take in every dialect and what changes the answer: ignoring it would be a silent lie. */
@@ -43,6 +44,7 @@ const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
   ],
   messages: [...ROUTER_MEMBERS, 'models', 'mcp_servers', 'container', 'inference_geo', 'speed', 'fallbacks'],
   embeddings: [...ROUTER_MEMBERS, 'models'],
+  rerank: [...ROUTER_MEMBERS, 'models'],
 };
 
 /** What OpenRouter's `provider` may forbid; its wishes (`order`, `sort`, `require_parameters`) are only told as left out. */
@@ -73,6 +75,7 @@ const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
   chat: CHAT_MEMBERS,
   messages: MESSAGES_MEMBERS,
   embeddings: { input: JSON_VALUE, dimensions: NUMBER, encoding_format: TEXT, user: TEXT },
+  rerank: { query: TEXT, documents: list(TEXT), top_n: NUMBER, max_tokens_per_doc: NUMBER, user: TEXT },
 };
 
 /**

@@ -49,6 +49,10 @@ export class AnthropicProvider implements Provider {
     return Promise.reject(new ProviderFailure('misconfigured'));
   }
 
+  rerank(): Promise<ProviderAnswer> {
+    return Promise.reject(new ProviderFailure('misconfigured'));
+  }
+
   async probe(signal: StopSignal): Promise<void> {
     await this.#client.probe('/models', signal);
   }

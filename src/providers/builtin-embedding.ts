@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { inputsToEmbed } from './embeddings-reader.ts';
 import { type JsonObject, textOf } from './json.ts';
 import type { ProviderAnswer } from './provider.types.ts';
+import { readRanking } from './rerank-reader.ts';
 import { countTokens } from './token-counter.ts';
 
 const DIMENSIONS = 256;
@@ -26,6 +27,20 @@ export function builtinEmbeddings(body: JsonObject): ProviderAnswer {
     finishReason: 'stop',
     usage: { inputTokens, ...nothing },
   };
+}
+
+/** The documents by the words that they have in common with the query. */
+export function builtinRanking({ query, documents }: JsonObject): ProviderAnswer {
+  const texts = Array.isArray(documents) ? documents : [];
+  const wanted = vectorOf(wordsOf(query), DIMENSIONS);
+  const results = texts.map((text, index) => {
+    const vector = vectorOf(wordsOf(text), DIMENSIONS);
+    const nearness = wanted.reduce((sum, value, place) => sum + value * (vector[place] ?? 0), 0);
+    return { index, relevance_score: (1 + nearness) / 2 };
+  });
+  const each = countTokens(textOf(query));
+  const tokens = texts.reduce((sum: number, text) => sum + each + countTokens(textOf(text)), 0);
+  return readRanking({ results, usage: { prompt_tokens: tokens } }, texts.length);
 }
 
 function wordsOf(input: unknown): readonly string[] {

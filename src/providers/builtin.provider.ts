@@ -1,7 +1,7 @@
 import { pause } from '../lib/pause.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
-import { builtinEmbeddings } from './builtin-embedding.ts';
+import { builtinEmbeddings, builtinRanking } from './builtin-embedding.ts';
 import { composeReply, contentText, cutAtStop } from './builtin-reply.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type {
@@ -60,6 +60,11 @@ export class BuiltinProvider implements Provider {
   async embed({ body }: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     await this.#pause(0, signal);
     return builtinEmbeddings(body);
+  }
+
+  async rerank({ body }: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
+    await this.#pause(0, signal);
+    return builtinRanking(body);
   }
 
   async probe(): Promise<void> {}

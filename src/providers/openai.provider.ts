@@ -4,11 +4,13 @@ import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { OpenAiSettings } from './provider-settings.ts';
+import { readRanking } from './rerank-reader.ts';
 import { openParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/chat/completions';
 const EMBEDDINGS_PATH = '/embeddings';
+const RERANK_PATH = '/rerank';
 
 /**
  * Any server that speaks OpenAI's chat completions: OpenAI, Azure (query and key header), vLLM, llama.cpp, Ollama, …
@@ -53,6 +55,13 @@ export class OpenAiProvider implements Provider {
     const body = { ...request.body, model: request.model };
     const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
     return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
+  }
+
+  async rerank(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
+    const { documents } = request.body;
+    const body = { ...request.body, model: request.model };
+    const call = { path: RERANK_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
+    return readRanking(await this.#client.postForJson(call), Array.isArray(documents) ? documents.length : 0);
   }
 
   async probe(signal: StopSignal): Promise<void> {

@@ -6,8 +6,8 @@ import type { JsonObject } from './json.ts';
 /** The two shapes of requests and answers: OpenAI's chat completions and Anthropic's messages. */
 export type Dialect = 'chat' | 'messages';
 
-/** What a caller may ask in. Embeddings are a request of their own, at servers that speak chat. */
-export type RequestDialect = Dialect | 'embeddings';
+/** What a caller may ask in. Embeddings and rerank are requests of their own, at servers that speak chat. */
+export type RequestDialect = Dialect | 'embeddings' | 'rerank';
 
 /** Why a model stopped, in one vocabulary for both dialects. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -72,6 +72,8 @@ export interface Provider {
   stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>>;
   /** The vectors of an embeddings request. Throws {@link ProviderFailure}, `misconfigured` where the protocol has none. */
   embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
+  /** The places of a rerank request's documents, the best first. Throws as {@link Provider.embed} does. */
+  rerank(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**
    * A small request of our own that costs nothing. Throws {@link ProviderFailure} when nobody answers or the server says that it
    * cannot serve; any other answer is a sign of life.

@@ -38,6 +38,8 @@ function tracedProvider(provider: Provider, tracing: Tracing): Provider {
       tracing.span('provider stream', options(request.model), () => provider.stream(request, signal)),
     embed: (request, signal) =>
       tracing.span('provider embed', options(request.model), () => provider.embed(request, signal)),
+    rerank: (request, signal) =>
+      tracing.span('provider rerank', options(request.model), () => provider.rerank(request, signal)),
     probe: (signal) => provider.probe(signal),
     close: () => provider.close(),
   };

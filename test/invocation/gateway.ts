@@ -18,6 +18,7 @@ import {
   type InvocationSettings,
 } from '../../src/invocation/invocation.types.ts';
 import { messagesRoutes } from '../../src/invocation/messages.routes.ts';
+import { rerankRoutes } from '../../src/invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../../src/invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Ledger } from '../../src/ledger/ledger.types.ts';
@@ -132,6 +133,7 @@ export class Gateway {
       ...messagesRoutes(deps),
       ...responsesRoutes(deps),
       ...embeddingsRoutes(deps),
+      ...rerankRoutes(deps),
     ]) {
       const paths = [route.path, route.path.replace('/vendorx', '')];
       app.post(paths, express.json({ limit: '32mb' }), (request, response) =>

@@ -22,9 +22,9 @@ export interface RequestTranslation {
 /** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
 export function translateRequest(body: JsonObject, translation: RequestTranslation): JsonObject {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
-  if (from === 'embeddings') {
+  if (from === 'embeddings' || from === 'rerank') {
     if (to === 'messages') {
-      throw untranslatable('embeddings');
+      throw untranslatable(from);
     }
     return body;
   }

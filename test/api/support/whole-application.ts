@@ -22,6 +22,11 @@ ${['acme/small', 'acme/hidden']
     context_length: 8192
     pricing: { prompt: "0.000001" }
     routes: [{ provider: builtin, model: builtin-embed }]
+  - id: acme/rank
+    endpoints: [rerank]
+    context_length: 8192
+    pricing: { prompt: "0.000001" }
+    routes: [{ provider: builtin, model: builtin-rank }]
   - { id: video-fast, endpoints: [video], pricing: { request: "0.04" }, routes: [{ engine: local }] }
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
 engines: [{ id: local, kind: builtin }]

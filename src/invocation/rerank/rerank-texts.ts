@@ -1,0 +1,18 @@
+import { type JsonObject, textOf } from '../../providers/json.ts';
+import { type InputContent, inputContent } from '../input-content.ts';
+
+/** The documents of a rerank request as texts, in their order. */
+export function documentTexts(documents: unknown): readonly string[] {
+  return Array.isArray(documents) ? documents.map((one) => textOf(one) || textOf(one?.text)) : [];
+}
+
+/** An outgoing rerank request by how it becomes tokens: the model reads the query with each document. */
+export function rerankContent(body: JsonObject): InputContent {
+  const texts = documentTexts(body.documents);
+  const query = textOf(body.query);
+  return {
+    ...inputContent({}),
+    text: texts.map((text) => `${query}\n${text}`).join('\n'),
+    parts: texts.length,
+  };
+}

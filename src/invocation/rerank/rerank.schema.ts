@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { usageJson } from '../../http/wire-shapes.ts';
+
+/** Cohere's bound, which clients split by. */
+const DOCUMENTS_MAX = 1_000;
+/** The query is read beside each document, so it weighs as often as there are documents. */
+const QUERY_LENGTH_MAX = 8_192;
+
+const document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })], {
+  error: 'must be a text, or an object with `text`',
+});
+
+/** Body of a rerank call. */
+export const rerankRequest = z
+  .looseObject({
+    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    query: z.string().min(1).max(QUERY_LENGTH_MAX),
+    documents: z.array(document).min(1).max(DOCUMENTS_MAX).meta({
+      description: 'Texts, or objects with `text`; each is read with the query, in a context of its own',
+    }),
+    top_n: z
+      .int()
+      .min(1)
+      .nullish()
+      .meta({ description: 'How many of the best to answer with; all by default' }),
+    return_documents: z.boolean().nullish().meta({ description: 'Whether the results bring their texts' }),
+  })
+  .meta({ id: 'RerankRequest' });
+
+/** The documents by how well they answer the query, the best first. */
+export const rerankAnswer = z
+  .looseObject({
+    id: z.string().meta({ description: 'The generation id' }),
+    model: z.string(),
+    results: z.array(
+      z
+        .looseObject({
+          index: z.int().min(0).meta({ description: 'The place of the document in the request' }),
+          relevance_score: z.number(),
+          document: z.object({ text: z.string() }).optional(),
+        })
+        .meta({ id: 'RerankResult' }),
+    ),
+    usage: usageJson
+      .extend({
+        prompt_tokens: z.int(),
+        cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+      })
+      .meta({ id: 'RerankUsage' }),
+  })
+  .meta({ id: 'RerankAnswer' });

@@ -1,0 +1,31 @@
+import { type JsonObject, objectOf, objectsOf } from './json.ts';
+import type { ProviderAnswer } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import { readChatUsage } from './usage-reading.ts';
+
+/**
+ * Reads an answer of a rerank server (Cohere, Jina, vLLM, llama.cpp): the places of documents and their scores, the best first. Throws
+ * {@link ProviderFailure} `malformed` when it names a place that none of the `documents` has, or one twice.
+ */
+export function readRanking(wire: JsonObject, documents: number): ProviderAnswer {
+  const results = objectsOf(wire.results).map(({ index, relevance_score: score }) => {
+    const isPlace = Number.isInteger(index) && Number(index) >= 0 && Number(index) < documents;
+    if (!isPlace || !Number.isFinite(score)) {
+      throw new ProviderFailure('malformed');
+    }
+    return { index: Number(index), relevance_score: Number(score) };
+  });
+  if (results.length === 0 || new Set(results.map(({ index }) => index)).size !== results.length) {
+    throw new ProviderFailure('malformed');
+  }
+  results.sort((one, other) => other.relevance_score - one.relevance_score || one.index - other.index);
+  return { wire: { results }, text: '', reasoning: '', finishReason: 'stop', usage: usageOf(wire) };
+}
+
+/** Jina and vLLM report `usage`, some of them its total alone; Cohere reports `meta.tokens`. */
+function usageOf(wire: JsonObject): ProviderAnswer['usage'] {
+  const { prompt_tokens: prompt, total_tokens: total } = objectOf(wire.usage);
+  const { input_tokens: input } = objectOf(objectOf(wire.meta).tokens);
+  const tokens = prompt ?? total ?? input;
+  return tokens === undefined ? undefined : readChatUsage({ prompt_tokens: tokens, completion_tokens: 0 });
+}
