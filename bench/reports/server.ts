@@ -63,6 +63,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     turns: new LoopTurns(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
+    onProven: () => undefined,
   };
   const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];
   const server = createHttpServer(

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { admitFairly } from '../../src/http/fair-admission.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
+import { StrangerConnections } from '../../src/http/stranger-connections.ts';
 import {
   createLaneObserver,
   registerCheckGauges,
@@ -33,6 +34,7 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       createHttpMetrics(registry);
       admitFairly({ ...(nothing as object), registry, routes: [] } as never);
       createRateMetrics(registry);
+      new StrangerConnections({ ...(nothing as object), registry } as never);
     },
   ],
   [

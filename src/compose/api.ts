@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { firstAttempt } from '../../queues/connection.ts';
@@ -14,8 +15,6 @@ import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { BodyBytes } from '../http/body-bytes.ts';
 import type { BrowserSessions } from '../http/browser-session.ts';
-import { CallPacer } from '../http/call-pacer.ts';
-import { admitFairly } from '../http/fair-admission.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
@@ -31,7 +30,6 @@ import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
-import { LoopTurns } from '../lib/loop-turns.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
@@ -48,6 +46,7 @@ import { alertRoutes } from '../webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
 import { composeConsolePages, composeConsoleRoutes, composeSessions } from './console.ts';
+import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperators, type OperatorParts } from './operators.ts';
@@ -66,7 +65,7 @@ export interface Api {
   /** Makes `/readyz` say no, so that a balancer sends nothing more. */
   announceShutdown(): void;
   /** To be told of every connection that a server accepts. */
-  connectionOpened(): void;
+  connectionOpened(connection: Socket): void;
   /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
   drain(deadlineMs: number): Promise<void>;
   close(): Promise<void>;
@@ -94,9 +93,9 @@ export async function composeApi(
   );
   const identity = composeIdentity(foundation);
   const sessions = composeSessions(foundation, () => kernel);
-  const turns = new LoopTurns();
-  const kernel = composeKernel(foundation, identity, rates, sessions, turns);
-  const invocation = composeInvocation(foundation, turns);
+  const entrance = composeEntrance(foundation);
+  const kernel = composeKernel(foundation, identity, rates, sessions, entrance);
+  const invocation = composeInvocation(foundation, entrance.turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
@@ -140,36 +139,12 @@ export async function composeApi(
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,
-    ...takeTurns(foundation, app, paidRoutes, turns, kernel.authenticator),
+    ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
     announceShutdown: readiness.shutDown,
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
       await reaping.close();
       await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
-    },
-  };
-}
-
-/** The application, whose paid calls take turns while more of them come than this process can do. */
-function takeTurns(
-  { catalogSource, ledger, registry, log }: Foundation,
-  app: RequestListener,
-  routes: readonly Route[],
-  turns: LoopTurns,
-  callers: Authenticator,
-): Pick<Api, 'listener' | 'connectionOpened'> {
-  const resolve = (path: string) => catalogSource.current.aliases.resolve(path);
-  const pacer = new CallPacer({
-    now: () => performance.now(),
-    delayMs: () => ledger.delayMs,
-    nextTurn: (run) => setImmediate(run),
-    later: (run, milliseconds) => setTimeout(run, milliseconds),
-  });
-  return {
-    listener: admitFairly({ listener: app, routes, resolve, pacer, callers, registry, log }),
-    connectionOpened: () => {
-      turns.connectionOpened();
-      pacer.connectionOpened();
     },
   };
 }
@@ -190,7 +165,7 @@ function composeKernel(
   identity: Identity,
   rates: FallbackRateStore,
   sessions: BrowserSessions,
-  turns: LoopTurns,
+  { turns, strangers }: Entrance,
 ): Kernel {
   const { config, log, clock, database, registry } = foundation;
   return {
@@ -218,6 +193,7 @@ function composeKernel(
       }
     },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
+    onProven: (connection) => strangers.proven(connection),
   };
 }
 

@@ -37,6 +37,8 @@ export interface Config {
   readonly logLevel: string;
   /** Proxies in front of the API whose word about the client's address is believed. */
   readonly trustedProxies: number;
+  /** Idle connections that one address may keep before a right key was shown on them. */
+  readonly strangerConnections: number;
   /** Origins whose scripts may call the API from a browser; `*`: any. */
   readonly corsOrigins: readonly string[];
   /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
@@ -97,6 +99,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     adminToken: settings.ADMIN_TOKEN,
     operators: [{ name: DEFAULT_OPERATOR, token: settings.ADMIN_TOKEN }, ...settings.ADMIN_TOKENS],
     logLevel: settings.LOG_LEVEL,
+    strangerConnections: settings.STRANGER_CONNECTIONS,
     corsOrigins: settings.CORS_ORIGINS,
     drainMs: settings.DRAIN_SECONDS * 1_000,
     ffmpegPath: settings.FFMPEG_PATH,

@@ -97,6 +97,11 @@ export const SETTINGS = z.object({
   TRUSTED_PROXIES: integer(0, 10)
     .default(0)
     .describe('number of proxies in front whose `X-Forwarded-For` is believed'),
+  STRANGER_CONNECTIONS: integer(1, 10_000)
+    .default(200)
+    .describe(
+      'idle connections that one address may keep before a right key was shown on them; not counted behind a trusted proxy, which has bounds of its own',
+    ),
   CORS_ORIGINS: corsOrigins
     .default([])
     .meta({ allowed: 'origins, separated by commas; `*`: any' })

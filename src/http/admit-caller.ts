@@ -29,12 +29,15 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     return NOBODY;
   }
   if (route.access === 'operator') {
-    return { ...NOBODY, operator: kernel.authenticator.operator(request.headers, address) };
+    const operator = kernel.authenticator.operator(request.headers, address);
+    kernel.onProven(request.socket);
+    return { ...NOBODY, operator };
   }
   const { principal, session } = await identify(kernel, route, exchange);
   exchange.accountId = principal.accountId;
   exchange.apiKeyId = principal.apiKeyId;
   kernel.onAuthenticated(principal);
+  kernel.onProven(request.socket);
   const ticket = await kernel.rateLimiter.admit(
     {
       // what a person looks at takes nothing from what their programs may ask

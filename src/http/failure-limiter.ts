@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { LruMap } from '../lib/lru-map.ts';
+import { clientNetwork } from './client-network.ts';
 
 const ADDRESSES_MAX = 10_000;
 /** However much an address failed, it may try again after this: many clients can share one address. */
@@ -19,20 +20,15 @@ export class FailureLimiter {
 
   /** Seconds until the address may try again; 0 when it may now. */
   retryAfterSeconds(address: string): number {
-    const excessMs = (this.#forgivenAt.get(network(address)) ?? 0) - this.#clock.now() - 60_000;
+    const excessMs = (this.#forgivenAt.get(clientNetwork(address)) ?? 0) - this.#clock.now() - 60_000;
     return Math.max(0, Math.ceil(excessMs / 1000));
   }
 
   recordFailure(address: string): void {
-    const key = network(address);
+    const key = clientNetwork(address);
     const now = this.#clock.now();
     const from = Math.max(this.#forgivenAt.get(key) ?? 0, now);
     const forgivenAt = from + 60_000 / this.#perMinute;
     this.#forgivenAt.set(key, Math.min(forgivenAt, now + 60_000 + SHUT_OUT_MS_MAX));
   }
-}
-
-/** An IPv6 client owns a /64 at least, so that is what is counted. */
-function network(address: string): string {
-  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
@@ -27,4 +28,6 @@ export interface Kernel {
   readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */
   readonly onAuthenticated: (principal: Principal) => void;
+  /** Told about every connection that a right key, session or operator's token came on; must be cheap and not throw. */
+  readonly onProven: (connection: Socket) => void;
 }

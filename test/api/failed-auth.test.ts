@@ -5,9 +5,16 @@ import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-se
 
 let server: TestServer;
 let known: TestKey;
+/** Requests whose connection was told to be somebody's. */
+let proven = 0;
 
 beforeAll(async () => {
-  server = await startTestServer({ failuresPerMinute: 20 });
+  server = await startTestServer({
+    failuresPerMinute: 20,
+    onProven: () => {
+      proven += 1;
+    },
+  });
   known = await createKey(server.database, (await createAccount(server.database)).id);
 });
 afterAll(() => server?.close());
@@ -34,4 +41,16 @@ test('a well-formed key that does not exist is always looked up, and is 401', as
     Array.from({ length: 200 }, async () => (await get(newSecret())).status),
   );
   expect(new Set(statuses)).toEqual(new Set([401]));
+});
+
+test('a connection is of somebody known once a right key or token came on it, and not before', async () => {
+  proven = 0;
+  await get(newSecret());
+  await server.call('GET', '/api/v1/key');
+  await server.call('GET', '/admin/v1/accounts', { key: known.secret });
+  await server.call('GET', '/healthz');
+  expect(proven).toBe(0);
+  await get(known.secret);
+  await server.call('GET', '/admin/v1/accounts', { key: ADMIN_TOKEN });
+  expect(proven).toBe(2);
 });

@@ -70,6 +70,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     turns: new LoopTurns(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
+    onProven: () => undefined,
   };
   const routes = [
     ...taskRoutes(stack.submits, stack.results),

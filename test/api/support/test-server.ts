@@ -68,6 +68,7 @@ export interface ServerOptions {
   readonly aliases?: AliasNames;
   readonly corsOrigins?: readonly string[];
   readonly requireFunds?: Kernel['requireFunds'];
+  readonly onProven?: Kernel['onProven'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
   /** Who documents are from. */
@@ -203,6 +204,7 @@ function createKernel(
     turns: new LoopTurns(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
+    onProven: options.onProven ?? (() => undefined),
   };
 }
 

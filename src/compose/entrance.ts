@@ -1,0 +1,50 @@
+import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Authenticator } from '../http/authenticator.ts';
+import { CallPacer } from '../http/call-pacer.ts';
+import { admitFairly } from '../http/fair-admission.ts';
+import type { Route } from '../http/route.ts';
+import { StrangerConnections } from '../http/stranger-connections.ts';
+import { LoopTurns } from '../lib/loop-turns.ts';
+import type { Foundation } from './foundation.ts';
+
+/** What stands before the application and what it is told of. */
+export interface Entrance {
+  readonly turns: LoopTurns;
+  readonly strangers: StrangerConnections;
+}
+
+export function composeEntrance({ config, registry }: Foundation): Entrance {
+  // a proxy's connections are shared by all who come through it
+  const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
+  return {
+    turns: new LoopTurns(),
+    strangers: new StrangerConnections({ perAddress, registry, now: () => performance.now() }),
+  };
+}
+
+/** The application, whose paid calls take turns while more of them come than this process can do. */
+export function takeTurns(
+  { catalogSource, ledger, registry, log }: Foundation,
+  app: RequestListener,
+  routes: readonly Route[],
+  { turns, strangers }: Entrance,
+  callers: Authenticator,
+): { listener: RequestListener; connectionOpened(connection: Socket): void } {
+  const resolve = (path: string) => catalogSource.current.aliases.resolve(path);
+  const pacer = new CallPacer({
+    now: () => performance.now(),
+    delayMs: () => ledger.delayMs,
+    nextTurn: (run) => setImmediate(run),
+    later: (run, milliseconds) => setTimeout(run, milliseconds),
+  });
+  const fair = admitFairly({ listener: app, routes, resolve, pacer, callers, registry, log });
+  return {
+    listener: strangers.watched(fair),
+    connectionOpened: (connection) => {
+      strangers.opened(connection);
+      turns.connectionOpened();
+      pacer.connectionOpened();
+    },
+  };
+}
