@@ -1347,7 +1347,7 @@ END $function$
 CREATE OR REPLACE FUNCTION ledger_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
-RETURN (clock_timestamp() + (COALESCE(NULLIF(current_setting('tollgate.clock_offset'::text, true), ''::text), '0 s'::text))::interval)
+RETURN clock_timestamp()
 
 CREATE OR REPLACE FUNCTION ledger_purchase(account uuid, entry_reference uuid, paid bigint, note text)
  RETURNS text

@@ -12,6 +12,7 @@ import {
   silentObserver,
   type TestAccount,
 } from '../../test/factories/ledger.ts';
+import { MOVABLE_CLOCK } from '../../test/setup/movable-clock.ts';
 import { type BenchPostgres, startBenchPostgres } from '../measure/bench-postgres.ts';
 import { type LoadResult, runClients } from '../measure/clients.ts';
 import { publishResult } from '../measure/result.ts';
@@ -69,23 +70,28 @@ async function makeAccounts(url: string, count: number): Promise<TestAccount[]> 
 }
 
 /** The same database with the ledger's clock set back, so that an account is older than its history. */
-function aMonthAgo(url: string): string {
+async function aMonthAgo({ url, ownerUrl }: BenchPostgres): Promise<string> {
+  await asOwner(ownerUrl, (owner) => owner.query(MOVABLE_CLOCK));
   const past = new URL(url);
   past.searchParams.set('options', '-c tollgate.clock_offset=-31d');
   return past.href;
 }
 
 async function addHistory(postgres: BenchPostgres, account: TestAccount, rows: number): Promise<void> {
-  const owner = new pg.Client({ connectionString: postgres.ownerUrl });
+  await asOwner(postgres.ownerUrl, (owner) => writeHistory(owner, account, rows));
+}
+
+async function asOwner(url: string, work: (owner: pg.Client) => Promise<unknown>): Promise<void> {
+  const owner = new pg.Client({ connectionString: url });
   await owner.connect();
-  await writeHistory(owner, account, rows).finally(() => owner.end());
+  await work(owner).finally(() => owner.end());
 }
 
 /** Ms that a proof of the whole ledger takes. */
 async function measureVerify(): Promise<number> {
   const fresh = await startBenchPostgres();
   try {
-    const [account] = await makeAccounts(aMonthAgo(fresh.url), 1);
+    const [account] = await makeAccounts(await aMonthAgo(fresh), 1);
     await addHistory(fresh, account!, VERIFY_ROWS);
     const database = createDatabase({ url: fresh.url, moneyConnections: 2, connections: 1 }, () => undefined);
     const report = await new LedgerVerifier(database.money).verify();
@@ -111,7 +117,7 @@ try {
   const baselineCold = await measureTransactions(postgres.ownerUrl, cold);
   const lanesHot = await measureLanes(postgres.url, [hot!]);
   const lanesCold = await measureLanes(postgres.url, cold);
-  const [grown] = await makeAccounts(aMonthAgo(postgres.url), 1);
+  const [grown] = await makeAccounts(await aMonthAgo(postgres), 1);
   await addHistory(postgres, grown!, HISTORY_ROWS);
   const grownHot = await measureLanes(postgres.url, [grown!]);
   const grownCold = await measureLanes(postgres.url, cold);

@@ -1,3 +1,3 @@
--- The ledger's time. Tests move it with SET tollgate.clock_offset = '40 days'; nobody else sets it.
+-- The ledger's time: the server's clock, and no setting of a session moves it.
 CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-RETURN clock_timestamp() + coalesce(nullif(current_setting('tollgate.clock_offset', true), ''), '0 s')::interval;
+RETURN clock_timestamp();

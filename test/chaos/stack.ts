@@ -23,6 +23,8 @@ export interface StackOptions {
   readonly settingsOf?: (member: StackMember) => Readonly<Record<string, string>>;
   /** Where a process finds Postgres, when not directly: a proxy. */
   readonly databaseUrl?: (url: string, member: StackMember) => string;
+  /** Done to the database before a process is started on it. */
+  readonly prepareDatabase?: (database: ChaosDatabase) => Promise<unknown>;
   /** Where the processes find Redis, when not directly. */
   readonly redisUrl?: (url: string) => string;
   /** Replaces routes, limits and prices of the catalog. */
@@ -77,6 +79,7 @@ export interface ChaosStack {
 /** Starts processes of the product. The caller stops them. */
 export async function startStack(services: ChaosServices, options: StackOptions): Promise<ChaosStack> {
   const database = await services.createDatabase();
+  await options.prepareDatabase?.(database);
   const name = new URL(database.url).pathname.slice(1);
   const catalogFile = join(services.folder, `${name}.yaml`);
   writeFileSync(catalogFile, catalogOf(services, options.catalog ?? {}));

@@ -95,6 +95,20 @@ test('a build that is older than the database leaves its functions alone', async
   expect(await migrateUp({ ownerUrl: url })).toEqual([]);
 });
 
+test('no setting of a session moves the time of the ledger, and no function but the audit reads one', async () => {
+  await migrateUp({ ownerUrl: url });
+  const [moved] = await query<{ seconds: number }>(
+    `WITH changed AS MATERIALIZED (SELECT set_config('tollgate.clock_offset', '400 days', false) AS to_value)
+     SELECT to_value, extract(epoch FROM ledger_now() - clock_timestamp())::float8 AS seconds FROM changed`,
+  );
+  expect(Math.abs(moved!.seconds)).toBeLessThan(1);
+  const readers = await query<{ name: string }>(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        AND coalesce(pg_get_function_sqlbody(oid), prosrc) ~ 'current_setting' AND prokind = 'f'`,
+  );
+  expect(readers.map(({ name }) => name)).toEqual(['current_act']);
+});
+
 test('every ledger function stands in a file', async () => {
   await migrateUp({ ownerUrl: url });
   const inFiles = functionFiles().flatMap((file) =>

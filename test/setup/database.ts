@@ -5,6 +5,7 @@ import { functionFiles } from '../../migrations/functions.ts';
 import { migrateUp } from '../../migrations/migrate.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
+import { MOVABLE_CLOCK } from './movable-clock.ts';
 
 export interface TestDatabase {
   /** Connected as the application role, as in production. */
@@ -100,7 +101,7 @@ async function leakedConnections(ownerUrl: string, name: string): Promise<string
 
 async function ensureTemplate(ownerUrl: string, applicationUrl: string): Promise<string> {
   const digest = createHash('sha256')
-    .update(JSON.stringify([MIGRATIONS, functionFiles()]))
+    .update(JSON.stringify([MIGRATIONS, functionFiles(), MOVABLE_CLOCK]))
     .digest('hex')
     .slice(0, 12);
   const template = `template_${digest}`;
@@ -113,6 +114,7 @@ async function ensureTemplate(ownerUrl: string, applicationUrl: string): Promise
         ownerUrl: withDatabase(ownerUrl, `${template}_new`),
         applicationRole: decodeURIComponent(new URL(applicationUrl).username),
       });
+      await withClient(withDatabase(ownerUrl, `${template}_new`), (made) => made.query(MOVABLE_CLOCK));
       await client.query(`ALTER DATABASE ${template}_new RENAME TO ${template}`);
     }
   });

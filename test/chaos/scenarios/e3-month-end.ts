@@ -1,5 +1,6 @@
 import { createDatabase } from '../../../src/store/database.ts';
 import { testMonthClose } from '../../factories/month-close.ts';
+import { MOVABLE_CLOCK } from '../../setup/movable-clock.ts';
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
@@ -29,7 +30,11 @@ export const monthEnd: ChaosScenario = {
       moved.searchParams.set('options', `-c tollgate.clock_offset=${offsetMs}ms`);
       return moved.href;
     };
-    const stack = await startStack(services, { apis: 2, databaseUrl: atMonthEnd });
+    const stack = await startStack(services, {
+      apis: 2,
+      databaseUrl: atMonthEnd,
+      prepareDatabase: ({ ownerUrl }) => queryOwner(ownerUrl, MOVABLE_CLOCK),
+    });
     const { ownerUrl, url } = stack.database;
     const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
     const log = new ToldLog();
