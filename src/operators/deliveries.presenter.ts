@@ -2,13 +2,14 @@ import { publicId } from '../lib/ids.ts';
 import type { DeliveryRow } from './deliveries.read-model.ts';
 import type { DeliveryJson } from './deliveries.schema.ts';
 
+/** A delivery as an operator sees it. Of its address only the origin: the rest can hold a token of the customer's. */
 export function presentDelivery(row: DeliveryRow): DeliveryJson {
   return {
     id: publicId('webhookDelivery', row.id),
     account_id: publicId('account', row.account_id),
     task_id: row.task_id === null ? null : publicId('generation', row.task_id),
     event_type: row.event,
-    url: row.url,
+    url: new URL(row.url).origin,
     state: row.state,
     tries: row.tries,
     last_http_status: row.last_status,

@@ -29,7 +29,9 @@ export const deliveryJson = z
     event_type: z
       .string()
       .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),
-    url: z.string().meta({ description: 'Endpoint of the customer' }),
+    url: z
+      .string()
+      .meta({ description: "Origin of the endpoint; the rest of its address is the customer's own" }),
     state: z
       .enum(['pending', 'delivered', 'failed'])
       .meta({ description: 'pending: another try comes; failed: seven tries, or an answer 410' }),

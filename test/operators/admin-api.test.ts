@@ -216,9 +216,10 @@ describe('queues', () => {
 });
 
 describe('webhooks', () => {
-  test('a delivery that was given up gets another try', async () => {
+  test('a delivery that was given up gets another try; of its address operators see the origin', async () => {
     const customer = await createCustomer(server);
-    const id = await orderImage(server, customer, { extra: { webhook: { url: 'https://hook.example/x' } } });
+    const url = 'https://hook.example:8443/canary?token=canary';
+    const id = await orderImage(server, customer, { extra: { webhook: { url } } });
     await failTask(server, customer, id, false);
     const { database } = server.db;
     await database.money.query(
@@ -228,6 +229,10 @@ describe('webhooks', () => {
     );
     const [delivery] = (await admin('GET', `/webhooks/deliveries?task_id=${id}`)).json.data;
     expect(delivery).toMatchObject({ state: 'failed', tries: 9, task_id: id, account_id: customer.account });
+    expect(delivery.url).toBe('https://hook.example:8443');
+    for (const path of [`/tasks/${id}`, `/search?q=${delivery.id}`, '/audit']) {
+      expect((await admin('GET', path)).text).not.toContain('canary');
+    }
     const answer = await admin('POST', `/webhooks/deliveries/${delivery.id}/redeliver`);
     expect(answer.json.data).toMatchObject({ id: delivery.id, state: 'pending' });
     expect(Date.parse(answer.json.data.next_try_at)).toBeLessThanOrEqual(Date.now() + 1_000);

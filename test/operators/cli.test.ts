@@ -199,10 +199,12 @@ describe('every command', () => {
     expect(await json('queues', 'resume', 'postprocess')).toMatchObject({ paused: false });
     const customer = await createCustomer(server);
     const task = await orderImage(server, customer, {
-      extra: { webhook: { url: 'https://hook.example/x' } },
+      extra: { webhook: { url: 'https://hook.example/canary?token=canary' } },
     });
     await failTask(server, customer, task, false);
     const [delivery] = await json('webhooks', 'list', '--task', task);
+    const { stdout } = await run('webhooks', 'list', '--task', task);
+    expect([stdout.includes('https://hook.example'), stdout.includes('canary')]).toEqual([true, false]);
     expect(await json('webhooks', 'redeliver', delivery.id)).toMatchObject({ state: 'pending' });
   });
 

@@ -241,7 +241,8 @@ describe('the boards', () => {
   });
 
   test('a job shows ids only and leads to the page of its task', async () => {
-    const id = await orderImage(server, who);
+    const url = 'https://hook.example/canary?token=canary';
+    const id = await orderImage(server, who, { extra: { webhook: { url } } });
     const redis = new Redis(server.redisUrl);
     const producer = new Producer(redis, { prefix: REDIS_PREFIX });
     const taskId = newUuid();
@@ -267,6 +268,7 @@ describe('the boards', () => {
     const page = await (await signedIn()).call('GET', `/admin/tasks/${id}`);
     expect(page.status).toBe(200);
     expect(page.text).toContain('upstream_unavailable: every attempt at this task failed');
+    expect(page.text).toContain('https://hook.example');
     expect(page.text).not.toContain('canary');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect((await server.call('GET', '/admin/tasks/gen-01JD0000000000000000000000')).status).toBe(404);
