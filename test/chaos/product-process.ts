@@ -5,6 +5,14 @@ import { join } from 'node:path';
 
 const READY_TIMEOUT_MS = 60_000;
 
+/** Those that run. One that is frozen would outlive this process, since it cannot notice that it is gone. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) {
+    child.kill('SIGKILL');
+  }
+});
+
 /** A process of the compiled product. It leaves when this process is gone. */
 export class ProductProcess {
   readonly #child: ChildProcess;
@@ -29,6 +37,8 @@ export class ProductProcess {
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
     const failed = once(child, 'exit', { signal }).then(([code]) => {
       throw new Error(`${script} ended with ${code} before it was ready; its log is ${logFile}`);

@@ -1,6 +1,6 @@
-import type { ChaosFinding, ChaosScenario } from './scenario.types.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { type ChaosServices, startChaosServices } from './services.ts';
+import { startChaosServices } from './services.ts';
+import { tellFinding } from './tell-finding.ts';
 
 /**
  * One row in a process and on services of its own, so that nothing of the rows before it is left: no grown heap of the load client, no
@@ -12,28 +12,10 @@ if (scenario === undefined || product === undefined || process.send === undefine
   throw new Error('is started by run-scenarios.ts, with the id of a row and the folder of the product');
 }
 const services = await startChaosServices(process.env, product);
-const finding = await findingOf(scenario, services, form === 'short');
-await services.close();
+await tellFinding(
+  () => scenario.run(services, { isShort: form === 'short' }),
+  () => services.close(),
+  (finding) => new Promise((resolve) => process.send?.(finding, () => resolve())),
+);
 // a row that was thrown out of leaves processes behind, which end with this one and would keep it
-process.send(finding, () => process.exit());
-
-/** A scenario that throws is a row that fails. */
-async function findingOf(
-  { run }: ChaosScenario,
-  running: ChaosServices,
-  isShort: boolean,
-): Promise<ChaosFinding> {
-  try {
-    return await run(running, { isShort });
-  } catch (error) {
-    return { measured: 'it did not come to its end', failures: [reasonOf(error)] };
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${String(error.cause)})` : '';
-  return `${error instanceof Error ? (error.stack ?? error.message) : String(error)}${cause}`.replaceAll(
-    '\n',
-    ' ',
-  );
-}
+process.exit();

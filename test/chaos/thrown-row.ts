@@ -1,0 +1,12 @@
+import { createServer } from 'node:net';
+import { tellFinding } from './tell-finding.ts';
+
+/** A row for the tests: it throws while something that it started runs, and its services never end. */
+createServer().listen(0, '127.0.0.1');
+await tellFinding(
+  () => Promise.reject(new Error('the load broke off', { cause: new Error('the socket was reset') })),
+  () => new Promise(() => undefined),
+  (finding) => new Promise((resolve) => process.send?.(finding, () => resolve())),
+  100,
+);
+process.exit();
