@@ -99,7 +99,7 @@ function explain(error: unknown): unknown {
   }
   if (CERTIFICATE.test(code)) {
     return new RedisSettingsError(
-      `REDIS_URL: the TLS connection is refused (${message}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
+      `REDIS_URL: the TLS connection is refused (${message.split('\n', 1)[0]}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
     );
   }
   return error;

@@ -6,7 +6,8 @@ const VERSION_MIN = 14;
 
 /**
  * Looks at the server before anything is built on it: it is reachable, a primary, new enough, and a connection stays with one of its
- * sessions. Throws ConfigError for what only a human can change, and what the last address answered when none has a primary.
+ * sessions. Throws ConfigError for what only a human can change, be it the certificate or the password, and what the last address
+ * answered when none has a primary.
  */
 export async function inspectDatabase(database: Database): Promise<void> {
   const [first, second] = [await reachPrimary(database), database.openClient()];
@@ -37,10 +38,29 @@ async function reachPrimary(database: Database): Promise<PrimaryClient> {
       return client;
     } catch (error) {
       if (tries >= database.servers.addressCount) {
-        throw error;
+        throw explain(error);
       }
     }
   }
+}
+
+/** TLS errors of Node that name the certificate. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|EPROTO|ERR_SSL/;
+/** Wrong user or password, no entry in pg_hba.conf, no such database, no right to connect to it. */
+const REFUSED = ['28000', '28P01', '3D000', '42501'];
+
+/** What waiting does not change becomes a ConfigError of one line. */
+function explain(error: unknown): unknown {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  if (CERTIFICATE.test(code ?? '')) {
+    return new ConfigError(
+      `DATABASE_URL: the TLS connection is refused (${message.split('\n', 1)[0]}); for a CA of your own add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
+    );
+  }
+  if (message === 'The server does not support SSL connections') {
+    return new ConfigError('DATABASE_URL: sslmode asks for TLS, which this server does not offer');
+  }
+  return REFUSED.includes(code ?? '') ? new ConfigError(`DATABASE_URL: ${message}`) : error;
 }
 
 /** Whether a transaction of one connection runs in the session that another one had, or a connection changes its session. */
