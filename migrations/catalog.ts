@@ -31,6 +31,7 @@ import { upstreamWords } from './0030-upstream-words.ts';
 import { servedModel } from './0031-served-model.ts';
 import { leftCalls } from './0032-left-calls.ts';
 import { accountAlerts } from './0045-account-alerts.ts';
+import { finalStatements } from './0050-final-statements.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -68,4 +69,5 @@ export const MIGRATIONS: readonly Migration[] = [
   servedModel,
   leftCalls,
   accountAlerts,
+  finalStatements,
 ];

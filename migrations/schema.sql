@@ -300,6 +300,7 @@ TABLE invoices
   invoices_status_check CHECK ((status = ANY (ARRAY['open'::text, 'paid'::text, 'void'::text, 'uncollectible'::text])))
   invoices_version_check CHECK ((version > 0))
   invoices_version_unique UNIQUE (account_id, period_start, version)
+  CREATE INDEX invoices_final ON invoices USING btree (period_start) WHERE (status = ANY (ARRAY['paid'::text, 'uncollectible'::text]))
   CREATE UNIQUE INDEX invoices_in_force ON invoices USING btree (account_id, period_start) WHERE (status <> 'void'::text)
   CREATE INDEX invoices_open ON invoices USING btree (account_id) WHERE (status = 'open'::text)
   CREATE INDEX invoices_reissued ON invoices USING btree (account_id, period_start) WHERE (version > 1)
@@ -2014,7 +2015,7 @@ BEGIN
   RETURN made;
 END $function$
 
-CREATE OR REPLACE FUNCTION seal_account(account uuid)
+CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL::integer)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2035,7 +2036,7 @@ BEGIN
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
-     ORDER BY e.seq
+     ORDER BY e.seq LIMIT at_most
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
     INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);
@@ -2083,26 +2084,29 @@ BEGIN
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
                         adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
                         digest)
-    SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
-           coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
-           coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
-           coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
-           next_version, why, by_whom,
+    SELECT gen_random_uuid(), account, month_start, month_end, 'open', opening, o.purchases,
+           opening + o.purchases + o.refunds + o.adjustments - coalesce(last.balance_after, opening), o.refunds, o.adjustments,
+           coalesce(last.balance_after, opening), coalesce(previous.closing_seq, 0),
+           coalesce(last.seq, previous.closing_seq, 0), ledger_now(), next_version, why, by_whom,
            (SELECT s.digest FROM ledger_seals s WHERE s.account_id = account
-               AND s.seq = coalesce(max(e.seq), previous.closing_seq))
-      FROM ledger_entries e
-     WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
+               AND s.seq = coalesce(last.seq, previous.closing_seq))
+      FROM (SELECT coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0) AS purchases,
+                   coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0) AS refunds,
+                   coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0) AS adjustments
+              FROM ledger_entries e
+             WHERE e.account_id = account AND e.type <> 'usage_charge' AND e.at >= month_start AND e.at < month_end) o
     RETURNING * INTO stated;
   -- no entry can be dated into the month any more, even if the clock is set back
   UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
   RETURN stated;
 END $function$
+  opening bigint := coalesce(previous.closing, 0);
+  last ledger_entries;
 
 CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
  RETURNS timestamp with time zone
+  SELECT * INTO last FROM ledger_entries e
+    WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end ORDER BY e.at DESC, e.seq DESC LIMIT 1;
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'public', 'pg_temp'

@@ -28,30 +28,34 @@ LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $$;
 
--- Writes the statement of a month out of its entries. The caller holds the lock of the account's balance.
+-- Writes the statement of a month. The caller holds the lock of the account's balance, which calls wait for: usage is what the other
+-- movements leave over, so the many entries of calls are not read here. Whoever proves the statement reads them, without the lock.
 CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamptz, previous invoices, next_version integer,
   why text, by_whom text) RETURNS invoices
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   month_end timestamptz := statement_end(month_start);
+  opening bigint := coalesce(previous.closing, 0);
+  last ledger_entries;
   stated invoices;
 BEGIN
   PERFORM seal_account(account);
+  SELECT * INTO last FROM ledger_entries e
+    WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end ORDER BY e.at DESC, e.seq DESC LIMIT 1;
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
                         adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
                         digest)
-    SELECT gen_random_uuid(), account, month_start, month_end, 'open', coalesce(previous.closing, 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0),
-           coalesce(-sum(e.amount) FILTER (WHERE e.type = 'usage_charge'), 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0),
-           coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0),
-           coalesce(previous.closing, 0) + coalesce(sum(e.amount), 0),
-           coalesce(previous.closing_seq, 0), coalesce(max(e.seq), previous.closing_seq, 0), ledger_now(),
-           next_version, why, by_whom,
+    SELECT gen_random_uuid(), account, month_start, month_end, 'open', opening, o.purchases,
+           opening + o.purchases + o.refunds + o.adjustments - coalesce(last.balance_after, opening), o.refunds, o.adjustments,
+           coalesce(last.balance_after, opening), coalesce(previous.closing_seq, 0),
+           coalesce(last.seq, previous.closing_seq, 0), ledger_now(), next_version, why, by_whom,
            (SELECT s.digest FROM ledger_seals s WHERE s.account_id = account
-               AND s.seq = coalesce(max(e.seq), previous.closing_seq))
-      FROM ledger_entries e
-     WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end
+               AND s.seq = coalesce(last.seq, previous.closing_seq))
+      FROM (SELECT coalesce(sum(e.amount) FILTER (WHERE e.type = 'credit_purchase'), 0) AS purchases,
+                   coalesce(sum(e.amount) FILTER (WHERE e.type = 'refund'), 0) AS refunds,
+                   coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment'), 0) AS adjustments
+              FROM ledger_entries e
+             WHERE e.account_id = account AND e.type <> 'usage_charge' AND e.at >= month_start AND e.at < month_end) o
     RETURNING * INTO stated;
   -- no entry can be dated into the month any more, even if the clock is set back
   UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;

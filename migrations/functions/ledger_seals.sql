@@ -11,8 +11,9 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8'))
 $$;
 
--- Seals the entries of an account that are not yet, oldest first; returns how many.
-CREATE OR REPLACE FUNCTION seal_account(account uuid) RETURNS integer
+-- Seals the entries of an account that are not yet, oldest first, at most so many (NULL: all); returns how many.
+DROP FUNCTION IF EXISTS seal_account(uuid);
+CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   last ledger_seals;
@@ -29,7 +30,7 @@ BEGIN
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
-     ORDER BY e.seq
+     ORDER BY e.seq LIMIT at_most
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
     INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);

@@ -31,7 +31,7 @@ export const expireTasks = defineChore('maintenance.expire-tasks', 10 * 60_000);
 /** The partitions of the months ahead. */
 export const makePartitions = defineChore('maintenance.make-partitions', 60_000);
 /** Statements of the months that are over. */
-export const closeMonths = defineChore('maintenance.close-months', 10 * 60_000);
+export const closeMonths = defineChore('maintenance.close-months', 55 * 60_000);
 /** Days of usage that are over, summed for the reports; write-offs, for the gauges. */
 export const rollUpDays = defineChore('maintenance.roll-up-days', 10 * 60_000);
 /** What was booked since each account was last proven. */

@@ -13,6 +13,7 @@ import type { KeysService } from '../keys/keys.service.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
 import type { Ledger } from '../ledger/ledger.types.ts';
 import { MonthClose } from '../ledger/month-close.ts';
+import { StatementProof } from '../ledger/statement-proof.ts';
 import { AccountKeysService } from '../operators/account-keys.service.ts';
 import { AccountsReadModel } from '../operators/accounts.read-model.ts';
 import { AccountsService } from '../operators/accounts.service.ts';
@@ -63,7 +64,10 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
     seller: () => catalogSource.current.seller,
   });
   const services = composeOperatorServices(
-    { ...foundation, months: new MonthClose(database.money, foundation.verifier, documents, log) },
+    {
+      ...foundation,
+      months: new MonthClose(database.money, new StatementProof(database.money), documents, log),
+    },
     needs,
     new QueueInspector(producer, queueNames),
     audit,

@@ -8,6 +8,7 @@ import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
+import { StatementProof } from '../ledger/statement-proof.ts';
 import { WriteOffTotals } from '../ledger/write-off-totals.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createFfmpeg } from '../media/ffmpeg.ts';
@@ -184,7 +185,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
-    months: new MonthClose(database.money, verifier, statements.documents, log),
+    months: new MonthClose(database.money, new StatementProof(database.money), statements.documents, log),
     usageDays: new UsageDays(database.money),
     writeOffs: new WriteOffTotals(database.money),
     verifier,

@@ -75,8 +75,8 @@ export const accountsToSeal: Statement = {
           WHERE b.seq > coalesce(s.seq, 0) LIMIT $1`,
 };
 
-/** $1 account. → sealed: how many entries */
-export const sealAccount: Statement = { name: 'seal_account', text: 'SELECT seal_account($1) AS sealed' };
+/** $1 account, $2 how many at most. → sealed: how many entries */
+export const sealAccount: Statement = { name: 'seal_account', text: 'SELECT seal_account($1, $2) AS sealed' };
 
 /** → sealed: how many rows */
 export const sealAuditLog: Statement = { name: 'seal_audit_log', text: 'SELECT seal_audit_log() AS sealed' };

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { eachApart } from '../lib/each-apart.ts';
 import { run } from '../store/statement.ts';
 import type { BookRoots } from './book-roots.ts';
 import { INVARIANTS } from './invariants.sql.ts';
@@ -9,10 +10,11 @@ import {
   advanceWatermark,
   forgetCleanChecks,
   recordCheck,
-  sealAccount,
   sealAuditLog,
   tailViolations,
 } from './ledger-checks.sql.ts';
+import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
+import { sealEntries } from './seal-entries.ts';
 
 export interface VerifyReport {
   readonly ok: boolean;
@@ -28,8 +30,6 @@ const VIOLATIONS_MAX = 100;
 const ACCOUNTS_PER_ROUND = 1_000;
 /** Days that a check which found nothing is kept: there is one a minute. */
 const CHECK_DAYS = 90;
-/** Verifying millions of entries takes longer than a request may. */
-const VERIFY_TIMEOUT_MS = 300_000;
 
 /** Proves the books: every invariant in one read-only snapshot. */
 export class LedgerVerifier {
@@ -47,10 +47,10 @@ export class LedgerVerifier {
    */
   async verify(accountId?: string, onProgress?: (done: number, of: number) => void): Promise<VerifyReport> {
     const startedAt = performance.now();
-    const violations = await this.#inSnapshot('READ ONLY', async (client) => {
+    const violations = await inSnapshot(this.#pool, 'READ ONLY', async (client) => {
       const found: Violation[] = [];
       for (const [index, invariant] of INVARIANTS.entries()) {
-        const query = { text: invariant.text, values: [accountId ?? null], query_timeout: VERIFY_TIMEOUT_MS };
+        const query = { text: invariant.text, values: [accountId ?? null], query_timeout: PROOF_TIMEOUT_MS };
         const { rows } = await client.query<{ object: string; detail: string }>(query);
         found.push(
           ...rows.map((row) => ({ claim: invariant.claim, object: row.object, detail: row.detail })),
@@ -76,34 +76,44 @@ export class LedgerVerifier {
 
   /**
    * Proves what has been booked since each account was last proven: cheap enough for every minute. An account that does
-   * not add up keeps its watermark and is found again until it does. Returns how many accounts were checked.
+   * not add up keeps its watermark and is found again until it does. Returns how many accounts were checked. Throws what Postgres
+   * threw for an account, after all others were proven.
    */
   async verifyIncrement(): Promise<{ accounts: number; violations: readonly Violation[] }> {
     const startedAt = performance.now();
     const accounts = await run<{ id: string }>(this.#pool, accountsToCheck, [ACCOUNTS_PER_ROUND]);
     const violations: Violation[] = [];
-    for (const { id } of accounts) {
+    const failures: unknown[] = [];
+    const verifyTail = async ({ id }: { id: string }) => {
       violations.push(...(await this.#verifyTail(id)));
-    }
-    await this.seal();
+    };
+    await eachApart(accounts, verifyTail, { onFailure: (_, error) => failures.push(error) });
     const shown = violations.slice(0, VIOLATIONS_MAX);
     await this.#record('incremental', accounts.length, shown, Math.round(performance.now() - startedAt));
+    await this.seal();
+    throwFirst(failures);
     return { accounts: accounts.length, violations: shown };
   }
 
-  /** Seals what has been booked and audited since the last time: an edit of it is noticed from then on. Returns how many entries. */
+  /**
+   * Seals what has been booked and audited since the last time: an edit of it is noticed from then on. Returns how many entries. Throws
+   * what Postgres threw for an account, after all others were sealed.
+   */
   async seal(): Promise<number> {
     let sealed = 0;
-    for (const { id } of await run<{ id: string }>(this.#pool, accountsToSeal, [ACCOUNTS_PER_ROUND])) {
-      const [row] = await run<{ sealed: number }>(this.#pool, sealAccount, [id]);
-      sealed += row?.sealed ?? 0;
-    }
+    const failures: unknown[] = [];
+    const accounts = await run<{ id: string }>(this.#pool, accountsToSeal, [ACCOUNTS_PER_ROUND]);
+    const seal = async ({ id }: { id: string }) => {
+      sealed += await sealEntries(this.#pool, id);
+    };
+    await eachApart(accounts, seal, { onFailure: (_, error) => failures.push(error) });
     await run(this.#pool, sealAuditLog, []);
+    throwFirst(failures);
     return sealed;
   }
 
   #verifyTail(accountId: string): Promise<Violation[]> {
-    return this.#inSnapshot('READ WRITE', async (client) => {
+    return inSnapshot(this.#pool, 'READ WRITE', async (client) => {
       const found = await run<Violation & Record<string, unknown>>(client, tailViolations, [accountId]);
       if (found.length === 0) {
         await run(client, advanceWatermark, [accountId]);
@@ -120,25 +130,10 @@ export class LedgerVerifier {
   ): Promise<void> {
     await run(this.#pool, recordCheck, [kind, accounts, JSON.stringify(violations), durationMs]);
   }
+}
 
-  /** One snapshot for all queries: money that moves meanwhile must not look like money that is missing. */
-  async #inSnapshot<T>(
-    access: 'READ ONLY' | 'READ WRITE',
-    work: (client: pg.PoolClient) => Promise<T>,
-  ): Promise<T> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ ${access}`);
-      await client.query(`SET LOCAL statement_timeout = ${VERIFY_TIMEOUT_MS}`);
-      await client.query(`SET LOCAL work_mem = '64MB'`);
-      const result = await work(client);
-      await client.query('COMMIT');
-      client.release();
-      return result;
-    } catch (error) {
-      // closing the connection rolls back, whatever state it is in
-      client.release(true);
-      throw error;
-    }
+function throwFirst(failures: readonly unknown[]): void {
+  if (failures.length > 0) {
+    throw failures[0];
   }
 }

@@ -137,14 +137,18 @@ export const changeApiKey: Statement = {
   text: `SELECT (changed).* FROM (SELECT change_api_key($1, $2, $3::jsonb) AS changed FROM act_as($4::jsonb) OFFSET 0) c`,
 };
 
-/** $1: how many at most. Accounts with a month that is over and not closed, and those whose statements are not final yet. */
+/**
+ * $1 only accounts above this or NULL, $2 how many at most. Accounts with a month that is over and not closed, and those whose
+ * statements are not final yet, in the order of their ids.
+ */
 export const accountsToClose: Statement = {
   name: 'ledger_accounts_to_close',
-  text: `(SELECT a.id FROM accounts a LEFT JOIN LATERAL
+  text: `SELECT a.id FROM accounts a LEFT JOIN LATERAL
            (SELECT i.period_end FROM invoices i WHERE i.account_id = a.id ORDER BY i.period_start DESC LIMIT 1) i ON true
-          WHERE coalesce(i.period_end, date_trunc('month', a.created_at, 'UTC'))
-                < date_trunc('month', ledger_now(), 'UTC') LIMIT $1)
-         UNION SELECT i.account_id FROM invoices i WHERE i.status = 'open'`,
+          WHERE ($1::uuid IS NULL OR a.id > $1)
+            AND (coalesce(i.period_end, date_trunc('month', a.created_at, 'UTC')) < date_trunc('month', ledger_now(), 'UTC')
+              OR EXISTS (SELECT 1 FROM invoices o WHERE o.account_id = a.id AND o.status = 'open'))
+          ORDER BY a.id LIMIT $2`,
 };
 
 /** $1 account. → closed: how many months */

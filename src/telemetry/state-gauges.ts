@@ -72,6 +72,12 @@ function addMoneyGauges(add: AddGauge): void {
     [],
     (own, { unbookedReversals }) => own.set(Number(unbookedReversals.amount) / NANO),
   );
+  add(
+    'tollgate_statements_due',
+    'Accounts whose statement of last month is not final',
+    [],
+    (own, { statementsDue }) => own.set(statementsDue.accounts),
+  );
 }
 
 function addTaskGauges(add: AddGauge): void {

@@ -6,6 +6,7 @@ import {
   openHolds,
   pendingDeliveries,
   pendingPaymentEvents,
+  statementsDue,
   taskTraceparent,
   unbookedReversals,
   workerSlots,
@@ -31,12 +32,13 @@ export interface InstallationState {
   readonly deliveries: { readonly deliveries: number; readonly overdue_seconds: number };
   readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
   readonly unbookedReversals: { readonly amount: string };
+  readonly statementsDue: { readonly accounts: number };
   readonly slots: readonly { readonly queue: string; readonly slots: number }[];
 }
 
 const WORKER_SILENT_MS = 20_000;
 
-/** What stands in the database of an installation, for gauges: holds, write-offs, tasks, deliveries. Throws when the database is away. */
+/** What stands in the database of an installation, for gauges: holds, write-offs, statements, tasks, deliveries. Throws when the database is away. */
 export class StateReadModel {
   readonly #sequelize: Sequelize;
 
@@ -47,15 +49,17 @@ export class StateReadModel {
   async read(): Promise<InstallationState> {
     const rows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
       readRows<Row>(this.#sequelize, statement, values);
-    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked]] = await Promise.all([
-      rows<InstallationState['holds'][number]>(openHolds),
-      rows<InstallationState['writeOffs'][number]>(writeOffTotals),
-      rows<InstallationState['tasks'][number]>(liveTasks),
-      rows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
-      rows<InstallationState['deliveries']>(pendingDeliveries),
-      rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
-      rows<InstallationState['unbookedReversals']>(unbookedReversals),
-    ]);
+    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked], [due]] =
+      await Promise.all([
+        rows<InstallationState['holds'][number]>(openHolds),
+        rows<InstallationState['writeOffs'][number]>(writeOffTotals),
+        rows<InstallationState['tasks'][number]>(liveTasks),
+        rows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
+        rows<InstallationState['deliveries']>(pendingDeliveries),
+        rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
+        rows<InstallationState['unbookedReversals']>(unbookedReversals),
+        rows<InstallationState['statementsDue']>(statementsDue),
+      ]);
     return {
       holds,
       writeOffs,
@@ -63,6 +67,7 @@ export class StateReadModel {
       slots,
       deliveries: deliveries ?? { deliveries: 0, overdue_seconds: 0 },
       unbookedReversals: unbooked ?? { amount: '0' },
+      statementsDue: due ?? { accounts: 0 },
       paymentEvents: paymentEvents ?? { events: 0, oldest_seconds: 0 },
     };
   }

@@ -62,3 +62,18 @@ export const workerSlots: Statement = {
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
           WHERE seen_at > clock_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };
+
+/**
+ * Accounts that were there last month and whose statement of it is not final. Months are closed in order, so an older one that is not
+ * final keeps this one from being it.
+ */
+export const statementsDue: Statement = {
+  name: 'telemetry_statements_due',
+  text: `
+    WITH month AS MATERIALIZED (SELECT date_trunc('month', ledger_now(), 'UTC') AS start)
+    SELECT greatest((SELECT count(*) FROM accounts WHERE created_at < m.start)
+             - (SELECT count(*) FROM invoices
+                 WHERE period_start = (m.start AT TIME ZONE 'UTC' - interval '1 month') AT TIME ZONE 'UTC'
+                   AND status IN ('paid', 'uncollectible')), 0)::integer AS accounts
+      FROM month m`,
+};

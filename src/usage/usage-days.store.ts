@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { classifyFailure } from '../ledger/failure-kind.ts';
+import { eachApart } from '../lib/each-apart.ts';
 import { run } from '../store/statement.ts';
 import { accountsToRollUp, fillUsageDays, finishUsageDays } from './usage-days.sql.ts';
 
@@ -16,12 +17,20 @@ export class UsageDays {
     this.#pool = pool;
   }
 
-  /** Fills the finished days of up to 2,000 accounts. Returns how many days were filled, over all of them. */
+  /**
+   * Fills the finished days of up to 2,000 accounts. Returns how many days were filled, over all of them. Throws what Postgres threw for
+   * an account, after the days of all others are filled.
+   */
   async rollUp(): Promise<number> {
     const accounts = await run<{ id: string }>(this.#pool, accountsToRollUp, [ACCOUNTS_PER_RUN]);
     let days = 0;
-    for (const { id } of accounts) {
+    const failures: unknown[] = [];
+    const rollUp = async ({ id }: { id: string }) => {
       days += await this.#rollUpAccount(id);
+    };
+    await eachApart(accounts, rollUp, { onFailure: (_, error) => failures.push(error) });
+    if (failures.length > 0) {
+      throw failures[0];
     }
     return days;
   }

@@ -1,7 +1,7 @@
 import type { Seller } from '../../src/catalog/catalog.types.ts';
 import { createStatements } from '../../src/compose/billing.ts';
-import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
+import { StatementProof } from '../../src/ledger/statement-proof.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import type { Database } from '../../src/store/database.ts';
 
@@ -13,5 +13,5 @@ export function testMonthClose(database: Database, seller?: Seller): MonthClose 
     seller: () => seller,
   });
   const log = createLogger({ name: 'test', level: 'silent' });
-  return new MonthClose(database.money, new LedgerVerifier(database.money), documents, log);
+  return new MonthClose(database.money, new StatementProof(database.money), documents, log);
 }

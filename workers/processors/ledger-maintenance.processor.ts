@@ -19,7 +19,7 @@ export function makePartitionsProcessor(
 export function closeMonthsProcessor(
   services: Pick<WorkerServices, 'months'>,
 ): Processor<'maintenance.close-months'> {
-  return async () => ({ statements: await services.months.closeDueMonths() });
+  return async (_, { signal }) => ({ ...(await services.months.closeDueMonths(signal)) });
 }
 
 /** Sums the days that are over, and what was written off until an hour ago. */

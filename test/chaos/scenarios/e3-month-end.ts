@@ -53,7 +53,7 @@ export const monthEnd: ChaosScenario = {
     let statements = 0;
     const closed = () => Date.now() + offsetMs > nextMonth + 8_000;
     while (!closed()) {
-      statements += await months.closeDueMonths();
+      statements += (await months.closeDueMonths()).statements;
       await pause(50);
     }
     await load.stop();

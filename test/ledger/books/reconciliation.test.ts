@@ -82,6 +82,9 @@ async function reconcileBalance({ id, key }: Customer): Promise<Transaction[]> {
   return rows;
 }
 
+/** A report by day is of so many at most. */
+const RANGE_DAYS_MAX = 366;
+
 /** Charges by every grouping, and by two halves of the range. */
 async function reconcileCosts({ key }: Customer, rows: readonly Transaction[]): Promise<void> {
   const [first] = rows;
@@ -92,7 +95,11 @@ async function reconcileCosts({ key }: Customer, rows: readonly Transaction[]): 
   const start = day(Date.parse(first.created_at));
   const end = day(Date.parse(rows.at(-1)?.created_at ?? '') + 2 * 86_400_000);
   const middle = day((Date.parse(start) + Date.parse(end)) / 2);
-  const costs = async (from: string, to: string, group = '') => {
+  const costs = async (from: string, to: string, group = ''): Promise<bigint> => {
+    const longest = day(Date.parse(from) + RANGE_DAYS_MAX * 86_400_000);
+    if (to > longest) {
+      return (await costs(from, longest, group)) + (await costs(longest, to, group));
+    }
     const query = `start_time=${from}&end_time=${to}&granularity=day${group}`;
     const found = await all<{ amount: { value: string } }>(`/api/v1/costs?${query}`, key.secret);
     return sum(found.map(({ amount }) => amount.value));

@@ -1,0 +1,37 @@
+import { eachApart } from './each-apart.ts';
+
+const ITEMS = Array.from({ length: 120 }, (_, index) => index);
+const failOn = (isBad: (item: number) => boolean) => async (item: number) => {
+  if (isBad(item)) {
+    throw new Error(`no ${item}`);
+  }
+};
+
+test('an item that fails holds up no other', async () => {
+  const failed: number[] = [];
+  const done = await eachApart(
+    ITEMS,
+    failOn((item) => item % 2 === 1),
+    { together: 3, onFailure: (item) => failed.push(item) },
+  );
+  expect([...done].sort((a, b) => a - b)).toEqual(ITEMS.filter((item) => item % 2 === 0));
+  expect(failed).toHaveLength(60);
+});
+
+test('fifty failures in a row are the end', async () => {
+  const failed: number[] = [];
+  const work = failOn((item) => item >= 10);
+  await expect(eachApart(ITEMS, work, { onFailure: (item) => failed.push(item) })).rejects.toThrow('no 59');
+  expect(failed).toHaveLength(50);
+});
+
+test('nothing begins once the signal aborts', async () => {
+  const controller = new AbortController();
+  const work = async (item: number) => {
+    if (item === 4) {
+      controller.abort();
+    }
+  };
+  const options = { signal: controller.signal, onFailure: () => undefined };
+  expect(await eachApart(ITEMS, work, options)).toEqual([0, 1, 2, 3, 4]);
+});
