@@ -32,6 +32,9 @@ import { servedModel } from './0031-served-model.ts';
 import { leftCalls } from './0032-left-calls.ts';
 import { accountAlerts } from './0045-account-alerts.ts';
 import { finalStatements } from './0050-final-statements.ts';
+import { bookingReferences } from './0070-booking-references.ts';
+import { childrenOfAccounts } from './0071-children-of-accounts.ts';
+import { accountsOfChildren } from './0072-accounts-of-children.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -70,4 +73,7 @@ export const MIGRATIONS: readonly Migration[] = [
   leftCalls,
   accountAlerts,
   finalStatements,
+  bookingReferences,
+  childrenOfAccounts,
+  accountsOfChildren,
 ];

@@ -15,6 +15,7 @@ export const LEDGER_TABLES: readonly string[] = [
   'ledger_seals',
   'audit_seals',
   'payment_standings',
+  'booking_references',
   'accounts',
   'price_periods',
   'price_versions',

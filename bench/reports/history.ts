@@ -22,7 +22,7 @@ export async function writeHistory(ownerUrl: string, generations: number): Promi
   await client.connect();
   try {
     const accountId = newUuid();
-    const secret = newSecret();
+    const secret = newSecret(accountId);
     const keyHash = secretHash(secret) ?? '';
     await client.query(`SELECT create_month_partitions((date_trunc('month', now()) - make_interval(months => n))::date)
       FROM generate_series(0, ${MONTHS}) n`);
@@ -30,7 +30,7 @@ export async function writeHistory(ownerUrl: string, generations: number): Promi
     await client.query(`UPDATE accounts SET created_at = now() - interval '${MONTHS} months' WHERE id = $1`, [
       accountId,
     ]);
-    for (const hash of [keyHash, secretHash(newSecret()), secretHash(newSecret())]) {
+    for (const hash of [keyHash, secretHash(newSecret(accountId)), secretHash(newSecret(accountId))]) {
       await client.query(
         `INSERT INTO api_keys (id, account_id, hash, name, label, role) VALUES ($1, $2, $3, 'bench', 'bench', 'owner')`,
         [newUuid(), accountId, hash],

@@ -87,7 +87,7 @@ BEGIN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
-      deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
+      deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, changed_at) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');
@@ -124,15 +124,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   ended integer;
   judged_keys integer;
+  ended_at timestamptz := ledger_now();
 BEGIN
-  UPDATE api_keys k SET deleted_at = ledger_now()
-    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < (SELECT ledger_now() - age) AND e.deleted_at IS NULL
+  UPDATE api_keys k SET deleted_at = ended_at
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ended_at - age AND e.deleted_at IS NULL
            ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
    WHERE k.id = expired.id;
   GET DIAGNOSTICS ended = ROW_COUNT;
   WITH aged AS (
     SELECT k.id, k.account_id, k.created_at FROM api_keys k
-     WHERE k.deleted_at < (SELECT ledger_now() - age) AND k.has_history IS NULL AND k.held = 0
+     WHERE k.deleted_at < ended_at - age AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
     -- a call that was settled left a roll-up, charged or free, in the same transaction
@@ -151,6 +152,8 @@ END $$;
 -- its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  erased_at timestamptz := ledger_now();
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -162,7 +165,7 @@ BEGIN
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
-  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, ledger_now()) WHERE k.account_id = account;
+  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, erased_at) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
   RETURN true;
 END $$;

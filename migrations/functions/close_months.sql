@@ -45,7 +45,7 @@ BEGIN
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
                         adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
                         digest)
-    SELECT gen_random_uuid(), account, month_start, month_end, 'open', opening, o.purchases,
+    SELECT owned_id(account, month_start), account, month_start, month_end, 'open', opening, o.purchases,
            opening + o.purchases + o.refunds + o.adjustments - coalesce(last.balance_after, opening), o.refunds, o.adjustments,
            coalesce(last.balance_after, opening), coalesce(previous.closing_seq, 0),
            coalesce(last.seq, previous.closing_seq, 0), ledger_now(), next_version, why, by_whom,

@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_t
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   balance balances;
+  booked_at timestamptz := ledger_now();
   act jsonb := current_act();
   reason text;
 BEGIN
@@ -15,7 +16,7 @@ BEGIN
     WHEN entry_type = 'refund' THEN coalesce(act->>'reason', 'payment_refund')
     WHEN other = 'cash_clearing' THEN CASE WHEN reversed IS NULL THEN 'bank_payment' ELSE 'reinstatement' END
     ELSE coalesce(act->>'reason', 'correction') END;
-  UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
+  UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, booked_at),
       used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END,
       debt = b.debt + CASE WHEN other = 'receivable' THEN signed_amount ELSE 0 END
     WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
@@ -42,10 +43,10 @@ CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry
 $$;
 DROP FUNCTION IF EXISTS ledger_existing(uuid, ledger_entry_type, uuid, bigint);
 
--- The reference of the entry that a movement needs beside its own.
+-- The reference of the entry that a movement needs beside its own: of the same time and account.
 CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
-  SELECT md5('second/' || first)::uuid
+  SELECT (left(replace(first::text, '-', ''), 12) || substr(md5('second/' || first), 13, 17) || right(first::text, 3))::uuid
 $$;
 
 -- Whatever comes into an account repays what it owes, as far as the free balance goes. Called after the entry of that reference.

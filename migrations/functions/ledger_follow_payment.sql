@@ -26,10 +26,12 @@ BEGIN
   PERFORM act_as(jsonb_build_object('actor', provider));
   INSERT INTO payment_standings AS p (purchase_reference, reversal, account_id, kind, amount, booked, first_at)
     SELECT purchase, r.id, account, r.kind, r.amount, greatest(0,
-             coalesce((SELECT t.amount FROM payment_reversals t WHERE t.reference = r.taken), 0)
-             - coalesce((SELECT i.amount FROM payment_reinstatements i WHERE i.reference = r.reinstated), 0)
-             - coalesce((SELECT e.amount FROM ledger_entries e WHERE e.reference = r.reinstated AND e.type = 'adjustment'
-                 AND NOT EXISTS (SELECT 1 FROM payment_reinstatements i WHERE i.reference = r.reinstated)), 0)),
+             coalesce((SELECT t.amount FROM payment_reversals t WHERE t.account_id = account AND t.reference = r.taken), 0)
+             - coalesce((SELECT i.amount FROM payment_reinstatements i
+                 WHERE i.account_id = account AND i.reference = r.reinstated), 0)
+             - coalesce((SELECT e.amount FROM ledger_entries e
+                 WHERE e.account_id = account AND e.reference = r.reinstated AND e.type = 'adjustment' AND NOT EXISTS
+                   (SELECT 1 FROM payment_reinstatements i WHERE i.account_id = account AND i.reference = r.reinstated)), 0)),
            ledger_now()
       FROM jsonb_to_recordset(reversals) r (id text, kind text, amount bigint, taken uuid, reinstated uuid)
     ON CONFLICT (purchase_reference, reversal) DO UPDATE SET amount = excluded.amount;
@@ -38,7 +40,7 @@ BEGIN
     WHERE p.purchase_reference = purchase AND p.booked > p.amount ORDER BY p.first_at, p.reversal
   LOOP
     step := standing.booked - standing.amount;
-    result := ledger_reinstate_payment(account, payment_step_reference(provider, standing), purchase, step,
+    result := ledger_reinstate_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
       CASE standing.kind WHEN 'refund' THEN 'Refund of a payment failed' ELSE 'Dispute decided in your favour' END);
     IF result <> 'posted' THEN
       RAISE EXCEPTION 'giving back % of purchase % came back as %', step, purchase, result;
@@ -58,7 +60,7 @@ BEGIN
     IF step > 0 THEN
       PERFORM act_as(jsonb_build_object('actor', provider, 'reason',
         CASE standing.kind WHEN 'refund' THEN 'payment_refund' ELSE 'dispute' END));
-      result := ledger_reverse_payment(account, payment_step_reference(provider, standing), purchase, step,
+      result := ledger_reverse_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN
         RAISE EXCEPTION 'taking back % of purchase % came back as %', step, purchase, result;
@@ -79,7 +81,9 @@ BEGIN
 END $$;
 
 -- The reference of a standing's next booking.
-CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings) RETURNS uuid
+CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings, at timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
-  SELECT md5(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps)::uuid
+  SELECT named_owned_id(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps,
+    standing.account_id, at)
 $$;
+DROP FUNCTION IF EXISTS payment_step_reference(text, payment_standings);

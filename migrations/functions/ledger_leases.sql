@@ -37,11 +37,12 @@ CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint) RETURNS inte
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   renewed integer;
+  renewed_until timestamptz := ledger_now() + ttl_ms * interval '1 ms';
 BEGIN
   WITH live AS (
     SELECT h.id FROM holds h
      WHERE h.id IN (SELECT (i->>'id')::uuid FROM jsonb_array_elements(batch) i) FOR UPDATE SKIP LOCKED)
-  UPDATE holds h SET expires_at = ledger_now() + ttl_ms * interval '1 ms', metered = i.metered
+  UPDATE holds h SET expires_at = renewed_until, metered = i.metered
     FROM live, jsonb_to_recordset(batch) i (id uuid, metered jsonb)
    WHERE h.id = live.id AND i.id = h.id AND NOT h.is_task;
   GET DIAGNOSTICS renewed = ROW_COUNT;

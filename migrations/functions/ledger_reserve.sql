@@ -117,8 +117,8 @@ BEGIN
       FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
      WHERE r.task IS NOT NULL;
   IF FOUND THEN
-    INSERT INTO task_events (task_id, at, state, attempt)
-      SELECT r.id, decided_at, 'queued', 0
+    INSERT INTO task_events (task_id, account_id, at, state, attempt)
+      SELECT r.id, r.account_id, decided_at, 'queued', 0
         FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
     PERFORM pg_notify('tollgate_tasks', '');
   END IF;

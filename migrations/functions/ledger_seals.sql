@@ -25,7 +25,7 @@ BEGIN
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
     SELECT e AS entry, g AS call FROM ledger_entries e
-      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+      LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq

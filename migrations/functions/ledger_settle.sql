@@ -150,24 +150,26 @@ BEGIN
       error_code = s.error_code, error_message = s.error_message,
       parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
-      media_expires_at = CASE WHEN jsonb_array_length(s.task->'outputs') > 0
-        THEN settled_at + (s.task->>'media_ttl_ms')::bigint * interval '1 ms' END
+      media_expires_at = settled_at + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
+        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms'
       FROM unnest(settlements) s
      WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
        AND s.task->'from' ? t.state
        AND coalesce((s.task->>'attempt')::integer, t.attempt) = t.attempt
     RETURNING t.id, t.account_id, t.webhook_url, t.state, t.attempt, s.error_code, s.task->'outputs' AS outputs),
   outputs AS (
-    INSERT INTO task_outputs
-      SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256
+    INSERT INTO task_outputs (task_id, index, variant, storage_key, media_type, bytes, width, height, duration_ms, sha256,
+        account_id)
+      SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256,
+             e.account_id
         FROM ending e, jsonb_to_recordset(e.outputs) o (index integer, variant text, storage_key text, media_type text,
           bytes bigint, width integer, height integer, duration_ms integer, sha256 text)),
   events AS (
-    INSERT INTO task_events (task_id, at, state, attempt, detail)
-      SELECT e.id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
+    INSERT INTO task_events (task_id, account_id, at, state, attempt, detail)
+      SELECT e.id, e.account_id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
   webhooks AS (
     INSERT INTO webhook_deliveries (id, account_id, task_id, url)
-      SELECT gen_random_uuid(), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
+      SELECT owned_id(e.account_id, settled_at), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
   SELECT coalesce(array_agg(e.id), '{}') INTO ended FROM ending e;
   IF cardinality(ended) > 0 THEN
     PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;

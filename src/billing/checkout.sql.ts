@@ -29,7 +29,7 @@ export const expireCheckoutSessions: Statement = {
   name: 'expire_checkout_sessions',
   text: `
     UPDATE checkout_sessions SET status = 'expired'
-     WHERE status = 'open' AND expires_at < clock_timestamp() AND (provider = 'test' OR provider_session_id IS NULL)
+     WHERE status = 'open' AND expires_at < statement_timestamp() AND (provider = 'test' OR provider_session_id IS NULL)
      RETURNING id`,
 };
 
@@ -40,6 +40,6 @@ export const staleCheckoutSessions: Statement = {
     SELECT id FROM checkout_sessions
      WHERE provider = $1 AND provider_session_id IS NOT NULL
        AND (status = 'open' OR (status = 'complete' AND payment_status = 'unpaid'))
-       AND created_at < clock_timestamp() - interval '10 minutes'
+       AND created_at < statement_timestamp() - interval '10 minutes'
      ORDER BY created_at LIMIT $2`,
 };

@@ -28,10 +28,10 @@ export const insertDocument: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9) RETURNING ${COLUMNS}`,
 };
 
-/** $1 document, $2 part, $3 content. */
+/** $1 document, $2 part, $3 content, $4 account. */
 export const insertCsvPart: Statement = {
   name: 'insert_csv_part',
-  text: 'INSERT INTO document_csv_parts (document_id, part, content, sha256) VALUES ($1, $2, $3, sha256($3))',
+  text: 'INSERT INTO document_csv_parts (document_id, part, content, sha256, account_id) VALUES ($1, $2, $3, sha256($3), $4)',
 };
 
 /** $1 document, $2 part. */

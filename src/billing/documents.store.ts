@@ -96,7 +96,7 @@ export class DocumentsStore {
 
 async function write(client: pg.PoolClient, document: NewDocument): Promise<DocumentRow> {
   const { id, kind, accountId, csv, print } = document;
-  const csvSha256 = csv === undefined ? null : await writeCsv(client, id, csv);
+  const csvSha256 = csv === undefined ? null : await writeCsv(client, document, csv);
   await run(client, lockDocuments, [kind]);
   const [next] = await run<{ number: number; issued_at: Date }>(client, nextDocumentNumber, [kind]);
   invariant(next, 'there is always a next number');
@@ -108,7 +108,11 @@ async function write(client: pg.PoolClient, document: NewDocument): Promise<Docu
   return row;
 }
 
-async function writeCsv(client: pg.PoolClient, id: string, lines: AsyncIterable<string>): Promise<Buffer> {
+async function writeCsv(
+  client: pg.PoolClient,
+  { id, accountId }: Pick<NewDocument, 'id' | 'accountId'>,
+  lines: AsyncIterable<string>,
+): Promise<Buffer> {
   const hash = createHash('sha256');
   let waiting: string[] = [];
   let length = 0;
@@ -116,7 +120,7 @@ async function writeCsv(client: pg.PoolClient, id: string, lines: AsyncIterable<
   const flush = async () => {
     const content = Buffer.from(waiting.join(''));
     hash.update(content);
-    await run(client, insertCsvPart, [id, part, content]);
+    await run(client, insertCsvPart, [id, part, content, accountId]);
     part += 1;
     waiting = [];
     length = 0;

@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto';
-import { publicId } from '../lib/ids.ts';
+import { namedOwnedUuid, namedUuid, publicId } from '../lib/ids.ts';
+
+/** Statements of months from this one on have ids with time and bucket; an id that was given out never changes. */
+const FIRST_OWNED_MONTH = Date.UTC(2027, 0);
 
 /** First instant (UTC) of the month that a time lies in. */
 export function monthStart(time: Date): Date {
@@ -17,8 +19,21 @@ export function nextMonthStart(time: Date): Date {
  * has an id per version.
  */
 export function invoiceId(accountId: string, month: Date, version = 1): string {
-  const name = `${accountId}/${monthStart(month).toISOString().slice(0, 7)}${version === 1 ? '' : `/${version}`}`;
-  const hex = createHash('sha256').update(name).digest('hex');
-  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
-  return publicId('invoice', uuid);
+  const timeMs = monthStart(month).getTime();
+  return timeMs < FIRST_OWNED_MONTH
+    ? namedInvoiceId(accountId, month, version)
+    : publicId('invoice', namedOwnedUuid(statementName(accountId, month, version), accountId, timeMs));
+}
+
+/** Whether a public id is that of an account's statement, as this release or an earlier one told it. */
+export function isInvoiceId(id: string, accountId: string, month: Date, version = 1): boolean {
+  return id === invoiceId(accountId, month, version) || id === namedInvoiceId(accountId, month, version);
+}
+
+function namedInvoiceId(accountId: string, month: Date, version: number): string {
+  return publicId('invoice', namedUuid(statementName(accountId, month, version)));
+}
+
+function statementName(accountId: string, month: Date, version: number): string {
+  return `${accountId}/${monthStart(month).toISOString().slice(0, 7)}${version === 1 ? '' : `/${version}`}`;
 }

@@ -2,7 +2,7 @@ import { decodeCursor, INTEGER_PART } from '../http/cursor.ts';
 import { FieldError } from '../http/field-error.ts';
 import { cutPage, type Page } from '../http/page.ts';
 import { AppError } from '../lib/errors.ts';
-import { invoiceId, nextMonthStart } from './invoice-id.ts';
+import { isInvoiceId, nextMonthStart } from './invoice-id.ts';
 import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
 import type { ListInvoicesQuery } from './invoices.schema.ts';
 import type { EntryRow } from './transactions.read-model.ts';
@@ -53,12 +53,12 @@ export class InvoicesService {
 
   async #closed(accountId: string, id: string): Promise<InvoiceRow | undefined> {
     const versions = await this.#readModel.versions(accountId);
-    const month = versions.find((row) => invoiceId(accountId, row.period_start, row.version) === id);
+    const month = versions.find((row) => isInvoiceId(id, accountId, row.period_start, row.version));
     return month && (await this.#readModel.closedMonth(accountId, month));
   }
 
   async #draft(accountId: string, id: string): Promise<InvoiceRow | undefined> {
-    const start = (await this.#openMonths(accountId)).find((month) => invoiceId(accountId, month) === id);
+    const start = (await this.#openMonths(accountId)).find((month) => isInvoiceId(id, accountId, month));
     return start && (await this.#readModel.draft(accountId, { start, end: nextMonthStart(start) }));
   }
 

@@ -13,10 +13,10 @@ export const claimPaymentEvents: Statement = {
   name: 'claim_payment_events',
   text: `
     UPDATE webhook_inbox i
-       SET tries = i.tries + 1, next_try_at = clock_timestamp() + least(30 * 2 ^ least(i.tries, 10), 3600) * interval '1 s'
+       SET tries = i.tries + 1, next_try_at = statement_timestamp() + least(30 * 2 ^ least(i.tries, 10), 3600) * interval '1 s'
      WHERE (i.provider, i.event_id) IN (
        SELECT w.provider, w.event_id FROM webhook_inbox w
-        WHERE w.provider = $1 AND w.processed_at IS NULL AND w.next_try_at <= clock_timestamp()
+        WHERE w.provider = $1 AND w.processed_at IS NULL AND w.next_try_at <= statement_timestamp()
         ORDER BY w.next_try_at LIMIT $2 FOR UPDATE SKIP LOCKED)
      RETURNING i.event_id, i.type, i.object_id, i.body->>'subject' AS subject, i.received_at`,
 };
@@ -25,7 +25,7 @@ export const claimPaymentEvents: Statement = {
 export const finishPaymentEvent: Statement = {
   name: 'finish_payment_event',
   text: `
-    UPDATE webhook_inbox SET processed_at = clock_timestamp(), error = $3 WHERE provider = $1 AND event_id = $2`,
+    UPDATE webhook_inbox SET processed_at = statement_timestamp(), error = $3 WHERE provider = $1 AND event_id = $2`,
 };
 
 /** $1 provider, $2 event, $3 why it will be tried again. */

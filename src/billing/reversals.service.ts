@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
-import { publicId } from '../lib/ids.ts';
+import { namedUuid, publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
@@ -62,8 +61,9 @@ export class ReversalsService {
         id,
         kind,
         amount,
-        taken: derivedUuid(`${provider}/${id}/taken`),
-        reinstated: derivedUuid(`${provider}/${id}/reinstated`),
+        // the references under which earlier releases booked it
+        taken: namedUuid(`${provider}/${id}/taken`),
+        reinstated: namedUuid(`${provider}/${id}/reinstated`),
       })),
     });
     if (unbooked > 0n) {
@@ -74,10 +74,4 @@ export class ReversalsService {
     }
     return outcome === 'followed';
   }
-}
-
-/** The references under which earlier releases booked a reversal. */
-function derivedUuid(name: string): string {
-  const hex = createHash('sha256').update(name).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

@@ -21,6 +21,7 @@ import { AuditReadModel } from '../operators/audit.read-model.ts';
 import { AuditStore } from '../operators/audit.store.ts';
 import { operatorPages } from '../operators/board/operator-pages.ts';
 import { OperatorSessions } from '../operators/board/operator-session.ts';
+import { BookingReferences } from '../operators/booking-references.store.ts';
 import { BookReportsReadModel } from '../operators/books/book-reports.read-model.ts';
 import { CorrectionsService } from '../operators/corrections.service.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
@@ -134,7 +135,7 @@ export function composeOperatorServices(
       cache: keyCache,
       audit,
     }),
-    corrections: new CorrectionsService(movements, readModel),
+    corrections: new CorrectionsService(movements, readModel, new BookingReferences(money)),
     statements: new StatementsService(new InvoicesReadModel(sequelize), months),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sequelize),

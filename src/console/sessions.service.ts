@@ -8,7 +8,7 @@ import { cutPage, type Page, type PageQuery } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { newUuid, parsePublicId } from '../lib/ids.ts';
+import { newOwnedUuid, parsePublicId } from '../lib/ids.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import type { SessionScope, SessionSummaryRow, SessionsStore } from './sessions.store.ts';
 
@@ -80,7 +80,7 @@ export class SessionsService implements BrowserSessions {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const { accountId, apiKeyId, keyHash } = principal;
     const row = await this.#parts.store.insert({
-      ...{ id: newUuid(), tokenHash: sha256(token), accountId, apiKeyId, hours: SESSION_HOURS },
+      ...{ id: newOwnedUuid(accountId), tokenHash: sha256(token), accountId, apiKeyId, hours: SESSION_HOURS },
       userAgent: (headers['user-agent'] ?? '').slice(0, TEXT_MAX),
       address: address.slice(0, TEXT_MAX),
     });

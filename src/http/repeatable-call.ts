@@ -1,5 +1,5 @@
 import type { Hash } from 'node:crypto';
-import { newUuid } from '../lib/ids.ts';
+import { newOwnedUuid, newUuid } from '../lib/ids.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { Exchange } from './exchange.ts';
 import { FieldError } from './field-error.ts';
@@ -32,6 +32,13 @@ export interface Repeatable {
   readonly retries: number;
   /** Takes the body in as it comes. */
   readonly fingerprint: Hash;
+}
+
+/** Who calls: whose what the call makes will be, and whether it may come again. */
+export interface Caller {
+  /** Undefined for an operator and where nobody is asked who they are: what they make belongs to no account. */
+  readonly accountId: string | undefined;
+  readonly repeatable: Repeatable | undefined;
 }
 
 /** A call while it runs, for as long as somebody wants it. */
@@ -75,7 +82,7 @@ export function repeatableOf(
 }
 
 /**
- * Begins a call unless it repeats one: the answer of that, waited for if it still runs, is returned then.
+ * Begins a call of an account, or of nobody, unless it repeats one: the answer of that, waited for if it still runs, is returned then.
  *
  * When its client leaves, a call is given up, except where its answer can still be had. One with an Idempotency-Key goes on to its end. So
  * does one whose SDK retries by itself (it counts: `x-stainless-retry-count`) and has joined; until then it goes on for a grace. A stream
@@ -85,11 +92,12 @@ export async function beginCall(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  repeatable: Repeatable | undefined,
+  { accountId: caller, repeatable }: Caller,
   body: unknown,
 ): Promise<OpenCall | RecordedAnswer> {
   const departure = departureOf(exchange);
-  const generationId = newUuid(kernel.clock.now());
+  const nowMs = kernel.clock.now();
+  const generationId = caller === undefined ? newUuid(nowMs) : newOwnedUuid(caller, nowMs);
   const isStream = route.response.stream !== undefined && asksForStream(body);
   if (!repeatable || (isStream && repeatable.key === undefined)) {
     return givenUp(generationId, departure);

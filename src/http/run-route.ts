@@ -56,7 +56,8 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
     const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
     incoming = { repeatable: repeatableOf(route, exchange, owner), release: () => undefined };
     const input = await readInput(kernel, route, exchange, admission.principal, incoming);
-    const call = await beginCall(kernel, route, exchange, incoming.repeatable, input.body);
+    const caller = { accountId: admission.principal?.accountId, repeatable: incoming.repeatable };
+    const call = await beginCall(kernel, route, exchange, caller, input.body);
     if ('body' in call) {
       replay(exchange, call);
       return;

@@ -6,7 +6,7 @@ import type { Principal } from '../http/route.ts';
 import type { NewOwnerKey } from '../ledger/ledger.types.ts';
 import type { KeyChanges, Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
-import { newUuid } from '../lib/ids.ts';
+import { newOwnedUuid } from '../lib/ids.ts';
 import { type NanoUsd, parseUsdNumber } from '../lib/money.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import type { CreateKeyBody, UpdateKeyBody } from './keys.schema.ts';
@@ -49,10 +49,10 @@ export class KeysService {
     caller: Pick<Principal, 'allowedModels'> = { allowedModels: null },
   ): Promise<CreatedKey> {
     this.#models.requireModels(body.models ?? [], 'models', caller);
-    const secret = newSecret();
+    const secret = newSecret(accountId);
     const limit = toNanoUsd(body.limit ?? null);
     const row = await this.#store.insert({
-      id: newUuid(),
+      id: newOwnedUuid(accountId),
       accountId,
       hash: requireHash(secret),
       name: body.name,
@@ -129,9 +129,10 @@ function notFound(): never {
 }
 
 /** An owner key that is made together with its account, and its secret. */
-export function newOwnerKey(): { readonly secret: string; readonly key: NewOwnerKey } {
-  const secret = newSecret();
-  const key = { id: newUuid(), hash: requireHash(secret), name: 'owner', label: maskedSecret(secret) };
+export function newOwnerKey(accountId: string): { readonly secret: string; readonly key: NewOwnerKey } {
+  const secret = newSecret(accountId);
+  const id = newOwnedUuid(accountId);
+  const key = { id, hash: requireHash(secret), name: 'owner', label: maskedSecret(secret) };
   return { secret, key };
 }
 

@@ -1,17 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { bucketOf } from '../lib/ids.ts';
 import { toBase62 } from './base62.ts';
 
-const PREFIX = 'sk-tg-v1-';
+const PREFIX = 'sk-tg-v2-';
 const ENTROPY_BYTES = 32;
 const ENTROPY_DIGITS = 43;
+/** 4,096 buckets are a little more than two digits hold. */
+const BUCKET_DIGITS = 3;
 const CHECKSUM_DIGITS = 6;
-const FORMAT = /^sk-tg-v1-[0-9A-Za-z]{49}$/;
+/** The first version has no bucket. */
+const FORMAT = /^sk-tg-(v1-[0-9A-Za-z]{49}|v2-[0-9A-Za-z]{52})$/;
 
-/** A new key secret: prefix, 256 random bits in base62, CRC32 of all of that in base62. */
-export function newSecret(): string {
+/**
+ * A new secret for a key of the account: prefix, 256 random bits, the account's bucket, and the CRC32 of all of that, each in
+ * base62. The bucket says where the key is to be looked for.
+ */
+export function newSecret(accountId: string): string {
   const entropy = BigInt(`0x${randomBytes(ENTROPY_BYTES).toString('hex')}`);
-  const body = PREFIX + toBase62(entropy, ENTROPY_DIGITS);
+  const bucket = toBase62(BigInt(bucketOf(accountId)), BUCKET_DIGITS);
+  const body = PREFIX + toBase62(entropy, ENTROPY_DIGITS) + bucket;
   return body + checksum(body);
 }
 

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '../lib/errors.ts';
-import { publicId } from '../lib/ids.ts';
+import { bucketOf, publicId } from '../lib/ids.ts';
 import { InvariantError } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatUsd, type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
@@ -253,8 +253,7 @@ function unusedSettlement({ id, accountId, apiKeyId, task }: HoldRequest): Settl
 }
 
 function laneOf<Lane>(lanes: readonly Lane[], accountId: string): Lane {
-  // the last digits of a time-ordered id are its random part
-  const lane = lanes[Number.parseInt(accountId.slice(-6), 16) % lanes.length];
+  const lane = lanes[bucketOf(accountId) % lanes.length];
   if (lane === undefined) {
     throw new InvariantError(`account id ${accountId} names no lane`);
   }

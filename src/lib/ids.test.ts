@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { newUuid, parsePublicId, publicId, ulidToUuid, uuidTimeMs, uuidToUlid } from './ids.ts';
+import {
+  bucketOf,
+  namedOwnedUuid,
+  newOwnedUuid,
+  newUuid,
+  parsePublicId,
+  publicId,
+  ulidToUuid,
+  uuidTimeMs,
+  uuidToUlid,
+} from './ids.ts';
 
 test('ids made later sort later, and tell when they were made', () => {
   const early = newUuid(1_700_000_000_000);
@@ -15,6 +25,30 @@ test('ids of one ms sort in the order they were made in, and none tells the next
   expect([...ids].sort()).toEqual(ids);
   expect(new Set(ids.map(uuidTimeMs))).toEqual(new Set([nowMs]));
   expect(new Set(ids.map((id) => id.slice(-16))).size).toBe(ids.length);
+});
+
+test('what an account owns carries its bucket, sorts by time and is told apart', () => {
+  const account = newUuid();
+  const nowMs = 1_700_000_000_003;
+  const ids = Array.from({ length: 20_000 }, () => newOwnedUuid(account, nowMs));
+  expect(new Set(ids.map(bucketOf))).toEqual(new Set([bucketOf(account)]));
+  expect([...ids].sort()).toEqual(ids);
+  expect(new Set(ids.map((id) => id.slice(-16, -3))).size).toBe(ids.length);
+  expect(bucketOf('019abcde-0000-0000-0000-000000000fff')).toBe(4_095);
+});
+
+test('an id that follows from a name has the time and the bucket of whose it is, and differs by name', () => {
+  const account = newUuid();
+  const named = namedOwnedUuid('one', account, 1_700_000_000_004);
+  expect(named).toBe(namedOwnedUuid('one', account, 1_700_000_000_004));
+  expect(parsePublicId('invoice', publicId('invoice', named))).toBe(named);
+  expect([uuidTimeMs(named), bucketOf(named)]).toEqual([1_700_000_000_004, bucketOf(account)]);
+  expect(namedOwnedUuid('two', account, 1_700_000_000_004).slice(14, -3)).not.toBe(named.slice(14, -3));
+});
+
+test('accounts are spread over all buckets', () => {
+  const buckets = new Set(Array.from({ length: 100_000 }, () => bucketOf(newUuid())));
+  expect(buckets.size).toBe(4_096);
 });
 
 test('a UUID and its ULID are the same 128 bits', () => {

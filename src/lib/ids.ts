@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** Two characters for every 10 bits. */
@@ -16,6 +16,12 @@ let newestMs = -1;
 let place = 0;
 /** As many ids of one ms are in order at least: far more than a process can make in it. */
 const PLACES = 32_768;
+
+/** Hex digits at the end of an id that say whose it is: 12 bits, so 4,096 buckets. */
+const BUCKET_DIGITS = 3;
+/** Hex digits of the Unix ms that an id begins with. */
+const TIME_DIGITS = 12;
+const HEX_DIGITS = 32;
 
 /** What an id names; the prefix is what clients see in front of the ULID. */
 const PREFIXES = {
@@ -49,6 +55,34 @@ export function newUuid(nowMs: number = Date.now()): string {
   newestMs = nowMs;
   bytes.writeUInt16BE(place, 6);
   return bytesToUuid(bytes);
+}
+
+/**
+ * A new id of something that the account owns: as {@link newUuid} makes them, with the account's bucket in the last 12 bits.
+ * 52 bits are random in each.
+ */
+export function newOwnedUuid(accountId: string, nowMs?: number): string {
+  return newUuid(nowMs).slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS);
+}
+
+/**
+ * The bucket (0 to 4,095) of an account, by its id or by that of something it owns. An account stays in the bucket that its own
+ * id ends in for life. What it owned before ids carried buckets has any: only the account tells where that is.
+ */
+export function bucketOf(id: string): number {
+  return Number.parseInt(id.slice(-BUCKET_DIGITS), 16);
+}
+
+/** The id that follows from a name: the first 128 bits of its SHA-256. It carries neither time nor bucket. */
+export function namedUuid(name: string): string {
+  return hexToUuid(sha256Hex(name));
+}
+
+/** The id that follows from a name, for something of the account that belongs to a time (Unix ms): 68 bits come from the name. */
+export function namedOwnedUuid(name: string, accountId: string, timeMs: number): string {
+  const nameDigits = HEX_DIGITS - TIME_DIGITS - BUCKET_DIGITS;
+  const time = timeMs.toString(16).padStart(TIME_DIGITS, '0');
+  return hexToUuid(time + sha256Hex(name).slice(0, nameDigits) + accountId.slice(-BUCKET_DIGITS));
 }
 
 /** The public form of a stored id: prefix + ULID, e.g. `gen-01JD…`. */
@@ -96,7 +130,14 @@ export function idAt(timeMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
+function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 function bytesToUuid(bytes: Buffer): string {
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return hexToUuid(bytes.toString('hex'));
+}
+
+function hexToUuid(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

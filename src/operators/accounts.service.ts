@@ -32,7 +32,7 @@ export class AccountsService {
    * twice under the same one (its first answer was lost) it gets another owner key and nothing else.
    */
   async open(body: CreateAccountBody, act: OperatorAct, id: string): Promise<OpenedAccount> {
-    const { secret, key } = newOwnerKey();
+    const { secret, key } = newOwnerKey(id);
     const credits = body.credits ?? ZERO_USD;
     const opened = await this.#movements.openCustomer(id, body.name, credits, key, {
       ...audited(act, 'account.create', publicId('account', id), {

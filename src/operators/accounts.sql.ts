@@ -33,3 +33,9 @@ export const reversalDebt: Statement = {
   name: 'reversal_debt',
   text: 'SELECT amount - from_balance AS debt FROM payment_reversals WHERE reference = $1',
 };
+
+/** $1 account, $2 name of the request. → reference */
+export const bookingReference: Statement = {
+  name: 'booking_reference',
+  text: 'SELECT booking_reference($1, $2) AS reference',
+};

@@ -6,9 +6,9 @@ import { parsePublicId } from '../lib/ids.ts';
 import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { accountUuid } from './accounts.service.ts';
+import type { BookingReferences } from './booking-references.store.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
 import type { AdjustmentBody, ClearDebtBody, RefundBody } from './operators.schema.ts';
-import { requestReference } from './request-reference.ts';
 
 export interface CorrectionCall extends OperatorAct {
   /** Public id of the account. */
@@ -30,9 +30,12 @@ export class CorrectionsService {
   readonly #movements: Movements;
   readonly #readModel: AccountsReadModel;
 
-  constructor(movements: Movements, readModel: AccountsReadModel) {
+  readonly #references: BookingReferences;
+
+  constructor(movements: Movements, readModel: AccountsReadModel, references: BookingReferences) {
     this.#movements = movements;
     this.#readModel = readModel;
+    this.#references = references;
   }
 
   /** Books a signed correction. Throws AppError account_not_found, insufficient_credits, idempotency_key_reused. */
@@ -45,7 +48,7 @@ export class CorrectionsService {
       ...audited(call, 'account.adjust', call.account, { amount: formatUsd(amount), description, reason }),
       reason,
     };
-    const movement = toMovement(call, description, act);
+    const movement = await this.#toMovement(call, description, act);
     const outcome = await this.#movements.adjust(movement, amount);
     const row = await this.#readModel.find(movement.accountId);
     if (!row) {
@@ -62,7 +65,7 @@ export class CorrectionsService {
   async refund(call: CorrectionCall, body: RefundBody): Promise<BookingResult> {
     const target = refundTarget(body);
     const detail = { refunds: transactionId(target), description: body.description };
-    const movement = toMovement(
+    const movement = await this.#toMovement(
       call,
       body.description,
       audited(call, 'account.refund', call.account, detail),
@@ -85,8 +88,18 @@ export class CorrectionsService {
   async clearDebt(call: CorrectionCall, body: ClearDebtBody): Promise<BookingResult> {
     const { kind, amount, description } = body;
     const action = kind === 'forgiven' ? 'debt.forgive' : 'debt.pay';
-    const movement = toMovement(call, description, audited(call, action, call.account, { description }));
+    const movement = await this.#toMovement(
+      call,
+      description,
+      audited(call, action, call.account, { description }),
+    );
     return result('adjustment', movement, await this.#movements.clearDebt(movement, kind, amount));
+  }
+
+  async #toMovement(call: CorrectionCall, description: string, act: BookingAct): Promise<Movement> {
+    const accountId = accountUuid(call.account);
+    const reference = await this.#references.of(accountId, call.idempotencyKey);
+    return { accountId, reference, description, act };
   }
 
   async #takeBack(movement: Movement, purchase: string, amount: NanoUsd | undefined): Promise<Booked> {
@@ -105,11 +118,6 @@ export class CorrectionsService {
     }
     return { outcome: await this.#movements.reversePayment(movement, purchase, amount), amount };
   }
-}
-
-function toMovement(call: CorrectionCall, description: string, act: BookingAct): Movement {
-  const accountId = accountUuid(call.account);
-  return { accountId, reference: requestReference(accountId, call.idempotencyKey), description, act };
 }
 
 function result(

@@ -39,7 +39,7 @@ export const retryableTask: Statement = {
 /** $1 task, $2 detail. Written once, however often it is asked for. */
 export const noteTaskEvent: Statement = {
   name: 'operator_note_task_event',
-  text: `INSERT INTO task_events (task_id, state, attempt, detail)
-    SELECT t.id, t.state, t.attempt, $2 FROM tasks t
+  text: `INSERT INTO task_events (task_id, account_id, state, attempt, detail)
+    SELECT t.id, t.account_id, t.state, t.attempt, $2 FROM tasks t
      WHERE t.id = $1 AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.task_id = t.id AND e.detail = $2)`,
 };

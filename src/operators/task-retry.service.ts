@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
-import { publicId } from '../lib/ids.ts';
+import { namedOwnedUuid, namedUuid, publicId } from '../lib/ids.ts';
 import type { AuditStore } from './audit.store.ts';
 import type { OperatorAct } from './operator-access.ts';
 import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
@@ -64,7 +63,8 @@ export class TaskRetryService {
         `Only failed tasks can be retried; this one is ${source.state}.`,
       );
     }
-    const id = successorId(source.id, completedAt);
+    const [successor, earlier] = successorIds(source, completedAt);
+    const id = (await this.#store.find(earlier)) === undefined ? successor : earlier;
     const created = (await this.#store.find(id)) === undefined;
     if (created) {
       await this.#order(source, id, act.requestId);
@@ -120,11 +120,11 @@ function customerRefusal(error: unknown): unknown {
     : error;
 }
 
-/** Time-ordered like every id (partitions go by it), and the same for the same task. */
-function successorId(taskId: string, completedAt: Date): string {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUIntBE(completedAt.getTime(), 0, 6);
-  createHash('sha256').update(`retry of ${taskId}`).digest().copy(bytes, 6, 0, 10);
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+/** The same for the same task, as of the time it failed. The second is what releases made before ids carried buckets. */
+function successorIds({ id, accountId }: RetrySource, failedAt: Date): readonly [string, string] {
+  const name = `retry of ${id}`;
+  const successor = namedOwnedUuid(name, accountId, failedAt.getTime());
+  const [bucketStart, bucketEnd] = [17, 20];
+  const digits = namedUuid(name).replaceAll('-', '');
+  return [successor, successor.slice(0, bucketStart - bucketEnd) + digits.slice(bucketStart, bucketEnd)];
 }

@@ -3,7 +3,7 @@ import type { MediaModel } from '../catalog/catalog.service.ts';
 import type { Principal } from '../http/route.ts';
 import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
-import { newUuid } from '../lib/ids.ts';
+import { newOwnedUuid } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind } from './tasks.types.ts';
@@ -76,7 +76,7 @@ export class SubmitTaskService {
   /** Returns the task's id (UUID). Throws AppError rate_limit_exceeded, and what Ledger.reserve throws. */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
     await this.#requireRoom(order.model.pool, context.principal);
-    const id = context.generationId ?? newUuid();
+    const id = context.generationId ?? newOwnedUuid(context.principal.accountId);
     try {
       await this.#ledger.reserve(this.#holdRequest(id, order, context), context.signal);
     } catch (error) {

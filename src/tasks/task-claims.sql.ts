@@ -2,7 +2,7 @@ import type { Statement } from '../store/statement.ts';
 
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
   parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
-  extract(epoch FROM deadline_at - clock_timestamp())::double precision * 1000 AS deadline_ms`;
+  extract(epoch FROM deadline_at - statement_timestamp())::double precision * 1000 AS deadline_ms`;
 
 /** Before a task that failed on one host is offered again: its relay's next look may find another one free. */
 const ELSEWHERE_MS = 500;
@@ -19,23 +19,23 @@ export const claimTasks: Statement = {
   name: 'task_claim',
   text: `WITH free AS (
       SELECT t.id, i.worker, i.lease_ms,
-             $5 = 'generating' AND t.avoid_until > clock_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
+             $5 = 'generating' AND t.avoid_until > statement_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
              AND EXISTS (
                SELECT 1 FROM worker_slots s
                 WHERE s.queue = 'generate-' || t.pool AND ${hostOf('s.worker')} <> t.avoid_host
-                  AND s.seen_at > clock_timestamp() - $6 * interval '1 ms') AS avoided
+                  AND s.seen_at > statement_timestamp() - $6 * interval '1 ms') AS avoided
         FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[]) i (id, worker, lease_ms) ON t.id = i.id
        WHERE t.state = $4 AND t.cancel_requested_at IS NULL
-         AND t.not_before <= clock_timestamp() AND t.deadline_at > clock_timestamp()
+         AND t.not_before <= statement_timestamp() AND t.deadline_at > statement_timestamp()
        ORDER BY t.id FOR UPDATE OF t),
     left_to_others AS (
-      UPDATE tasks t SET dispatched_at = NULL, not_before = clock_timestamp() + ${ELSEWHERE_MS} * interval '1 ms'
+      UPDATE tasks t SET dispatched_at = NULL, not_before = statement_timestamp() + ${ELSEWHERE_MS} * interval '1 ms'
         FROM free f WHERE t.id = f.id AND f.avoided)
     UPDATE tasks t
        SET state = $5, attempt = attempt + 1, worker = f.worker,
            generation_runs = generation_runs + CASE WHEN $5 = 'generating' THEN 1 ELSE 0 END,
-           lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
-           started_at = coalesce(started_at, clock_timestamp()),
+           lease_until = statement_timestamp() + f.lease_ms * interval '1 ms',
+           started_at = coalesce(started_at, statement_timestamp()),
            base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)
       FROM free f WHERE t.id = f.id AND f.avoided IS NOT TRUE
     RETURNING ${CLAIMED}`,
@@ -54,7 +54,7 @@ export const renewLeases: Statement = {
        WHERE t.state IN ('generating', 'processing')
        ORDER BY t.id FOR UPDATE OF t SKIP LOCKED)
     UPDATE tasks t
-       SET lease_until = clock_timestamp() + $4 * interval '1 ms', progress = greatest(t.progress, m.progress)
+       SET lease_until = statement_timestamp() + $4 * interval '1 ms', progress = greatest(t.progress, m.progress)
       FROM mine m WHERE t.id = m.id
     RETURNING t.id, t.attempt, t.cancel_requested_at IS NOT NULL AS cancel_requested`,
 };
@@ -69,7 +69,7 @@ export const findLease: Statement = {
 /** $1 task, $2 attempt, $3 engine. Written before a submit that costs money: from here on "was it sent?" may be unanswerable. */
 export const markSubmitting: Statement = {
   name: 'task_mark_submitting',
-  text: `UPDATE tasks SET engine = $3, engine_submitted_at = clock_timestamp()
+  text: `UPDATE tasks SET engine = $3, engine_submitted_at = statement_timestamp()
      WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
 };
 
@@ -83,7 +83,7 @@ export const storeReferences: Statement = {
        WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t)
     UPDATE tasks t
        SET engine = m.engine, engine_reference = m.reference,
-           engine_submitted_at = coalesce(engine_submitted_at, clock_timestamp())
+           engine_submitted_at = coalesce(engine_submitted_at, statement_timestamp())
       FROM mine m WHERE t.id = m.id
     RETURNING t.id, t.attempt`,
 };
@@ -101,7 +101,7 @@ export const markGenerated: Statement = {
     marked AS (
       UPDATE tasks t
          SET state = 'generated', raw_outputs = m.raw_outputs, progress = greatest(progress, $4::real), worker = NULL,
-             lease_until = NULL, dispatched_at = NULL, not_before = clock_timestamp()
+             lease_until = NULL, dispatched_at = NULL, not_before = statement_timestamp()
         FROM mine m WHERE t.id = m.id
       RETURNING t.id, t.attempt, cancel_requested_at IS NOT NULL AS cancel_requested)
     SELECT id, attempt, cancel_requested, pg_notify($5, '') FROM marked`,
@@ -121,15 +121,15 @@ export const returnTask: Statement = {
              failures = failures + $3, interruptions = interruptions + $7, last_failure = $6,
              generation_runs = generation_runs - CASE WHEN $8 THEN 1 ELSE 0 END,
              avoid_host = CASE WHEN $9::integer IS NULL THEN avoid_host ELSE ${hostOf('worker')} END,
-             avoid_until = coalesce(clock_timestamp() + $9::integer * interval '1 ms', avoid_until),
-             not_before = clock_timestamp() + $4 * interval '1 ms',
+             avoid_until = coalesce(statement_timestamp() + $9::integer * interval '1 ms', avoid_until),
+             not_before = statement_timestamp() + $4 * interval '1 ms',
              worker = NULL, lease_until = NULL, dispatched_at = NULL,
              engine_reference = CASE WHEN $5 THEN NULL ELSE engine_reference END,
              engine_submitted_at = CASE WHEN $5 THEN NULL ELSE engine_submitted_at END
        WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')
-      RETURNING id, state, attempt),
+      RETURNING id, account_id, state, attempt),
     logged AS (
-      INSERT INTO task_events (task_id, state, attempt, detail, said)
-        SELECT id, state, attempt, $6, $10 FROM returned)
+      INSERT INTO task_events (task_id, account_id, state, attempt, detail, said)
+        SELECT id, account_id, state, attempt, $6, $10 FROM returned)
     SELECT id FROM returned`,
 };

@@ -13,11 +13,12 @@ export const lapseLeases: Statement = {
              -- a host that goes takes runs with it; post-processing is ours, and a file may be what ends it
              failures = t.failures + CASE t.state WHEN 'generating' THEN 0 ELSE 1 END,
              interruptions = t.interruptions + CASE t.state WHEN 'generating' THEN 1 ELSE 0 END, worker = NULL, lease_until = NULL, dispatched_at = NULL,
-             not_before = clock_timestamp()
+             not_before = statement_timestamp()
         FROM lapsed l WHERE t.id = l.id
-      RETURNING t.id, t.state, t.attempt),
+      RETURNING t.id, t.account_id, t.state, t.attempt),
     logged AS (
-      INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, 'lease_lapsed' FROM returned)
+      INSERT INTO task_events (task_id, account_id, state, attempt, detail)
+        SELECT id, account_id, state, attempt, 'lease_lapsed' FROM returned)
     SELECT id FROM returned`,
 };
 
@@ -42,7 +43,7 @@ export const findCanceling: Statement = {
 /** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept. */
 export const requestCancel: Statement = {
   name: 'task_request_cancel',
-  text: `UPDATE tasks SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp())
+  text: `UPDATE tasks SET cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp())
      WHERE id = $1 AND account_id = $2 AND completed_at IS NULL
        AND (state IN ('queued', 'generated') OR cancel_requested_at IS NOT NULL OR pool = ANY ($3::text[]))
     RETURNING ${ENDING}`,

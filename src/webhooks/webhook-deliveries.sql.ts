@@ -9,12 +9,12 @@ export const takeDeliveries: Statement = {
   text: `WITH busy AS (
       SELECT account_id, count(*) AS tries FROM webhook_deliveries
        WHERE state = 'pending' AND next_try_at <= statement_timestamp() + interval '1 minute'
-         AND dispatched_at >= clock_timestamp() - $2 * interval '1 ms'
+         AND dispatched_at >= statement_timestamp() - $2 * interval '1 ms'
        GROUP BY 1),
     due AS (
       SELECT id, account_id FROM webhook_deliveries
        WHERE state = 'pending' AND next_try_at <= statement_timestamp()
-         AND (dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $2 * interval '1 ms')
+         AND (dispatched_at IS NULL OR dispatched_at < statement_timestamp() - $2 * interval '1 ms')
        ORDER BY next_try_at LIMIT 2000),
     turns AS (
       SELECT d.id, coalesce(b.tries, 0) + row_number() OVER (PARTITION BY d.account_id ORDER BY d.id) AS turn
@@ -24,10 +24,10 @@ export const takeDeliveries: Statement = {
         FROM webhook_deliveries w
         JOIN (SELECT id, turn FROM turns WHERE turn <= $3 ORDER BY turn, id LIMIT $1) p USING (id)
        WHERE w.state = 'pending'
-         AND (w.dispatched_at IS NULL OR w.dispatched_at < clock_timestamp() - $2 * interval '1 ms')
+         AND (w.dispatched_at IS NULL OR w.dispatched_at < statement_timestamp() - $2 * interval '1 ms')
        FOR UPDATE OF w SKIP LOCKED),
     marked AS (
-      UPDATE webhook_deliveries w SET dispatched_at = clock_timestamp() FROM picked p WHERE w.id = p.id
+      UPDATE webhook_deliveries w SET dispatched_at = statement_timestamp() FROM picked p WHERE w.id = p.id
       RETURNING w.id, w.task_id, w.dispatched_at, p.turn)
     SELECT m.id, (extract(epoch FROM m.dispatched_at) * 1000)::bigint AS dispatch, g.request_id
       FROM marked m LEFT JOIN generations g ON g.id = m.task_id ORDER BY m.turn, m.id`,
@@ -43,8 +43,8 @@ export const putBackDeliveries: Statement = {
 export const claimDelivery: Statement = {
   name: 'webhook_claim',
   text: `UPDATE webhook_deliveries
-       SET tries = tries + 1, next_try_at = clock_timestamp() + $2 * interval '1 ms'
-     WHERE id = $1 AND state = 'pending' AND next_try_at <= clock_timestamp()
+       SET tries = tries + 1, next_try_at = statement_timestamp() + $2 * interval '1 ms'
+     WHERE id = $1 AND state = 'pending' AND next_try_at <= statement_timestamp()
     RETURNING id, account_id, task_id, event, facts, url, tries`,
 };
 
@@ -54,18 +54,18 @@ export const recordTry: Statement = {
   text: `WITH recorded AS (
       UPDATE webhook_deliveries
          SET state = $3, last_status = $4, last_error = $5, dispatched_at = NULL,
-             next_try_at = clock_timestamp() + $6 * interval '1 ms',
-             delivered_at = CASE WHEN $3 = 'delivered' THEN clock_timestamp() ELSE delivered_at END
+             next_try_at = statement_timestamp() + $6 * interval '1 ms',
+             delivered_at = CASE WHEN $3 = 'delivered' THEN statement_timestamp() ELSE delivered_at END
        WHERE id = $1 AND tries = $2 AND state = 'pending'
-      RETURNING id)
-    INSERT INTO webhook_tries (delivery_id, try, status, error, duration_ms)
-      SELECT id, $2, $4, $5, $7 FROM recorded`,
+      RETURNING id, account_id)
+    INSERT INTO webhook_tries (delivery_id, account_id, try, status, error, duration_ms)
+      SELECT id, account_id, $2, $4, $5, $7 FROM recorded`,
 };
 
 /** $1 id, $2 account. One more try, now. */
 export const redeliver: Statement = {
   name: 'webhook_redeliver',
-  text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = clock_timestamp(), dispatched_at = NULL
+  text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = statement_timestamp(), dispatched_at = NULL
      WHERE id = $1 AND account_id = $2 RETURNING id`,
 };
 

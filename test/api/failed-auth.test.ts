@@ -1,4 +1,5 @@
 import { newSecret } from '../../src/keys/secret.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
@@ -38,7 +39,7 @@ test('an address that sends what can be no key waits; nobody else there is shut 
 
 test('a well-formed key that does not exist is always looked up, and is 401', async () => {
   const statuses = await Promise.all(
-    Array.from({ length: 200 }, async () => (await get(newSecret())).status),
+    Array.from({ length: 200 }, async () => (await get(newSecret(newUuid()))).status),
   );
   expect(new Set(statuses)).toEqual(new Set([401]));
 });

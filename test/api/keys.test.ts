@@ -1,4 +1,5 @@
 import { newSecret } from '../../src/keys/secret.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
@@ -24,7 +25,7 @@ describe('POST /api/v1/keys', () => {
     const { data, key, request_id: requestId, ...rest } = answer.json;
     expect(rest).toEqual({});
     expect(requestId).toBe(answer.headers.get('x-request-id'));
-    expect(key).toMatch(/^sk-tg-v1-[0-9A-Za-z]{49}$/);
+    expect(key).toMatch(/^sk-tg-v2-[0-9A-Za-z]{52}$/);
     expect(data).toEqual({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       name: 'ci',
@@ -70,7 +71,7 @@ describe('POST /api/v1/keys', () => {
     const body = { name: 'short', expires_at: seconds, label: null };
     const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
     expect(json.data.expires_at).toBe(new Date(seconds * 1_000).toISOString());
-    expect(json.data.label).toMatch(/^sk-tg-v1/);
+    expect(json.data.label).toMatch(/^sk-tg-v2/);
   });
 
   test('a limit that renews is set, shown and lifted', async () => {
@@ -273,8 +274,8 @@ describe('authentication', () => {
     ['another scheme', { authorization: 'Basic abc' }, 401, 'invalid_api_key'],
     ['an empty bearer', { authorization: 'Bearer ' }, 401, 'invalid_api_key'],
     ['junk', { authorization: "Bearer ' OR '1'='1" }, 401, 'invalid_api_key'],
-    ['an unknown key', { authorization: `Bearer ${newSecret()}` }, 401, 'invalid_api_key'],
-    ['an unknown x-api-key', { 'x-api-key': newSecret() }, 401, 'invalid_api_key'],
+    ['an unknown key', { authorization: `Bearer ${newSecret(newUuid())}` }, 401, 'invalid_api_key'],
+    ['an unknown x-api-key', { 'x-api-key': newSecret(newUuid()) }, 401, 'invalid_api_key'],
   ])('%s is refused', async (_, headers, status, code) => {
     const answer = await server.call('GET', '/api/v1/key', { headers });
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);

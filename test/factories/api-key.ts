@@ -1,5 +1,5 @@
 import { newSecret, secretHash } from '../../src/keys/secret.ts';
-import { newUuid } from '../../src/lib/ids.ts';
+import { newOwnedUuid } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/store/database.ts';
 
 export interface TestKey {
@@ -24,9 +24,9 @@ export async function createKey(
   accountId: string,
   options: TestKeyOptions = {},
 ): Promise<TestKey> {
-  const secret = newSecret();
+  const secret = newSecret(accountId);
   const hash = secretHash(secret) ?? '';
-  const id = newUuid();
+  const id = newOwnedUuid(accountId);
   await database.money.query(
     `INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano, expires_at, allowed_models)
      VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $7, $8, $9)`,

@@ -4,7 +4,7 @@ import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import type { HoldRequest, Settlement, TaskEnding } from '../../src/ledger/ledger.types.ts';
 import { type Movement, Movements } from '../../src/ledger/movements.ts';
-import { newUuid } from '../../src/lib/ids.ts';
+import { newOwnedUuid, newUuid } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { type NanoUsd, nanoUsd, parseUsd, ZERO_USD } from '../../src/lib/money.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
@@ -65,7 +65,7 @@ export async function purchaseCredits(
 }
 
 export async function testKey(database: Database, accountId: string, limit?: string): Promise<string> {
-  const id = newUuid();
+  const id = newOwnedUuid(accountId);
   const nano = limit === undefined ? null : usd(limit).toString();
   await database.money.query(
     `INSERT INTO api_keys (id, account_id, hash, name, label, role, limit_nano, cap_nano)
@@ -81,7 +81,7 @@ export function holdRequest(
   changes: Partial<HoldRequest> = {},
 ): HoldRequest {
   return {
-    id: newUuid(),
+    id: newOwnedUuid(account.accountId),
     ...account,
     requestId: 'req_test',
     endpoint: '/api/v1/chat/completions',

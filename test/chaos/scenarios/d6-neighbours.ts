@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { newSecret } from '../../../src/keys/secret.ts';
+import { newUuid } from '../../../src/lib/ids.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { type RunningLoad, runLoad, saturate, sendBurst, startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
@@ -69,7 +70,7 @@ export const neighbours: ChaosScenario = {
       { name: `${STRANGERS} without a key`, start: () => hammer(url, STRANGERS, () => ({})) },
       {
         name: `${STRANGERS} with wrong keys`,
-        start: () => hammer(url, STRANGERS, () => bearer(newSecret())),
+        start: () => hammer(url, STRANGERS, () => bearer(newSecret(newUuid()))),
       },
       { name: 'ten heavy bodies', start: () => hammer(url, 10, () => bearer(neighbour.key), HEAVY) },
       {

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { MIGRATIONS } from '../../migrations/catalog.ts';
+import { migrateDown, migrateUp } from '../../migrations/migrate.ts';
+import { bucketOf, parsePublicId, ulidToUuid, uuidTimeMs } from '../../src/lib/ids.ts';
+import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
+
+/** What a release wrote whose ids carried no bucket: its rows by table, and what it had told its callers. */
+const BEFORE: { readonly facts: Facts; readonly tables: Readonly<Record<string, readonly object[]>> } =
+  JSON.parse(readFileSync(fileURLToPath(new URL('./data-of-before.json', import.meta.url)), 'utf8'));
+
+interface Facts {
+  readonly account: string;
+  readonly secret: string;
+  readonly generation: string;
+  readonly adjustment: string;
+  readonly failedTask: string;
+  readonly retriedTask: string;
+  readonly invoice: string;
+}
+
+const { facts } = BEFORE;
+
+let server: OperatorServer;
+
+beforeAll(async () => {
+  server = await startOperatorServer({ redisDatabase: 9 });
+  const { ownerUrl, url } = server.db;
+  await migrateDown({ ownerUrl }, '0070-booking-references');
+  await asOwner(async (client) => {
+    // in any order: the rows are whole
+    await client.query('SET session_replication_role = replica');
+    for (const [table, rows] of Object.entries(BEFORE.tables)) {
+      await client.query(
+        `INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`,
+        [JSON.stringify(rows)],
+      );
+    }
+    await client.query(
+      `SELECT setval(pg_get_serial_sequence('task_events', 'id'), (SELECT max(id) FROM task_events))`,
+    );
+  });
+  await migrateUp({ ownerUrl, applicationRole: new URL(url).username });
+});
+afterAll(() => server?.close());
+
+async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: server.db.ownerUrl });
+  await client.connect();
+  return await work(client).finally(() => client.end());
+}
+
+const admin = (method: string, path: string, options = {}) =>
+  server.call(method, `/admin/v1${path}`, options);
+
+test('the migrations of after the data are undone before it is put in', () => {
+  expect(MIGRATIONS.map(({ name }) => name)).toContain('0070-booking-references');
+  expect(Object.keys(BEFORE.tables)).toEqual(
+    expect.arrayContaining(['generations', 'task_events', 'webhook_tries']),
+  );
+});
+
+test('the books are right, and the ids of before name what they named', async () => {
+  expect(await server.db.violations()).toEqual([]);
+  const asked = { token: facts.secret };
+  const generation = await server.call('GET', `/api/v1/generation?id=${facts.generation}`, asked);
+  expect([generation.status, generation.json.data.id]).toEqual([200, facts.generation]);
+  const invoice = await server.call('GET', `/api/v1/billing/invoices/${facts.invoice}`, asked);
+  expect([invoice.status, invoice.json.data.id]).toEqual([200, facts.invoice]);
+  expect((await admin('GET', `/tasks/${facts.failedTask}`)).json.data.retried_as).toBe(facts.retriedTask);
+});
+
+test('a key of the first version pays for a call, whose id carries the bucket of its account', async () => {
+  expect(facts.secret).toMatch(/^sk-tg-v1-/);
+  const body = { model: 'tollgate/small', messages: [{ role: 'user', content: 'Hello' }] };
+  const { status, json } = await server.call('POST', '/api/v1/chat/completions', {
+    token: facts.secret,
+    body,
+  });
+  expect(status).toBe(200);
+  const account = parsePublicId('account', facts.account)!;
+  expect(bucketOf(parsePublicId('generation', json.id)!)).toBe(bucketOf(account));
+  const made = await server.call('POST', '/api/v1/keys', { token: facts.secret, body: { name: 'second' } });
+  expect(made.json.key).toMatch(/^sk-tg-v2-/);
+  expect((await server.call('GET', '/api/v1/key', { token: made.json.key })).status).toBe(200);
+});
+
+test('a booking of before is found again by its key; a new one has time and bucket, and is found as well', async () => {
+  const adjust = (key: string) =>
+    admin('POST', `/accounts/${facts.account}/adjustments`, {
+      headers: { 'idempotency-key': key },
+      body: { amount: '1.00', description: 'A present' },
+    });
+  const repeated = await adjust('raise-1');
+  expect([repeated.json.transaction_id, repeated.headers.get('idempotent-replayed')]).toEqual([
+    facts.adjustment,
+    'true',
+  ]);
+  const [first, second] = [await adjust('raise-2'), await adjust('raise-2')];
+  expect(second.json.transaction_id).toBe(first.json.transaction_id);
+  expect([first, second].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
+  const reference = ulidToUuid(first.json.transaction_id.slice('txn_A'.length))!;
+  expect(Math.abs(uuidTimeMs(reference) - Date.now())).toBeLessThan(60_000);
+  expect(bucketOf(reference)).toBe(bucketOf(parsePublicId('account', facts.account)!));
+});
+
+test('a task that was retried before has the successor it had', async () => {
+  const again = await admin('POST', `/tasks/${facts.failedTask}/retry`);
+  expect([again.json.data.id, again.json.data.created]).toEqual([facts.retriedTask, false]);
+});
+
+test('rows of tasks and deliveries say whose they are', async () => {
+  const { rows } = await asOwner((client) =>
+    client.query(`SELECT DISTINCT account_id FROM (SELECT account_id FROM task_events
+      UNION ALL SELECT account_id FROM webhook_tries UNION ALL SELECT account_id FROM task_outputs) children`),
+  );
+  expect(rows).toEqual([{ account_id: parsePublicId('account', facts.account) }]);
+});
