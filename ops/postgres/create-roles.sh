@@ -19,6 +19,10 @@ SELECT format('CREATE ROLE %I', name)
  WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE tollgate_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'owner_password';
 ALTER ROLE tollgate_app LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'application_password';
+-- The application sets the same for each session. Through a router of several databases a session's own settings do not arrive.
+ALTER ROLE tollgate_app SET lock_timeout = '1s';
+ALTER ROLE tollgate_app SET statement_timeout = '10s';
+ALTER ROLE tollgate_app SET idle_in_transaction_session_timeout = '5s';
 ALTER DATABASE :"database" OWNER TO tollgate_owner;
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE :"database" TO tollgate_app;
@@ -30,6 +34,9 @@ if [ -n "${DATABASE_WORKER_PASSWORD:-}" ]; then
 \getenv worker_password DATABASE_WORKER_PASSWORD
 SELECT 'CREATE ROLE tollgate_worker' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tollgate_worker') \gexec
 ALTER ROLE tollgate_worker LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'worker_password';
+ALTER ROLE tollgate_worker SET lock_timeout = '1s';
+ALTER ROLE tollgate_worker SET statement_timeout = '10s';
+ALTER ROLE tollgate_worker SET idle_in_transaction_session_timeout = '5s';
 GRANT CONNECT ON DATABASE :"database" TO tollgate_worker;
 SQL
 fi

@@ -1,5 +1,5 @@
 /**
- * `item`: the database refuses a row by itself, again and again. `lock`: somebody holds a lock too long. `statement`: it refuses the
+ * `item`: the database refuses a row by itself, or the batch that it stands in, again and again. `lock`: somebody holds a lock too long. `statement`: it refuses the
  * statement whatever is in it (rights, prepared statements, search path, a missing function), which says nothing of the item.
  * `unknown`: the connection broke, the server restarts, a deadlock was resolved at our cost, or no answer came: whether
  * the statement committed is not known, and sending it again tells.
@@ -7,10 +7,13 @@
 export type FailureKind = 'item' | 'lock' | 'statement' | 'unknown';
 
 const LOCK_NOT_AVAILABLE = '55P03';
+const FEATURE_NOT_SUPPORTED = '0A000';
+/** Where Postgres finds that a prepared statement returns other columns than it did: after a migration, until it is prepared anew. */
+const STALE_PLAN_ROUTINE = 'RevalidateCachedQuery';
 
 /** The statement's own data is at fault: data (22), integrity (23), raised by our functions. */
 const ITEM = /^(22...|23...|P0001|TG...)$/;
-/** Feature (0A), prepared statement (26), rights and names (42), other faults of functions (P0), internal (XX). */
+/** A stale plan (0A), prepared statement (26), rights and names (42), other faults of functions (P0), internal (XX). */
 const STATEMENT = /^(0A|26|3F|42|P0|XX)...$/;
 
 /** Sorts a failed statement by what helps. */
@@ -22,7 +25,15 @@ export function classifyFailure(error: unknown): FailureKind {
   if (code === undefined) {
     return 'unknown';
   }
+  if (code === FEATURE_NOT_SUPPORTED && !isStalePlan(error)) {
+    return 'item';
+  }
   return ITEM.test(code) ? 'item' : STATEMENT.test(code) ? 'statement' : 'unknown';
+}
+
+/** What else a server does not support depends on the rows of the batch: a router of several databases refuses some that lie apart. */
+function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && 'routine' in error && error.routine === STALE_PLAN_ROUTINE;
 }
 
 /** The SQLSTATE of a Postgres error; undefined for socket errors and everything else. */

@@ -18,8 +18,8 @@ interface Item {
   readonly value: number;
 }
 
-function databaseError(code: string): Error {
-  return Object.assign(new Error(`SQLSTATE ${code}`), { code });
+function databaseError(code: string, routine?: string): Error {
+  return Object.assign(new Error(`SQLSTATE ${code}`), { code, routine });
 }
 
 function lane(
@@ -42,14 +42,17 @@ const values = (items: readonly Item[]) => items.map((item) => item.value);
 const item = (value: number, group = 'a'): Item => ({ group, value });
 
 describe('errors that say nothing of the item', () => {
-  test.each(['42P05', '26000', '42501', '42P01', '0A000'])('%s: sent again until it works', async (code) => {
-    let tries = 0;
-    const tested = lane((items) => {
-      tries += 1;
-      return tries < 4 ? Promise.reject(databaseError(code)) : Promise.resolve(values(items));
-    });
-    expect(await Promise.all([1, 2].map((value) => tested.submit(item(value))))).toEqual([1, 2]);
-  });
+  test.each([['42P05'], ['26000'], ['42501'], ['42P01'], ['0A000', 'RevalidateCachedQuery']])(
+    '%s %s: sent again until it works',
+    async (code, routine = undefined) => {
+      let tries = 0;
+      const tested = lane((items) => {
+        tries += 1;
+        return tries < 4 ? Promise.reject(databaseError(code, routine)) : Promise.resolve(values(items));
+      });
+      expect(await Promise.all([1, 2].map((value) => tested.submit(item(value))))).toEqual([1, 2]);
+    },
+  );
 
   test('one item that the database cannot digest does not stop the others, and is not thrown away', async () => {
     let isMended = false;
@@ -65,6 +68,30 @@ describe('errors that say nothing of the item', () => {
     isMended = true;
     expect(await stuck).toBe(13);
   }, 20_000);
+});
+
+test('a batch that the database does not support is halved, and an item that it does not support alone is given back', async () => {
+  const quarantined: unknown[] = [];
+  const refused = databaseError('0A000', 'deferred_router');
+  const tested = lane(
+    (items) => {
+      const lieApart = new Set(items.map(({ group }) => group)).size > 1;
+      return lieApart || items.some(({ value }) => value === 13)
+        ? Promise.reject(refused)
+        : Promise.resolve(values(items));
+    },
+    { observer: { ...silentObserver, itemQuarantined: (_lane, error) => quarantined.push(error) } },
+  );
+  const outcomes = await Promise.allSettled([
+    tested.submit(item(1, 'a')),
+    tested.submit(item(2, 'a')),
+    tested.submit(item(3, 'b')),
+    tested.submit(item(13, 'b')),
+  ]);
+  expect(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason)),
+  ).toEqual([1, 2, 3, refused]);
+  expect(quarantined).toEqual([refused]);
 });
 
 describe('batches', () => {
