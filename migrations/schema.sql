@@ -113,6 +113,13 @@ TABLE balances WITH (fillfactor=50)
   balances_never_overspent CHECK ((posted >= held))
   balances_pkey PRIMARY KEY (account_id)
 
+TABLE booking_references
+  account_id uuid NOT NULL
+  name uuid NOT NULL
+  reference uuid NOT NULL
+  booking_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  booking_references_pkey PRIMARY KEY (account_id, name)
+
 TABLE checkout_sessions
   id uuid NOT NULL
   account_id uuid NOT NULL
@@ -167,6 +174,7 @@ TABLE document_csv_parts
   part integer NOT NULL
   content bytea NOT NULL
   sha256 bytea NOT NULL
+  account_id uuid
   document_csv_parts_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) DEFERRABLE INITIALLY DEFERRED
   document_csv_parts_pkey PRIMARY KEY (document_id, part)
   CREATE TRIGGER document_csv_parts_append_only BEFORE DELETE OR UPDATE ON document_csv_parts FOR EACH ROW EXECUTE FUNCTION refuse_change()
@@ -449,6 +457,7 @@ TABLE task_events
   attempt integer NOT NULL
   detail text
   said text
+  account_id uuid
   task_events_pkey PRIMARY KEY (id)
   task_events_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
   CREATE INDEX task_events_task ON task_events USING btree (task_id, id)
@@ -464,6 +473,7 @@ TABLE task_outputs
   height integer NOT NULL
   duration_ms integer
   sha256 text NOT NULL
+  account_id uuid
   task_outputs_bytes_check CHECK ((bytes > 0))
   task_outputs_index_check CHECK ((index >= 0))
   task_outputs_pkey PRIMARY KEY (task_id, index, variant)
@@ -657,6 +667,7 @@ TABLE webhook_tries
   status integer
   error text
   duration_ms integer NOT NULL
+  account_id uuid
   webhook_tries_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE
   webhook_tries_pkey PRIMARY KEY (delivery_id, try)
 
@@ -708,6 +719,25 @@ AS $function$
   SELECT sha256(before || convert_to(jsonb_build_array(a.id, (extract(epoch FROM a.at) * 1000000)::bigint, a.actor, a.action,
     a.object, a.request_id, a.detail)::text, 'UTF8'))
 $function$
+
+CREATE OR REPLACE FUNCTION booking_reference(account uuid, request uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  made uuid := owned_id(account, ledger_now());
+BEGIN
+  IF EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = request AND e.account_id = account) THEN
+    RETURN request;
+  END IF;
+  -- for an account that there is not, nothing is kept
+  INSERT INTO booking_references AS b (account_id, name, reference)
+    SELECT a.id, request, made FROM accounts a WHERE a.id = account
+    ON CONFLICT DO NOTHING;
+  RETURN coalesce((SELECT b.reference FROM booking_references b WHERE b.account_id = account AND b.name = request), made);
+END $function$
 
 CREATE OR REPLACE FUNCTION budget_base(k api_keys, at timestamp with time zone)
  RETURNS bigint
@@ -793,7 +823,7 @@ BEGIN
         CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
           THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
-      deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, ledger_now()) ELSE k.deleted_at END
+      deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, changed_at) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');
@@ -917,6 +947,8 @@ CREATE OR REPLACE FUNCTION erase_account(account uuid)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+DECLARE
+  erased_at timestamptz := ledger_now();
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -928,7 +960,7 @@ BEGIN
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
-  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, ledger_now()) WHERE k.account_id = account;
+  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, erased_at) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
   RETURN true;
 END $function$
@@ -1009,15 +1041,16 @@ AS $function$
 DECLARE
   ended integer;
   judged_keys integer;
+  ended_at timestamptz := ledger_now();
 BEGIN
-  UPDATE api_keys k SET deleted_at = ledger_now()
-    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < (SELECT ledger_now() - age) AND e.deleted_at IS NULL
+  UPDATE api_keys k SET deleted_at = ended_at
+    FROM (SELECT e.id FROM api_keys e WHERE e.expires_at < ended_at - age AND e.deleted_at IS NULL
            ORDER BY e.expires_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED) expired
    WHERE k.id = expired.id;
   GET DIAGNOSTICS ended = ROW_COUNT;
   WITH aged AS (
     SELECT k.id, k.account_id, k.created_at FROM api_keys k
-     WHERE k.deleted_at < (SELECT ledger_now() - age) AND k.has_history IS NULL AND k.held = 0
+     WHERE k.deleted_at < ended_at - age AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
     -- a call that was settled left a roll-up, charged or free, in the same transaction
@@ -1072,6 +1105,7 @@ CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_t
 AS $function$
 DECLARE
   balance balances;
+  booked_at timestamptz := ledger_now();
   act jsonb := current_act();
   reason text;
 BEGIN
@@ -1083,7 +1117,7 @@ BEGIN
     WHEN entry_type = 'refund' THEN coalesce(act->>'reason', 'payment_refund')
     WHEN other = 'cash_clearing' THEN CASE WHEN reversed IS NULL THEN 'bank_payment' ELSE 'reinstatement' END
     ELSE coalesce(act->>'reason', 'correction') END;
-  UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, ledger_now()),
+  UPDATE balances b SET posted = b.posted + signed_amount, seq = b.seq + 1, last_at = greatest(b.last_at, booked_at),
       used = b.used - CASE WHEN entry_type = 'refund' AND other = 'revenue' THEN signed_amount ELSE 0 END,
       debt = b.debt + CASE WHEN other = 'receivable' THEN signed_amount ELSE 0 END
     WHERE b.account_id = account RETURNING b.* INTO STRICT balance;
@@ -1209,24 +1243,26 @@ BEGIN
       error_code = s.error_code, error_message = s.error_message,
       parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
-      media_expires_at = CASE WHEN jsonb_array_length(s.task->'outputs') > 0
-        THEN settled_at + (s.task->>'media_ttl_ms')::bigint * interval '1 ms' END
+      media_expires_at = settled_at + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
+        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms'
       FROM unnest(settlements) s
      WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
        AND s.task->'from' ? t.state
        AND coalesce((s.task->>'attempt')::integer, t.attempt) = t.attempt
     RETURNING t.id, t.account_id, t.webhook_url, t.state, t.attempt, s.error_code, s.task->'outputs' AS outputs),
   outputs AS (
-    INSERT INTO task_outputs
-      SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256
+    INSERT INTO task_outputs (task_id, index, variant, storage_key, media_type, bytes, width, height, duration_ms, sha256,
+        account_id)
+      SELECT e.id, o.index, o.variant, o.storage_key, o.media_type, o.bytes, o.width, o.height, o.duration_ms, o.sha256,
+             e.account_id
         FROM ending e, jsonb_to_recordset(e.outputs) o (index integer, variant text, storage_key text, media_type text,
           bytes bigint, width integer, height integer, duration_ms integer, sha256 text)),
   events AS (
-    INSERT INTO task_events (task_id, at, state, attempt, detail)
-      SELECT e.id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
+    INSERT INTO task_events (task_id, account_id, at, state, attempt, detail)
+      SELECT e.id, e.account_id, settled_at, e.state, e.attempt, e.error_code FROM ending e),
   webhooks AS (
     INSERT INTO webhook_deliveries (id, account_id, task_id, url)
-      SELECT gen_random_uuid(), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
+      SELECT owned_id(e.account_id, settled_at), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
   SELECT coalesce(array_agg(e.id), '{}') INTO ended FROM ending e;
   IF cardinality(ended) > 0 THEN
     PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;
@@ -1293,10 +1329,12 @@ BEGIN
   PERFORM act_as(jsonb_build_object('actor', provider));
   INSERT INTO payment_standings AS p (purchase_reference, reversal, account_id, kind, amount, booked, first_at)
     SELECT purchase, r.id, account, r.kind, r.amount, greatest(0,
-             coalesce((SELECT t.amount FROM payment_reversals t WHERE t.reference = r.taken), 0)
-             - coalesce((SELECT i.amount FROM payment_reinstatements i WHERE i.reference = r.reinstated), 0)
-             - coalesce((SELECT e.amount FROM ledger_entries e WHERE e.reference = r.reinstated AND e.type = 'adjustment'
-                 AND NOT EXISTS (SELECT 1 FROM payment_reinstatements i WHERE i.reference = r.reinstated)), 0)),
+             coalesce((SELECT t.amount FROM payment_reversals t WHERE t.account_id = account AND t.reference = r.taken), 0)
+             - coalesce((SELECT i.amount FROM payment_reinstatements i
+                 WHERE i.account_id = account AND i.reference = r.reinstated), 0)
+             - coalesce((SELECT e.amount FROM ledger_entries e
+                 WHERE e.account_id = account AND e.reference = r.reinstated AND e.type = 'adjustment' AND NOT EXISTS
+                   (SELECT 1 FROM payment_reinstatements i WHERE i.account_id = account AND i.reference = r.reinstated)), 0)),
            ledger_now()
       FROM jsonb_to_recordset(reversals) r (id text, kind text, amount bigint, taken uuid, reinstated uuid)
     ON CONFLICT (purchase_reference, reversal) DO UPDATE SET amount = excluded.amount;
@@ -1305,7 +1343,7 @@ BEGIN
     WHERE p.purchase_reference = purchase AND p.booked > p.amount ORDER BY p.first_at, p.reversal
   LOOP
     step := standing.booked - standing.amount;
-    result := ledger_reinstate_payment(account, payment_step_reference(provider, standing), purchase, step,
+    result := ledger_reinstate_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
       CASE standing.kind WHEN 'refund' THEN 'Refund of a payment failed' ELSE 'Dispute decided in your favour' END);
     IF result <> 'posted' THEN
       RAISE EXCEPTION 'giving back % of purchase % came back as %', step, purchase, result;
@@ -1325,7 +1363,7 @@ BEGIN
     IF step > 0 THEN
       PERFORM act_as(jsonb_build_object('actor', provider, 'reason',
         CASE standing.kind WHEN 'refund' THEN 'payment_refund' ELSE 'dispute' END));
-      result := ledger_reverse_payment(account, payment_step_reference(provider, standing), purchase, step,
+      result := ledger_reverse_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN
         RAISE EXCEPTION 'taking back % of purchase % came back as %', step, purchase, result;
@@ -1475,11 +1513,12 @@ CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint)
 AS $function$
 DECLARE
   renewed integer;
+  renewed_until timestamptz := ledger_now() + ttl_ms * interval '1 ms';
 BEGIN
   WITH live AS (
     SELECT h.id FROM holds h
      WHERE h.id IN (SELECT (i->>'id')::uuid FROM jsonb_array_elements(batch) i) FOR UPDATE SKIP LOCKED)
-  UPDATE holds h SET expires_at = ledger_now() + ttl_ms * interval '1 ms', metered = i.metered
+  UPDATE holds h SET expires_at = renewed_until, metered = i.metered
     FROM live, jsonb_to_recordset(batch) i (id uuid, metered jsonb)
    WHERE h.id = live.id AND i.id = h.id AND NOT h.is_task;
   GET DIAGNOSTICS renewed = ROW_COUNT;
@@ -1672,7 +1711,7 @@ CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid)
  IMMUTABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  SELECT md5('second/' || first)::uuid
+  SELECT (left(replace(first::text, '-', ''), 12) || substr(md5('second/' || first), 13, 17) || right(first::text, 3))::uuid
 $function$
 
 CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb)
@@ -1870,12 +1909,21 @@ BEGIN
       FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
      WHERE r.task IS NOT NULL;
   IF FOUND THEN
-    INSERT INTO task_events (task_id, at, state, attempt)
-      SELECT r.id, decided_at, 'queued', 0
+    INSERT INTO task_events (task_id, account_id, at, state, attempt)
+      SELECT r.id, r.account_id, decided_at, 'queued', 0
         FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
     PERFORM pg_notify('tollgate_tasks', '');
   END IF;
 END $function$
+
+CREATE OR REPLACE FUNCTION named_owned_id(name text, account uuid, at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT (left(replace(id_floor(at)::text, '-', ''), 12) || substr(md5(name), 13, 17) || right(account::text, 3))::uuid
+$function$
 
 CREATE OR REPLACE FUNCTION open_account(account uuid, account_name text)
  RETURNS void
@@ -1911,6 +1959,14 @@ BEGIN
   RETURN true;
 END $function$
 
+CREATE OR REPLACE FUNCTION owned_id(account uuid, at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT (left(id_floor(at)::text, 14) || substr(gen_random_uuid()::text, 15, 19) || right(account::text, 3))::uuid
+$function$
+
 CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -1921,13 +1977,14 @@ AS $function$
     - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
 $function$
 
-CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings)
+CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings, at timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  SELECT md5(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps)::uuid
+  SELECT named_owned_id(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps,
+    standing.account_id, at)
 $function$
 
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb)
@@ -2031,7 +2088,7 @@ BEGIN
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
     SELECT e AS entry, g AS call FROM ledger_entries e
-      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+      LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
@@ -2078,13 +2135,17 @@ CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamp with 
 AS $function$
 DECLARE
   month_end timestamptz := statement_end(month_start);
+  opening bigint := coalesce(previous.closing, 0);
+  last ledger_entries;
   stated invoices;
 BEGIN
   PERFORM seal_account(account);
+  SELECT * INTO last FROM ledger_entries e
+    WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end ORDER BY e.at DESC, e.seq DESC LIMIT 1;
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds,
                         adjustments, closing, opening_seq, closing_seq, created_at, version, reissue_reason, reissued_by,
                         digest)
-    SELECT gen_random_uuid(), account, month_start, month_end, 'open', opening, o.purchases,
+    SELECT owned_id(account, month_start), account, month_start, month_end, 'open', opening, o.purchases,
            opening + o.purchases + o.refunds + o.adjustments - coalesce(last.balance_after, opening), o.refunds, o.adjustments,
            coalesce(last.balance_after, opening), coalesce(previous.closing_seq, 0),
            coalesce(last.seq, previous.closing_seq, 0), ledger_now(), next_version, why, by_whom,
@@ -2100,13 +2161,9 @@ BEGIN
   UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
   RETURN stated;
 END $function$
-  opening bigint := coalesce(previous.closing, 0);
-  last ledger_entries;
 
 CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
  RETURNS timestamp with time zone
-  SELECT * INTO last FROM ledger_entries e
-    WHERE e.account_id = account AND e.at >= month_start AND e.at < month_end ORDER BY e.at DESC, e.seq DESC LIMIT 1;
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'public', 'pg_temp'

@@ -40,7 +40,7 @@ export const API_EXAMPLES: ApiExamples = {
     request_id: REQUEST,
     task_id: TASK,
     transaction_id: CHARGE,
-    key: 'sk-tg-v2-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB',
+    key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB',
   },
   parameters: {
     month: '2026-10',

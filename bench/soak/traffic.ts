@@ -146,7 +146,7 @@ export class Traffic {
   #stranger(): Promise<Answer> {
     const address = `10.0.${randomBelow(5)}.${randomBelow(256)}`;
     return this.calls.post(CHAT, this.#ask('soak/openai'), {
-      key: `sk-tg-v2-${unseenWord(52)}`,
+      key: `sk-tg-v1-${unseenWord(49)}`,
       headers: { 'x-forwarded-for': address },
     });
   }

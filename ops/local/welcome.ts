@@ -60,7 +60,7 @@ function openAccount(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string[
 
 function exampleCalls(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string[] {
   const { url } = welcome;
-  const key = welcome.hasOwnerKey ? `$(cat ${shortPath(welcome, 'owner.key')})` : 'sk-tg-v2-…';
+  const key = welcome.hasOwnerKey ? `$(cat ${shortPath(welcome, 'owner.key')})` : 'sk-tg-v1-…';
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const model = (endpoint: string) =>
     welcome.models.find((candidate) => candidate.endpoints.includes(endpoint))?.id ?? 'your/model';

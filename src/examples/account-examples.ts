@@ -22,7 +22,7 @@ export const ACCOUNT_EXAMPLES = {
     disabled: false,
     usage: 1.25,
     created_at: CREATED,
-    label: 'sk-tg-v2-4Fq…x9Z',
+    label: 'sk-tg-v1-4Fq…x9Z',
     limit: 25,
     limit_remaining: 23.75,
     limit_reset: null,

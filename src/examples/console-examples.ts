@@ -4,7 +4,7 @@ const ENDS = '2026-11-21T21:30:00.000Z';
 
 /** Sessions of browsers and what the console shows, by schema. */
 export const CONSOLE_EXAMPLES = {
-  CreateSession: { api_key: 'sk-tg-v2-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB' },
+  CreateSession: { api_key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB' },
   Session: {
     id: BROWSER,
     account: { id: ACCOUNT, name: 'acme' },

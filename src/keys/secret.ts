@@ -3,23 +3,21 @@ import { crc32 } from 'node:zlib';
 import { bucketOf } from '../lib/ids.ts';
 import { toBase62 } from './base62.ts';
 
-const PREFIX = 'sk-tg-v2-';
+const PREFIX = 'sk-tg-v1-';
 const ENTROPY_BYTES = 32;
 const ENTROPY_DIGITS = 43;
-/** 4,096 buckets are a little more than two digits hold. */
-const BUCKET_DIGITS = 3;
+const BUCKET_BITS = 12n;
 const CHECKSUM_DIGITS = 6;
-/** The first version has no bucket. */
-const FORMAT = /^sk-tg-(v1-[0-9A-Za-z]{49}|v2-[0-9A-Za-z]{52})$/;
+const FORMAT = /^sk-tg-v1-[0-9A-Za-z]{49}$/;
 
 /**
- * A new secret for a key of the account: prefix, 256 random bits, the account's bucket, and the CRC32 of all of that, each in
- * base62. The bucket says where the key is to be looked for.
+ * A new secret for a key of the account: prefix, 256 bits, and the CRC32 of all of that, both in base62. The last 12 bits are the
+ * account's bucket and say where to look for the key first; the others are random. Secrets of before are random in all bits.
  */
 export function newSecret(accountId: string): string {
-  const entropy = BigInt(`0x${randomBytes(ENTROPY_BYTES).toString('hex')}`);
-  const bucket = toBase62(BigInt(bucketOf(accountId)), BUCKET_DIGITS);
-  const body = PREFIX + toBase62(entropy, ENTROPY_DIGITS) + bucket;
+  const random = BigInt(`0x${randomBytes(ENTROPY_BYTES).toString('hex')}`);
+  const bits = ((random >> BUCKET_BITS) << BUCKET_BITS) | BigInt(bucketOf(accountId));
+  const body = PREFIX + toBase62(bits, ENTROPY_DIGITS);
   return body + checksum(body);
 }
 

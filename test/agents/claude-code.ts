@@ -49,7 +49,7 @@ function settingsOf(url: string, key: string, model: string): NodeJS.ProcessEnv 
   const [settings = ''] = snippetsOf('agents.md', 'sh');
   const lines = settings
     .replace('https://tollgate.example.com', url)
-    .replace('sk-tg-v2-…', key)
+    .replace('sk-tg-v1-…', key)
     .replaceAll('acme/coder', model);
   return Object.fromEntries(
     [...lines.matchAll(/^export (\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]),

@@ -46,7 +46,7 @@ test('a well-formed key that does not exist is always looked up, and is 401', as
 
 test('a connection is of somebody known once a right key or token came on it, and not before', async () => {
   proven = 0;
-  await get(newSecret());
+  await get(newSecret(newUuid()));
   await server.call('GET', '/api/v1/key');
   await server.call('GET', '/admin/v1/accounts', { key: known.secret });
   await server.call('GET', '/healthz');

@@ -25,7 +25,7 @@ describe('POST /api/v1/keys', () => {
     const { data, key, request_id: requestId, ...rest } = answer.json;
     expect(rest).toEqual({});
     expect(requestId).toBe(answer.headers.get('x-request-id'));
-    expect(key).toMatch(/^sk-tg-v2-[0-9A-Za-z]{52}$/);
+    expect(key).toMatch(/^sk-tg-v1-[0-9A-Za-z]{49}$/);
     expect(data).toEqual({
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       name: 'ci',
@@ -71,7 +71,7 @@ describe('POST /api/v1/keys', () => {
     const body = { name: 'short', expires_at: seconds, label: null };
     const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
     expect(json.data.expires_at).toBe(new Date(seconds * 1_000).toISOString());
-    expect(json.data.label).toMatch(/^sk-tg-v2/);
+    expect(json.data.label).toMatch(/^sk-tg-v1/);
   });
 
   test('a limit that renews is set, shown and lifted', async () => {
