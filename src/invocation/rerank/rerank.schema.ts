@@ -6,15 +6,21 @@ const DOCUMENTS_MAX = 1_000;
 /** The query is read beside each document, so it weighs as often as there are documents. */
 const QUERY_LENGTH_MAX = 8_192;
 
-const document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })], {
-  error: 'must be a text, or an object with `text`',
-});
+const document = z.union(
+  [
+    z.string().min(1),
+    z.looseObject({ text: z.string().min(1).meta({ description: 'The text to be ranked' }) }),
+  ],
+  {
+    error: 'must be a text, or an object with `text`',
+  },
+);
 
 /** Body of a rerank call. */
 export const rerankRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
-    query: z.string().min(1).max(QUERY_LENGTH_MAX),
+    query: z.string().min(1).max(QUERY_LENGTH_MAX).meta({ description: 'What the texts should answer' }),
     documents: z.array(document).min(1).max(DOCUMENTS_MAX).meta({
       description: 'Texts, or objects with `text`; each is read with the query, in a context of its own',
     }),
@@ -31,21 +37,28 @@ export const rerankRequest = z
 export const rerankAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
-    model: z.string(),
-    results: z.array(
-      z
-        .looseObject({
-          index: z.int().min(0).meta({ description: 'The place of the document in the request' }),
-          relevance_score: z.number(),
-          document: z.object({ text: z.string() }).optional(),
-        })
-        .meta({ id: 'RerankResult' }),
-    ),
+    model: z.string().meta({ description: 'The public model id' }),
+    results: z
+      .array(
+        z
+          .looseObject({
+            index: z.int().min(0).meta({ description: 'The place of the document in the request' }),
+            relevance_score: z
+              .number()
+              .meta({ description: "How well it answers, on the model's own scale: higher is better" }),
+            document: z
+              .object({ text: z.string().meta({ description: 'The text as it was sent' }) })
+              .optional()
+              .meta({ description: 'Present when return_documents asks for it' }),
+          })
+          .meta({ id: 'RerankResult' }),
+      )
+      .meta({ description: 'The documents, the best first' }),
     usage: usageJson
       .extend({
-        prompt_tokens: z.int(),
+        prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
         cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
       })
-      .meta({ id: 'RerankUsage' }),
+      .meta({ id: 'RerankUsage', description: 'What was read, and what it cost' }),
   })
   .meta({ id: 'RerankAnswer' });
