@@ -14,9 +14,9 @@ export function offersFunctions(body: JsonObject): boolean {
 export function functionsAsTools<Body extends JsonObject>(body: Body): Body {
   const turns = objectsOf(body.messages);
   const isOld = (turn: JsonObject) => turn.role === 'function' || isObject(turn.function_call);
-  const messages = turns.some(isOld) ? { messages: turnsWithTools(turns) } : {};
+  const messages = turns.some(isOld) ? { messages: turnsWithTools(turns) } : undefined;
   if (!offersFunctions(body)) {
-    return { ...body, ...messages };
+    return messages ? { ...body, ...messages } : body;
   }
   if (Array.isArray(body.tools) || body.tool_choice !== undefined) {
     throw new AppError('invalid_parameter', 'functions: cannot be combined with tools; send tools alone');

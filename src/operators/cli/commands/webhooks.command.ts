@@ -9,7 +9,7 @@ const COLUMNS: readonly Column<DeliveryJson>[] = [
   { title: 'state', value: (row) => row.state },
   { title: 'tries', value: (row) => row.tries, align: 'right' },
   { title: 'last answer', value: (row) => row.last_http_status ?? row.last_error },
-  { title: 'task', value: (row) => row.task_id },
+  { title: 'of', value: (row) => row.task_id ?? row.event_type },
   { title: 'next try', value: (row) => textTime(row.next_try_at) },
   { title: 'url', value: (row) => row.url },
 ];
