@@ -14,8 +14,9 @@ const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 const PATH = '/api/v1/chat/completions';
 /** Just below the largest body there is, and more of them at once than a process takes. */
 const IMAGE_BYTES = 31 * 2 ** 20;
-const BODIES = 5;
-const STREAMS = 100;
+const BODIES = Number(process.env.TEST_MEMORY_BODIES ?? 5);
+/** `npm run test:memory` has 1,000 of them. */
+const STREAMS = Number(process.env.TEST_MEMORY_STREAMS ?? 100);
 
 const composed = readComposeFile(COMPOSE_VARIABLES).services;
 const heapFlag = composed.api?.command?.find((word) => word.startsWith('--max-old-space-size=')) ?? '';
@@ -98,11 +99,11 @@ afterAll(async () => {
 const askOf = (model: string, content: unknown, more: object = {}) =>
   JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content }], ...more });
 
-async function newKey(): Promise<string> {
+async function newKey(credits = '100'): Promise<string> {
   const answer = await fetch(`${service.url}/admin/v1/accounts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'corner', credits: '100' }),
+    body: JSON.stringify({ name: 'corner', credits }),
   });
   return ((await answer.json()) as { key: string }).key;
 }
@@ -150,8 +151,37 @@ function peakBytes(): number {
   return Number(kilobytes) * 1_024;
 }
 
+/** As a stranger with an account and no credits sends it: 3.3 million lists, of which the first 200,000 are looked at. */
+const LISTS = Buffer.from(
+  `{"model":"sight","messages":[{"role":"user","content":"x"}],"x":[${'[],'.repeat(3_299_970)}[]]}`,
+);
+const LISTS_BYTES_MAX = 600 * 2 ** 20;
+
+async function sendLists(key: string): Promise<number> {
+  const answer = await fetch(service.url + PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: LISTS,
+  }).catch(() => undefined);
+  // a server that refuses a body may close while it is sent
+  return answer?.status ?? 402;
+}
+
+test('ten bodies of 9.9 MB, with credits and without, are refused in 600 MB', async () => {
+  for (const [credits, status] of [
+    ['0', 402],
+    ['100', 400],
+  ] as const) {
+    const key = await newKey(credits);
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => sendLists(key)));
+    expect(statuses.filter((answer) => answer === status).length).toBeGreaterThan(0);
+    expect(statuses.filter((answer) => answer === 200)).toEqual([]);
+  }
+  expect(peakBytes()).toBeLessThan(LISTS_BYTES_MAX);
+}, 60_000);
+
 test('bodies and streams at their limits at once fit into the shipped memory limit', async () => {
-  const keys = await Promise.all(Array.from({ length: BODIES }, newKey));
+  const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
   const image = `data:image/png;base64,${'iVBORw0K'.repeat(IMAGE_BYTES / 8 - 64)}`;
   const body = Buffer.from(askOf('sight', [{ type: 'image_url', image_url: { url: image } }]));
   const streams = Array.from({ length: STREAMS }, (_, index) => stream(keys[index % BODIES]!));
