@@ -8,6 +8,7 @@ import { composeFoundation } from './compose/foundation.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { stopServers } from './http/stop-servers.ts';
+import { followHangUp } from './lib/hang-up.ts';
 import { shutDownOnce } from './lib/shutdown.ts';
 
 /** Time a balancer gets to notice that `/readyz` says no, before connections are refused. Not waited for on a desktop. */
@@ -18,6 +19,7 @@ const BACKLOG = 4_096;
 
 /** Entry of the API process. */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
+  const hangUp = followHangUp();
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'api');
   const { log } = foundation;
@@ -33,7 +35,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const { port } = servers[0].address() as AddressInfo;
   log.info({ host: config.host, port, socket: config.listenSocket }, 'listening');
   foundation.catalogSource.watch();
-  process.on('SIGHUP', () => void foundation.catalogSource.reload());
+  hangUp.reload(foundation.catalogSource);
   shutDownOnce(config.drainMs + BALANCER_NOTICE_MS + 10_000, log, async () => {
     leaving = true;
     api.announceShutdown();

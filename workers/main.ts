@@ -1,11 +1,13 @@
 import { RedisSettingsError } from '../queues/inspect-redis.ts';
 import { untilRedisWorks } from '../queues/redis-watch.ts';
+import type { Catalog } from '../src/catalog/catalog.types.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
 import type { CatalogSource } from '../src/catalog/catalog-source.ts';
 import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
+import { followHangUp } from '../src/lib/hang-up.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import {
   parseQueueSelection,
@@ -18,6 +20,7 @@ import { runWorkerProcess } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
+  const hangUp = followHangUp();
   const selection = parseQueueSelection(args);
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'worker');
@@ -46,25 +49,26 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     await foundation.close();
   });
   followCatalog(foundation.catalogSource, selection, () => running.restart(worker.renewEngines));
+  hangUp.reload(foundation.catalogSource);
 }
 
 /** Serves by the engines of each catalog that comes into force. What is sold for how much is the API's. */
 function followCatalog(source: CatalogSource, { pools }: QueueSelection, restart: () => void): void {
-  let engines = JSON.stringify(source.current.engines);
+  const enginesOf = ({ engines, engineFiles }: Catalog): string => JSON.stringify([engines, engineFiles]);
+  let engines = enginesOf(source.current);
   source.addCheck((catalog) => {
     const named = pools === 'all' ? [] : pools;
     const missing = named.find((pool) => !catalog.engines.some(({ id }) => id === pool));
     return missing === undefined ? undefined : `engines: lack ${missing}, which this worker serves`;
   });
   source.onChange((catalog) => {
-    const changed = JSON.stringify(catalog.engines);
+    const changed = enginesOf(catalog);
     if (changed !== engines) {
       engines = changed;
       restart();
     }
   });
   source.watch();
-  process.on('SIGHUP', () => void source.reload());
 }
 
 /** Configuration errors: print one line, exit 2. */

@@ -19,8 +19,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const open = (prepare: () => Promise<void> = async () => undefined) =>
-  CatalogSource.open({ file, variables: {}, check: () => undefined, prepare, log });
+const open = (prepare: () => Promise<void> = async () => undefined, files: readonly string[] = []) =>
+  CatalogSource.open({
+    file,
+    variables: {},
+    check: () => undefined,
+    filesOf: () => files,
+    prepare,
+    log,
+  });
 const price = (source: CatalogSource) => source.current.models.get('m')?.pricing.prompt;
 
 test('a changed file comes into force and listeners hear of it', async () => {
@@ -66,6 +73,28 @@ test('the file is watched', async () => {
   await changed;
   source.close();
   expect(price(source)).toBe(3_000_000_000_000n);
+});
+
+test('so are the files that its engines name, also one that was missing', async () => {
+  const workflow = join(folder, 'workflow.json');
+  const source = await open(undefined, [workflow]);
+  const changes: string[] = [];
+  const change = () =>
+    new Promise<void>((resolve) =>
+      source.onChange((catalog) => {
+        changes.push(catalog.engineFiles[workflow] ?? '');
+        resolve();
+      }),
+    );
+  expect(await source.reload()).toBe(false);
+  source.watch();
+  const [made] = [change(), await writeFile(workflow, '{}')];
+  await made;
+  await writeFile(workflow, '{"6":{}}');
+  expect(await source.reload()).toBe(true);
+  source.close();
+  expect(new Set(changes).size).toBe(2);
+  expect(changes.every((digest) => /^[0-9a-f]{64}$/.test(digest))).toBe(true);
 });
 
 test('a missing file is one clear line', async () => {

@@ -16,6 +16,8 @@ export interface CatalogSourceOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Says what is wrong with a catalog beyond what the file alone shows. */
   readonly check: CatalogCheck;
+  /** Paths of further files that belong to a catalog: a change of one is a change of it. */
+  readonly filesOf: (catalog: Catalog) => readonly string[];
   /** Runs before a catalog comes into force; when it rejects, the catalog does not. `name` tells its text from any other. */
   readonly prepare: (catalog: Catalog, name: string) => Promise<void>;
   readonly log: Logger;
@@ -29,6 +31,10 @@ export class CatalogSource {
   readonly #options: CatalogSourceOptions;
   readonly #listeners: ((catalog: Catalog) => void)[] = [];
   readonly #checks: CatalogCheck[] = [];
+  /** Polled for changes while {@link watch} is on: the file, and those that it named when it was last read. */
+  readonly #watched = new Set<string>();
+  readonly #onFileChange = (): void => void this.reload();
+  #isWatching = false;
   #current: Catalog;
   #text: string;
   #reloading: Promise<boolean> = Promise.resolve(false);
@@ -42,7 +48,7 @@ export class CatalogSource {
   /** Reads the file for the first time. Throws CatalogError, and whatever `prepare` throws. */
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
     const text = await read(options.file);
-    const catalog = parseCatalog(text, options.file, options.variables);
+    const catalog = await withFiles(parseCatalog(text, options.file, options.variables), options);
     const source = new CatalogSource(options, text, catalog);
     source.addCheck(options.check);
     await options.prepare(catalog, nameOf(options.file, text));
@@ -64,13 +70,13 @@ export class CatalogSource {
     this.#listeners.push(listener);
   }
 
-  /** Looks at the file every second (by polling: editors and orchestrators replace files rather than write them). */
+  /**
+   * Looks every second at the file and at those that its engines name (by polling: editors and orchestrators replace files rather than
+   * write them).
+   */
   watch(): void {
-    watchFile(
-      this.#options.file,
-      { interval: WATCH_INTERVAL_MS, persistent: false },
-      () => void this.reload(),
-    );
+    this.#isWatching = true;
+    this.#follow(this.#current);
   }
 
   /** Reads the file again, one reload after the other. Resolves to whether another catalog is in force; never rejects. */
@@ -80,17 +86,23 @@ export class CatalogSource {
   }
 
   close(): void {
-    unwatchFile(this.#options.file);
+    this.#isWatching = false;
+    for (const path of this.#watched) {
+      unwatchFile(path, this.#onFileChange);
+    }
+    this.#watched.clear();
   }
 
   async #load(): Promise<boolean> {
     const { file, variables, prepare, log } = this.#options;
     try {
       const text = await read(file);
-      if (text === this.#text) {
+      const catalog = await withFiles(parseCatalog(text, file, variables), this.#options);
+      // also where it has a mistake: what is mended next may be one of its files
+      this.#follow(catalog);
+      if (text === this.#text && isSame(catalog.engineFiles, this.#current.engineFiles)) {
         return false;
       }
-      const catalog = parseCatalog(text, file, variables);
       for (const check of this.#checks) {
         this.#pass(check, catalog);
       }
@@ -109,6 +121,21 @@ export class CatalogSource {
     }
   }
 
+  #follow({ engineFiles }: Catalog): void {
+    if (!this.#isWatching) {
+      return;
+    }
+    const wanted = new Set([this.#options.file, ...Object.keys(engineFiles)]);
+    for (const path of [...this.#watched].filter((one) => !wanted.has(one))) {
+      unwatchFile(path, this.#onFileChange);
+      this.#watched.delete(path);
+    }
+    for (const path of [...wanted].filter((one) => !this.#watched.has(one))) {
+      watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, this.#onFileChange);
+      this.#watched.add(path);
+    }
+  }
+
   #pass(check: CatalogCheck, catalog: Catalog): void {
     const mistake = check(catalog);
     if (mistake !== undefined) {
@@ -119,7 +146,27 @@ export class CatalogSource {
 
 /** The file's name and the digest of its text, e.g. `tollgate.yaml@3b1c…`. */
 function nameOf(file: string, text: string): string {
-  return `${basename(file)}@${createHash('sha256').update(text).digest('hex')}`;
+  return `${basename(file)}@${digestOf(text)}`;
+}
+
+function digestOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** The catalog with what its files hold now. One that cannot be read is its engine's to complain of. */
+async function withFiles(catalog: Catalog, { filesOf }: CatalogSourceOptions): Promise<Catalog> {
+  const digests = await Promise.all(
+    filesOf(catalog).map(async (path): Promise<[string, string]> => {
+      const digest = await readFile(path).then(digestOf, (error: NodeJS.ErrnoException) => error.code ?? '');
+      return [path, digest];
+    }),
+  );
+  return { ...catalog, engineFiles: Object.fromEntries(digests) };
+}
+
+function isSame(one: Catalog['engineFiles'], other: Catalog['engineFiles']): boolean {
+  const paths = Object.keys(one);
+  return paths.length === Object.keys(other).length && paths.every((path) => one[path] === other[path]);
 }
 
 async function read(file: string): Promise<string> {

@@ -90,6 +90,8 @@ export interface Catalog {
   readonly models: ReadonlyMap<string, Model>;
   readonly providers: readonly ProviderSettings[];
   readonly engines: readonly EngineSettings[];
+  /** Digests of the files that the engines name, by path. */
+  readonly engineFiles: Readonly<Record<string, string>>;
   readonly limits: RateLimits;
   /** Tasks of one account that may wait for one pool. */
   readonly queuedTasksMax: number;

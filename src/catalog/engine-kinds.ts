@@ -38,6 +38,15 @@ export function composeEngines(
   return buildEngines(supervision.resolve(engines), supervision.extend(engineKinds(surroundings)), gpus);
 }
 
+/** Paths of the files that the engines of a catalog name: they belong to its text. */
+export function engineFiles(
+  surroundings: EngineSurroundings,
+  { engines }: Pick<Catalog, 'engines'>,
+): string[] {
+  const kinds = engineKinds(surroundings);
+  return engines.flatMap((entry) => kinds.get(entry.kind)?.files?.(entry) ?? []);
+}
+
 /** The engines of each catalog that comes into force, for a process that only asks what they can do. */
 export function followEngines(surroundings: EngineSurroundings, source: CatalogSource): EngineRegistry {
   const engines = composeEngines(surroundings, source.current, 1);

@@ -60,6 +60,7 @@ function toCatalog(file: CatalogFile): Catalog {
     models,
     providers: file.providers,
     engines: file.engines.map(({ runs: _runs, ...entry }) => entry),
+    engineFiles: {},
     limits: {
       requestsPerMinute: file.limits.requests_per_minute,
       tokensPerMinute: file.limits.tokens_per_minute,

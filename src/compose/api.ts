@@ -38,6 +38,7 @@ import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
+import { UnservedPools } from '../tasks/unserved-pools.ts';
 import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
@@ -198,13 +199,15 @@ function composeKernel(
 }
 
 function composeTaskRoutes(
-  { ledger, catalog, catalogSource, storage, clock }: Foundation,
+  { ledger, catalog, catalogSource, storage, clock, log }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: () => readonly string[],
 ): Route[] {
+  const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
+    onOrder: (pool) => void unserved.ordered(pool),
   });
   const cancels = new CancelTaskService({
     reads: tasks.reads,

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
 import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
-import { engineMistake } from '../catalog/engine-kinds.ts';
+import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { BookRoots } from '../ledger/book-roots.ts';
@@ -80,6 +80,7 @@ export async function composeFoundation(
       file: config.catalogFile,
       variables: config.variables,
       check: (catalog) => engineMistake(config, catalog),
+      filesOf: (catalog) => engineFiles(config, catalog),
       prepare: pricesKeeper(process, database),
       log,
     });

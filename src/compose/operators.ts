@@ -33,6 +33,7 @@ import { SearchReadModel } from '../operators/lookup/search.read-model.ts';
 import { OperatorTasksReadModel } from '../operators/operator-tasks.read-model.ts';
 import { OperatorTasksService } from '../operators/operator-tasks.service.ts';
 import type { OperatorServices } from '../operators/operators.routes.ts';
+import { QueuesReadModel } from '../operators/queues.read-model.ts';
 import { QueuesService } from '../operators/queues.service.ts';
 import { StatementsService } from '../operators/statements.service.ts';
 import { TaskRetryService } from '../operators/task-retry.service.ts';
@@ -144,7 +145,7 @@ export function composeOperatorServices(
     retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, {
       deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
     }),
-    queues: new QueuesService(inspector, audit),
+    queues: new QueuesService(inspector, new QueuesReadModel(sequelize), audit),
     deliveries: new DeliveriesService(
       new DeliveriesReadModel(sequelize),
       new WebhookDeliveriesStore(money),

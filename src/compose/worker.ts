@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { composeEngines } from '../catalog/engine-kinds.ts';
 import { discoverGpus } from '../engines/gpu-slots.ts';
-import type { EngineRegistry } from '../engines/registry.ts';
+import { type EngineRegistry, EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
@@ -57,14 +57,15 @@ export async function composeWorker(
   const { config, database, log } = foundation;
   const tasks = composeTasks(foundation);
   const gpus = await discoverGpus();
-  const supervision = await superviseEngines(foundation.catalogSource.current.engines, {
+  const { catalogSource } = foundation;
+  const supervision = await superviseEngines(catalogSource.current.engines, {
     gpus,
     serves,
     dataFolder: config.dataFolder,
     variables: config.variables,
     log,
   });
-  const { catalogSource } = foundation;
+  catalogSource.addCheck(({ engines }) => supervision.mistake(engines));
   const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
   const engines = compose();
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
@@ -106,8 +107,21 @@ export async function composeWorker(
         new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
       log,
     },
-    /** Builds the engines of the catalog in force in the place of those before, on which nothing may run any more. Throws EngineSettingsError. */
-    renewEngines: () => engines.replace(compose()),
+    /**
+     * Builds the engines of the catalog in force in the place of those before, on which nothing may run any more; servers whose settings
+     * are the same go on. Those before stay where the new ones cannot be had.
+     */
+    renewEngines: async () => {
+      try {
+        await supervision.renew(catalogSource.current.engines);
+        await engines.replace(compose());
+      } catch (error) {
+        if (!(error instanceof EngineSettingsError)) {
+          throw error;
+        }
+        log.error({ error: error.message }, 'the engines stay as they were');
+      }
+    },
     close: async () => {
       tasks.waiter.close();
       rests.close();

@@ -13,6 +13,8 @@ export interface EngineKind {
   create(settings: EngineSettings): Engine;
   /** Runs at once where the entry says nothing. */
   readonly slotsDefault: number;
+  /** Paths of the files that an entry names. Throws nothing, also for an entry with mistakes. */
+  files?(settings: EngineSettings): string[];
 }
 
 /** An entry of `engines:` that cannot be used. The message is one line that names it. */

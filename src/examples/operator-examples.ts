@@ -227,6 +227,10 @@ export const OPERATOR_EXAMPLES = {
     name: 'generate-local',
     paused: false,
     resting_ms: 0,
+    backlog: 5,
+    oldest_seconds: 12,
+    workers: 1,
+    slots: 1,
     jobs: { waiting: 3, active: 1, delayed: 0, completed: 120, failed: 0 },
   },
 };

@@ -1,6 +1,7 @@
-import type { QueueState } from '../../queues/queue-inspector.ts';
 import type { QueueJson } from './queues.schema.ts';
+import type { StandingQueue } from './queues.service.ts';
 
-export function presentQueue({ name, paused, restingMs, jobs }: QueueState): QueueJson {
-  return { name, paused, resting_ms: restingMs, jobs };
+export function presentQueue({ name, paused, restingMs, jobs, standing }: StandingQueue): QueueJson {
+  const { backlog, oldest_seconds, workers, slots } = standing;
+  return { name, paused, resting_ms: restingMs, backlog, oldest_seconds, workers, slots, jobs };
 }

@@ -3,30 +3,44 @@ import type { QueueInspector, QueueState } from '../../queues/queue-inspector.ts
 import { AppError } from '../lib/errors.ts';
 import type { AuditStore } from './audit.store.ts';
 import type { OperatorAct } from './operator-access.ts';
+import type { QueueStanding, QueuesReadModel } from './queues.read-model.ts';
 
 const RETRY_AFTER_SECONDS = 5;
+
+/** A queue in Redis, with what the database knows of it. */
+export type StandingQueue = QueueState & { readonly standing: QueueStanding };
 
 /** The queues, as an operator stops and starts them. Throws AppError service_unavailable while Redis is away. */
 export class QueuesService {
   readonly #inspector: Pick<QueueInspector, 'list' | 'find' | 'pause' | 'resume'>;
+  readonly #readModel: Pick<QueuesReadModel, 'standings'>;
   readonly #audit: AuditStore;
 
-  constructor(inspector: Pick<QueueInspector, 'list' | 'find' | 'pause' | 'resume'>, audit: AuditStore) {
+  constructor(
+    inspector: Pick<QueueInspector, 'list' | 'find' | 'pause' | 'resume'>,
+    readModel: Pick<QueuesReadModel, 'standings'>,
+    audit: AuditStore,
+  ) {
     this.#inspector = inspector;
+    this.#readModel = readModel;
     this.#audit = audit;
   }
 
-  list(): Promise<QueueState[]> {
-    return available(() => this.#inspector.list());
+  async list(): Promise<StandingQueue[]> {
+    const [queues, standingOf] = await Promise.all([
+      available(() => this.#inspector.list()),
+      this.#readModel.standings(),
+    ]);
+    return queues.map((queue) => ({ ...queue, standing: standingOf(queue.name) }));
   }
 
   /** Lets no worker take jobs of the queue; what runs goes on. Throws AppError queue_not_found. */
-  pause(name: string, act: OperatorAct): Promise<QueueState> {
+  pause(name: string, act: OperatorAct): Promise<StandingQueue> {
     return this.#change('queue.pause', name, act, () => this.#inspector.pause(name));
   }
 
   /** Throws AppError queue_not_found. */
-  resume(name: string, act: OperatorAct): Promise<QueueState> {
+  resume(name: string, act: OperatorAct): Promise<StandingQueue> {
     return this.#change('queue.resume', name, act, () => this.#inspector.resume(name));
   }
 
@@ -35,7 +49,7 @@ export class QueuesService {
     name: string,
     act: OperatorAct,
     change: () => Promise<boolean>,
-  ): Promise<QueueState> {
+  ): Promise<StandingQueue> {
     if (!(await available(change))) {
       throw queueNotFound();
     }
@@ -44,7 +58,8 @@ export class QueuesService {
     if (!state) {
       throw queueNotFound();
     }
-    return state;
+    const standingOf = await this.#readModel.standings();
+    return { ...state, standing: standingOf(name) };
   }
 }
 

@@ -110,6 +110,17 @@ function addTaskGauges(add: AddGauge): void {
       }
     },
   );
+  add(
+    'tollgate_unserved_tasks',
+    'Tasks that wait for an engine of a pool that no live worker serves',
+    ['pool'],
+    (own, { tasks, slots }) => {
+      const served = new Set(slots.map(({ queue }) => queue));
+      for (const { pool, tasks: count } of tasks.filter(({ state }) => state === 'queued')) {
+        own.set({ pool }, served.has(`generate-${pool}`) ? 0 : count);
+      }
+    },
+  );
   add('tollgate_worker_slots', 'Jobs that live workers can run at once', ['queue'], (own, { slots }) => {
     for (const row of slots) {
       own.set({ queue: row.queue }, row.slots);

@@ -15,6 +15,10 @@ models:
 engines: [${engines.join(', ')}]
 `;
 const FIRST = '{ id: first, kind: builtin }';
+const comfyUi = (file: string) =>
+  `{ id: comfy, kind: comfyui, base_url: "http://127.0.0.1:1",
+     workflows: { tiny: { kind: image, file: ${file}, parameters: { prompt: 6.inputs.text } } } }`;
+const graphOf = (text: string) => JSON.stringify({ 6: { class_type: 'CLIPTextEncode', inputs: { text } } });
 const GOOD = catalogOf(FIRST);
 const BAD = catalogOf(FIRST, '{ id: second, kind: nosuch }');
 
@@ -41,7 +45,7 @@ afterAll(async () => {
 });
 
 /** An entry of the product as a process of its own. */
-function start(...command: readonly string[]) {
+function start(variables: Readonly<Record<string, string>>, ...command: readonly string[]) {
   const redis = new URL(process.env.TEST_REDIS_URL ?? '');
   redis.pathname = '/10';
   const child = spawn(process.execPath, ['--import', 'tsx', ...command], {
@@ -57,6 +61,7 @@ function start(...command: readonly string[]) {
       ADMIN_TOKEN: 'an-admin-token-for-tests-0123456789',
       PORT: '0',
       DRAIN_SECONDS: '1',
+      ...variables,
     },
   });
   children.push(child);
@@ -87,7 +92,7 @@ test.each([
         ['workers/main.ts'],
         ['src/operators/cli/main.ts', 'catalog', 'check', catalog],
       ].map(async (command) => {
-        const { code, said } = start(...command);
+        const { code, said } = start({}, ...command);
         return { code: await code, lines: said.stderr.trim().split('\n') };
       }),
     );
@@ -103,7 +108,7 @@ test.each([
 
 test('a worker serves by a catalog that has changed, and keeps the old one where the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);
-  const worker = start('workers/main.ts', '--queues=generate');
+  const worker = start({}, 'workers/main.ts', '--queues=generate');
   const says = (text: string) => eventually(async () => worker.said.stdout.includes(text), 30_000, text);
   await says('"slots":{"generate-first":');
   await writeFile(catalog, BAD);
@@ -112,13 +117,34 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   await writeFile(catalog, catalogOf(FIRST, '{ id: second, kind: builtin, slots: 3 }'));
   worker.child.kill('SIGHUP');
   await says('"generate-second":3');
+  const workflow = join(folder, 'workflow.json');
+  await writeFile(workflow, graphOf('a'));
+  await writeFile(catalog, catalogOf(FIRST, comfyUi('workflow.json')));
+  worker.child.kill('SIGHUP');
+  await says('"generate-comfy":1');
+  const starts = () => worker.said.stdout.split('worker ready').length;
+  const before = starts();
+  await writeFile(workflow, graphOf('b'));
+  await eventually(async () => starts() > before, 30_000, 'a changed workflow serves');
+  await writeFile(workflow, '{}');
+  await says('is no workflow in API format');
   worker.child.kill('SIGTERM');
   expect(await worker.code).toBe(0);
 }, 60_000);
 
+test('a hang-up ends no worker, also none that is still starting', async () => {
+  await writeFile(catalog, GOOD);
+  const worker = start({ REDIS_URL: 'redis://127.0.0.1:1' }, 'workers/main.ts', '--queues=generate');
+  await eventually(async () => worker.said.stdout.includes('redis'), 30_000, 'waiting for Redis');
+  const ended = new Promise((resolve) => worker.child.once('exit', (_, signal) => resolve(signal)));
+  worker.child.kill('SIGHUP');
+  worker.child.kill('SIGTERM');
+  expect(await ended).toBe('SIGTERM');
+}, 60_000);
+
 test('tollgate catalog check says what a good file holds', async () => {
   await writeFile(catalog, GOOD);
-  const { code, said } = start('src/operators/cli/main.ts', 'catalog', 'check', catalog);
+  const { code, said } = start({}, 'src/operators/cli/main.ts', 'catalog', 'check', catalog);
   expect(await code).toBe(0);
   expect(said.stdout).toBe(`${catalog}: 1 models, 1 engines, no mistake\n`);
 }, 30_000);

@@ -304,6 +304,37 @@ describe('a setting that makes no sense is one line', () => {
   });
 });
 
+describe('settings that changed', () => {
+  const pids = () => events('start').map(({ pid }) => pid);
+
+  test('restart the servers they are about and no others', async () => {
+    const supervision = await start([entry(), entry('', {}, { id: 'other' })], { gpus: [] });
+    await ready(supervision, 1);
+    await eventually(async () => supervision.status('other').ready === 1);
+    const before = pids();
+    await supervision.renew([entry('', {}, { slots: 4 }), entry('', { env: { FAKE_OWN: 'changed' } }, { id: 'other' })]);
+    await eventually(async () => supervision.status('other').ready === 1);
+    expect(supervision.status('local-sd')).toEqual({ servers: 1, ready: 1 });
+    expect(pids()).toHaveLength(before.length + 1);
+    expect(events('start').at(-1)).toMatchObject({ own: 'changed' });
+    await supervision.renew([]);
+    expect([...before, ...pids()].filter(isRunning)).toEqual([]);
+    expect(supervision.status('local-sd')).toEqual({ servers: 0, ready: 0 });
+  });
+
+  test('change nothing where they cannot be had', async () => {
+    const supervision = await start([entry()], { gpus: [] });
+    await ready(supervision, 1);
+    const wrong = [entry('', { gpus: [7] })];
+    const mistake = 'engines.local-sd.process.gpus: this host has no GPU 7';
+    expect(supervision.mistake(wrong)).toBe(mistake);
+    await expect(supervision.renew(wrong)).rejects.toThrow(mistake);
+    expect(supervision.mistake([entry()])).toBeUndefined();
+    expect(supervision.status('local-sd')).toEqual({ servers: 1, ready: 1 });
+    expect(pids()).toHaveLength(1);
+  });
+});
+
 describe('the engine of a pool', () => {
   const request = { taskId: 't', attempt: 1 } as EngineRequest;
   const context = (signal = new AbortController().signal) =>

@@ -193,6 +193,22 @@ describe('every command', () => {
     expect((await run('tasks', 'list', '-n', 'many')).code).toBe(2);
   });
 
+  test('an order that nobody serves shows where an operator looks', async () => {
+    const customer = await createCustomer(server);
+    await server.db.database.money.query("INSERT INTO worker_slots VALUES ('host.1', 'webhooks', 20)");
+    await orderImage(server, customer);
+    const queues = await json('queues', 'list');
+    const [pool] = queues.filter(({ name }: { name: string }) => name === 'generate-local');
+    expect(pool).toMatchObject({ workers: 0, slots: 0, oldest_seconds: expect.any(Number) });
+    expect(pool.backlog).toBeGreaterThan(0);
+    const { stdout } = await run('queues', 'list');
+    expect(stdout).toMatch(/^generate-local +no worker +[1-9]\d* +\d+ s +0 +0 /m);
+    expect(stdout).toMatch(/^webhooks +running +\d+ +\S+( s)? +1 +20 /m);
+    expect((await server.call('GET', '/metrics')).text).toMatch(
+      /^tollgate_unserved_tasks\{pool="local"\} [1-9]/m,
+    );
+  });
+
   test('queues and webhooks', async () => {
     expect(await json('queues', 'pause', 'postprocess')).toMatchObject({ paused: true });
     expect((await run('queues', 'list')).stdout).toMatch(/^postprocess +paused/m);

@@ -19,7 +19,7 @@ import { type ComfyUiSettings, comfyUiSettings } from './comfyui-settings.ts';
 import { filesOf, statusOfEnded, viewPath } from './ended-run.ts';
 import { ProgressSockets } from './progress-sockets.ts';
 import { promptIdOf, RUNS_PER_TASK_MAX } from './run-ids.ts';
-import { fillWorkflow, readWorkflows, type Workflow } from './workflow.ts';
+import { fillWorkflow, readWorkflows, type Workflow, workflowFiles } from './workflow.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 const CONFIRM_TRIES = 20;
@@ -30,6 +30,7 @@ const OUTPUTS_MAX = 8;
 export function comfyUiKind(folder: string): EngineKind {
   return {
     slotsDefault: 1,
+    files: (settings) => workflowFiles(settings, folder),
     create: (settings) => new ComfyUiEngine(parseEngineSettings(comfyUiSettings, settings), folder),
   };
 }

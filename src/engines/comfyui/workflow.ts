@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { EngineRequest } from '../engine.types.ts';
-import { EngineSettingsError } from '../registry.ts';
+import { type EngineSettings, EngineSettingsError } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import type { ComfyUiSettings, WorkflowParameters, WorkflowSettings } from './comfyui-settings.ts';
 
@@ -17,6 +17,16 @@ export type WorkflowGraph = z.output<typeof graphSchema>;
 export interface Workflow {
   readonly settings: WorkflowSettings;
   readonly graph: WorkflowGraph;
+}
+
+const named = z.looseObject({
+  workflows: z.record(z.string(), z.looseObject({ file: z.string() })),
+});
+
+/** Paths of the workflow files that an entry names, also one with mistakes. */
+export function workflowFiles(entry: EngineSettings, folder: string): string[] {
+  const parsed = named.safeParse(entry);
+  return parsed.success ? Object.values(parsed.data.workflows).map(({ file }) => resolve(folder, file)) : [];
 }
 
 /** Reads the workflow files of an engine by model name. Throws EngineSettingsError for one that cannot be used. */

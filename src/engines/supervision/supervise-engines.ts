@@ -21,22 +21,67 @@ export interface SupervisionOptions {
   readonly clocks?: SupervisionClocks;
 }
 
-interface Pool {
+/** A server that should run: which one, and as what. */
+interface Plan {
+  readonly entry: EngineSettings;
   readonly settings: ProcessSettings;
-  readonly servers: readonly EngineProcess[];
+  readonly gpu: number | undefined;
+  /** For log lines and file names: engine and GPU. */
+  readonly name: string;
+}
+
+interface Server {
+  readonly plan: Plan;
+  readonly process: EngineProcess;
 }
 
 /** Never called: an engine that is not served here only tells what it can do. */
 const NOWHERE = 'http://127.0.0.1:9';
 
-/** The servers of engines that have a `process` in tollgate.yaml. Owns them. */
+/** The servers of engines that have a `process` in tollgate.yaml, for the pools that are served here. Owns them. */
 export class EngineSupervision {
-  readonly #pools: ReadonlyMap<string, Pool>;
+  readonly #options: SupervisionOptions | undefined;
+  #servers: readonly Server[] = [];
   readonly #onExit = (): void => this.#kill();
 
-  constructor(pools: ReadonlyMap<string, Pool> = new Map()) {
-    this.#pools = pools;
-    if (pools.size > 0) {
+  /** Starts nothing before {@link renew}. Without options it never does. */
+  constructor(options?: SupervisionOptions) {
+    this.#options = options;
+  }
+
+  /** What keeps these entries from being served here, in one line; undefined where nothing is known to. */
+  mistake(entries: readonly EngineSettings[]): string | undefined {
+    try {
+      this.#plan(entries);
+      return undefined;
+    } catch (error) {
+      if (error instanceof EngineSettingsError) {
+        return error.message;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the servers of these entries: one per GPU, or a single one on a host without. Those that run as they should go on, with their
+   * models loaded; others are stopped, so nothing may run on them any more. They get ready while the caller goes on. Throws
+   * EngineSettingsError before it changes anything, also when another worker of this host runs one of them.
+   */
+  async renew(entries: readonly EngineSettings[]): Promise<void> {
+    const plans = this.#plan(entries);
+    const kept = this.#servers.filter(({ plan }) => plans.some((wanted) => isSamePlan(plan, wanted)));
+    const missing = plans.filter((wanted) => !kept.some(({ plan }) => isSamePlan(plan, wanted)));
+    const left = this.#servers.filter((server) => !kept.includes(server));
+    for (const { entry, name } of missing) {
+      await this.#requireFree(entry, name);
+    }
+    await Promise.all(left.map((server) => server.process.close()));
+    this.#servers = kept;
+    for (const plan of missing) {
+      this.#servers = [...this.#servers, { plan, process: await this.#start(plan) }];
+    }
+    process.off('exit', this.#onExit);
+    if (this.#servers.length > 0) {
       process.once('exit', this.#onExit);
     }
   }
@@ -44,9 +89,9 @@ export class EngineSupervision {
   /** The entries as the registry builds them: `slots: auto`, or none, is one per server. */
   resolve(entries: readonly EngineSettings[]): EngineSettings[] {
     return entries.map((entry) => {
-      const servers = this.#pools.get(entry.id)?.servers.length;
+      const servers = this.#serversOf(entry.id).length;
       const automatic = entry.slots === undefined || entry.slots === 'auto';
-      return servers !== undefined && automatic ? { ...entry, slots: servers } : entry;
+      return servers > 0 && automatic ? { ...entry, slots: servers } : entry;
     });
   }
 
@@ -61,13 +106,13 @@ export class EngineSupervision {
 
   /** How many servers of a pool run here, and how many of those can take work. */
   status(pool: string): { readonly servers: number; readonly ready: number } {
-    const servers = this.#pools.get(pool)?.servers ?? [];
+    const servers = this.#serversOf(pool);
     return { servers: servers.length, ready: servers.filter((server) => server.ready).length };
   }
 
   /** Stops every server: SIGTERM, then SIGKILL. To be called when nothing runs on them any more. */
   async close(): Promise<void> {
-    await Promise.all(this.#servers().map((server) => server.close()));
+    await Promise.all(this.#servers.map((server) => server.process.close()));
     process.off('exit', this.#onExit);
   }
 
@@ -76,56 +121,43 @@ export class EngineSupervision {
     if (wanted === undefined) {
       return kind.create(entry);
     }
-    const pool = this.#pools.get(entry.id);
-    const [first, ...others] = (pool?.servers ?? []).map((server) => ({
+    const [first, ...others] = this.#serversOf(entry.id).map((server) => ({
       engine: kind.create({ ...rest, base_url: server.baseUrl }),
       server,
     }));
     return first ? new EngineGroup(first, others) : kind.create({ ...rest, base_url: NOWHERE });
   }
 
-  #servers(): EngineProcess[] {
-    return [...this.#pools.values()].flatMap((pool) => [...pool.servers]);
+  #serversOf(pool: string): EngineProcess[] {
+    return this.#servers.filter(({ plan }) => plan.entry.id === pool).map((server) => server.process);
   }
 
-  /** Our process ends without having closed us: servers must not stay behind with the GPUs. */
-  #kill(): void {
-    for (const server of this.#servers()) {
-      server.kill();
-    }
+  /** Throws EngineSettingsError. */
+  #plan(entries: readonly EngineSettings[]): Plan[] {
+    const { serves = () => false, gpus = [] } = this.#options ?? {};
+    return entries.flatMap((entry) => {
+      const settings = parseProcess(entry);
+      return settings && serves(entry.id)
+        ? gpusOf(entry, settings, gpus).map((gpu) => {
+            const name = gpu === undefined ? entry.id : `${entry.id}-gpu${gpu}`;
+            return { entry, settings, gpu, name };
+          })
+        : [];
+    });
   }
-}
 
-/**
- * Starts the servers of the entries with a `process` whose pools are served here: one per GPU, or a single one on a host without.
- * They get ready while the caller goes on. Throws EngineSettingsError, also when another worker of this host has started them.
- */
-export async function superviseEngines(
-  entries: readonly EngineSettings[],
-  options: SupervisionOptions,
-): Promise<EngineSupervision> {
-  const plans = entries.flatMap((entry) => {
-    const settings = parseProcess(entry);
-    return settings && options.serves(entry.id) ? [{ entry, settings }] : [];
-  });
-  const places = plans.flatMap(({ entry, settings }) =>
-    gpusOf(entry, settings, options.gpus).map((gpu) => ({ entry, settings, gpu })),
-  );
-  const named = places.map((place) => ({
-    ...place,
-    name: place.gpu === undefined ? place.entry.id : `${place.entry.id}-gpu${place.gpu}`,
-  }));
-  for (const { entry, name } of named) {
-    const owner = await clearLeftover(recordFile(options, name));
+  async #requireFree(entry: EngineSettings, name: string): Promise<void> {
+    const owner = await clearLeftover(recordFile(this.#required, name));
     if (owner) {
       throw new EngineSettingsError(
         `engines.${entry.id}.process: worker ${owner.pid} of this host already runs it; one worker per host can`,
       );
     }
   }
-  const pools = new Map<string, Pool>();
-  for (const { entry, settings, gpu, name } of named) {
-    const server = new EngineProcess(
+
+  async #start({ settings, gpu, name }: Plan): Promise<EngineProcess> {
+    const options = this.#required;
+    return new EngineProcess(
       {
         name,
         settings,
@@ -137,9 +169,35 @@ export async function superviseEngines(
       },
       options.log,
     );
-    pools.set(entry.id, { settings, servers: [...(pools.get(entry.id)?.servers ?? []), server] });
   }
-  return new EngineSupervision(pools);
+
+  get #required(): SupervisionOptions {
+    if (!this.#options) {
+      throw new Error('a supervision without options serves no pool');
+    }
+    return this.#options;
+  }
+
+  /** Our process ends without having closed us: servers must not stay behind with the GPUs. */
+  #kill(): void {
+    for (const server of this.#servers) {
+      server.process.kill();
+    }
+  }
+}
+
+/** Starts the servers of the entries with a `process` whose pools are served here. Throws as {@link EngineSupervision.renew} does. */
+export async function superviseEngines(
+  entries: readonly EngineSettings[],
+  options: SupervisionOptions,
+): Promise<EngineSupervision> {
+  const supervision = new EngineSupervision(options);
+  await supervision.renew(entries);
+  return supervision;
+}
+
+function isSamePlan(one: Plan, other: Plan): boolean {
+  return one.name === other.name && JSON.stringify(one.settings) === JSON.stringify(other.settings);
 }
 
 function recordFile({ dataFolder }: SupervisionOptions, name: string): string {

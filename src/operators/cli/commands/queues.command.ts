@@ -6,6 +6,14 @@ import type { Column } from '../text-table.ts';
 const COLUMNS: readonly Column<QueueJson>[] = [
   { title: 'queue', value: (row) => row.name },
   { title: 'state', value: stateOf },
+  { title: 'backlog', value: (row) => row.backlog, align: 'right' },
+  {
+    title: 'oldest',
+    value: (row) => (row.oldest_seconds === null ? null : `${row.oldest_seconds} s`),
+    align: 'right',
+  },
+  { title: 'workers', value: (row) => row.workers, align: 'right' },
+  { title: 'slots', value: (row) => row.slots, align: 'right' },
   { title: 'waiting', value: (row) => row.jobs.waiting, align: 'right' },
   { title: 'active', value: (row) => row.jobs.active, align: 'right' },
   { title: 'delayed', value: (row) => row.jobs.delayed, align: 'right' },
@@ -18,7 +26,7 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
   const queues = program.command('queues').description('the queues between database and workers');
   queues
     .command('list')
-    .description('list the queues with their counts; what waits in the database is not in them yet')
+    .description('list the queues: what waits in the database for each, who takes it, and the jobs in Redis')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<QueueJson[]>('/admin/v1/queues'), COLUMNS);
@@ -39,6 +47,9 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
 function stateOf(queue: QueueJson): string {
   if (queue.paused) {
     return 'paused';
+  }
+  if (queue.workers === 0) {
+    return 'no worker';
   }
   return queue.resting_ms > 0 ? `resting ${Math.ceil(queue.resting_ms / 1_000)} s` : 'running';
 }
