@@ -9,6 +9,15 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
+/** The most pixels a side may have, by the nodes' own limits. */
+const RESOLUTION_MAX = 16_384;
+
+function isTooWide({ prompt }: SeenRequest['json']): boolean {
+  return Object.values<{ inputs: { width?: number } }>(prompt).some(
+    ({ inputs }) => (inputs.width ?? 0) > RESOLUTION_MAX,
+  );
+}
+
 /** ComfyUI's routes and its websocket. One graph runs at a time; each look at the history is a step. */
 export class ComfyUiServer extends EngineServer {
   /** Without /api/jobs; such servers interrupt whatever runs. */
@@ -52,6 +61,9 @@ export class ComfyUiServer extends EngineServer {
     const { method, path, json } = seen;
     const [, past] = /^\/history\/([^/]+)$/.exec(path) ?? [];
     const [, job] = /^\/api\/jobs\/([^/]+)$/.exec(path) ?? [];
+    if (method === 'POST' && path === '/prompt' && isTooWide(json)) {
+      return { status: 400, json: this.refusalBody() };
+    }
     if (method === 'POST' && path === '/prompt') {
       return this.accept(
         seen,

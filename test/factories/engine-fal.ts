@@ -18,7 +18,7 @@ export class FalServer extends EngineServer {
       return method === 'POST' ? this.accept(seen, (run) => ({ json: this.#urls(run) })) : undefined;
     }
     const run = this.runs.get(id);
-    if (!run || this.meets('forgets')) {
+    if (!run || run.canceled || this.meets('forgets')) {
       return { status: 404, json: { status: 'NOT_FOUND' } };
     }
     switch (what) {

@@ -8,9 +8,18 @@ import {
 
 /** sd-server of stable-diffusion.cpp by its native routes. Members stand in alphabetical order, as its JSON library writes them. */
 export class SdServer extends EngineServer {
+  /** An image model is loaded. */
+  makesNoVideos = false;
+
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;
     const [, id, cancel] = /^\/sdcpp\/v1\/jobs\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
+    if (method === 'POST' && path === '/sdcpp/v1/vid_gen' && this.makesNoVideos) {
+      return {
+        status: 400,
+        json: { error: { code: 'unsupported_mode', message: 'this model makes no videos' } },
+      };
+    }
     if (method === 'POST' && /^\/sdcpp\/v1\/(img|vid)_gen$/.test(path)) {
       return this.accept(seen, (run) => ({
         status: 202,

@@ -176,6 +176,9 @@ export abstract class EngineServer {
     if (this.meets('refuses_key')) {
       return { status: 401, json: this.errorBody() };
     }
+    if (`${seen.path} ${seen.text}`.includes('no-such-model')) {
+      return { status: 404, json: this.errorBody() };
+    }
     const run = { id, body: seen, polls: 0, canceled: false, failed: false };
     this.runs.set(id, run);
     if (this.meets('error_after_accepting')) {

@@ -6,6 +6,7 @@ import { addAccountCommands } from './commands/accounts.command.ts';
 import { addAuditCommand } from './commands/audit.command.ts';
 import { addBookCommands } from './commands/books.command.ts';
 import { addCatalogCommand } from './commands/catalog.command.ts';
+import { addCheckCommands } from './commands/checks.command.ts';
 import { addKeyCommands } from './commands/keys.command.ts';
 import { addLedgerCommands } from './commands/ledger.command.ts';
 import { addLookupCommands } from './commands/lookup.command.ts';
@@ -27,6 +28,7 @@ Examples:
   tollgate accounts create Acme --credits 100.00
   tollgate why gen-01JD0000000000000000000000
   tollgate tasks list --state failed
+  tollgate engines check local-sd --catalog tollgate.yaml
   tollgate ledger verify --json
 `;
 
@@ -83,5 +85,6 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addAuditCommand(program, surroundings);
   addBookCommands(program, surroundings);
   addCatalogCommand(program, surroundings);
+  addCheckCommands(program, surroundings);
   return program;
 }

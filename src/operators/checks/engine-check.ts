@@ -1,0 +1,292 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Engine,
+  type EngineContext,
+  EngineError,
+  type EngineFailure,
+  type EngineRequest,
+  type EngineStatus,
+} from '../../engines/engine.types.ts';
+import { ENGINE_AWAY } from '../../engines/engine-failures.ts';
+import { bytesOf } from '../../lib/file-content.ts';
+import { newUuid } from '../../lib/ids.ts';
+import { identifyContent } from '../../media/file-signature.ts';
+import { sizeInHeader } from '../../media/image-file.ts';
+import { coversRequest } from '../../media/media-limits.ts';
+import { askStep, type CheckStep, type Finding, StepFailed, StepSkipped } from './check-step.ts';
+
+export interface EngineCheckPlan {
+  readonly engine: Engine;
+  /** The same entry at an address where nobody listens; undefined where it has no address. */
+  readonly absent: Engine | undefined;
+  readonly order: Omit<EngineRequest, 'taskId' | 'attempt'>;
+  /** Whether runs may be begun that the upstream bills. */
+  readonly mayPay: boolean;
+  /** Ms one run may take. */
+  readonly runMs: number;
+  /** Where outputs are written for a moment. */
+  readonly folder: string;
+}
+
+const ANSWER_MS = 10_000;
+const OUTPUT_BYTES_MAX = 600 * 1024 * 1024;
+/** Polls in a row that may fail, as for tasks. */
+const POLL_FAILURES_MAX = 5;
+/** Pixels that no server makes: it says so before it begins. */
+const TOO_WIDE = 1_000_000;
+const NO_SUCH_MODEL = 'tollgate-check/no-such-model';
+
+interface Run {
+  readonly request: EngineRequest;
+  reference: string | undefined;
+  status: EngineStatus | undefined;
+}
+
+/** Runs the contract of an engine against the system behind it, one question after the other. Never rejects. */
+export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
+  const run: Run = { request: requestOf(plan.order), reference: undefined, status: undefined };
+  const questions: [string, () => Promise<Finding>][] = [
+    ['away', () => askAbsent(plan)],
+    ['ready', () => askReady(plan)],
+    ['submit', () => askSubmit(plan, run)],
+    ['progress', () => askProgress(plan, run)],
+    ['result', () => askResult(plan, run)],
+    ['cancel', () => askCancel(plan)],
+    ['wrong request', () => askWrong(plan)],
+  ];
+  const steps: CheckStep[] = [];
+  for (const [step, ask] of questions) {
+    steps.push(await askStep(step, ask, explain));
+  }
+  return steps;
+}
+
+/** An engine that is away must be known as such: its tasks wait then, and lose nothing. */
+async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<Finding> {
+  if (!absent) {
+    throw new StepSkipped('it has no address');
+  }
+  const failure = await failureOf(absent, requestOf(order), folder);
+  if (failure && ENGINE_AWAY.has(failure.code)) {
+    return `where nobody listens: ${failure.code}, tasks wait`;
+  }
+  throw new StepFailed(`where nobody listens: ${failure?.code ?? 'accepted'}`);
+}
+
+async function askReady({ engine }: EngineCheckPlan): Promise<Finding> {
+  if (!engine.isReady) {
+    return 'it always is';
+  }
+  if (await engine.isReady(AbortSignal.timeout(ANSWER_MS))) {
+    return 'it answers';
+  }
+  throw new StepFailed('it does not answer, or not as one that can work: tasks wait until it does');
+}
+
+async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<Finding> {
+  requireLeave(plan);
+  run.reference = await plan.engine.submit(run.request, contextOf(plan.folder, plan.runMs));
+  return `accepted as ${run.reference}`;
+}
+
+async function askProgress(plan: EngineCheckPlan, run: Run): Promise<Finding> {
+  const seen: SeenRun = { states: [], fractions: [], polls: 0 };
+  const status = await pollToEnd(plan, requireBegun(run), run.request, seen);
+  run.status = status;
+  const states = seen.states.join(', ');
+  if (status.state !== 'succeeded') {
+    throw new StepFailed(`${states}: ${status.failure?.code ?? 'no reason given'}`, status.failure?.said);
+  }
+  return `${states}; ${seen.polls} polls; ${progressText(seen.fractions)}`;
+}
+
+/** What a run said of itself until its end. */
+interface SeenRun {
+  readonly states: string[];
+  readonly fractions: number[];
+  polls: number;
+}
+
+/** A few bad answers end no run, as for tasks. */
+async function pollToEnd(
+  { engine, runMs, folder }: EngineCheckPlan,
+  reference: string,
+  request: EngineRequest,
+  seen: SeenRun,
+): Promise<EngineStatus> {
+  const signal = AbortSignal.timeout(runMs);
+  const context = { folder, signal, onProgress: (fraction: number) => void seen.fractions.push(fraction) };
+  for (let failed = 0; ; ) {
+    seen.polls += 1;
+    const answer = await engine.poll(reference, request, context).catch((error: unknown) => ({ error }));
+    failed = 'error' in answer ? failed + 1 : 0;
+    if (signal.aborted) {
+      throw new StepFailed(`not done after ${runMs / 1_000} s: --timeout allows more`);
+    }
+    if ('error' in answer) {
+      if (failed >= POLL_FAILURES_MAX) {
+        throw answer.error;
+      }
+    } else {
+      note(seen, answer);
+      if (!goesOn(answer)) {
+        return answer;
+      }
+    }
+    await delay(engine.pollIntervalMs);
+  }
+}
+
+function note({ states, fractions }: SeenRun, { state, progress }: EngineStatus): void {
+  if (states.at(-1) !== state) {
+    states.push(state);
+  }
+  if (progress !== undefined) {
+    fractions.push(progress);
+  }
+}
+
+function goesOn({ state }: EngineStatus): boolean {
+  return state === 'queued' || state === 'running';
+}
+
+async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run: Run): Promise<Finding> {
+  const reference = requireBegun(run);
+  if (run.status?.state !== 'succeeded') {
+    throw new StepSkipped('the run did not succeed');
+  }
+  const [output, ...others] = await engine.collect(reference, run.request, contextOf(folder, runMs));
+  if (!output) {
+    throw new StepFailed('no file');
+  }
+  const { type, bytes } = await identifyContent(output.file, order.kind, OUTPUT_BYTES_MAX);
+  const found = `${1 + others.length} file, ${type}, ${bytes} bytes`;
+  const size = order.kind === 'image' ? await sizeInHeader(await bytesOf(output.file)) : undefined;
+  if (size && !coversRequest(size, order)) {
+    throw new StepFailed(
+      `${found}: ${size.width}×${size.height}, smaller than asked (${order.width}×${order.height})`,
+    );
+  }
+  return size ? `${found}, ${size.width}×${size.height}` : found;
+}
+
+async function askCancel(plan: EngineCheckPlan): Promise<Finding> {
+  requireLeave(plan);
+  const { engine, folder, runMs } = plan;
+  const { cancelQueued, cancelRunning } = engine.capabilities;
+  if (!cancelQueued && !cancelRunning) {
+    throw new StepSkipped('this kind stops no run');
+  }
+  const request = requestOf(plan.order);
+  const reference = await engine.submit(request, contextOf(folder, runMs));
+  const answer = await engine.cancel(reference, request);
+  if (answer === 'unsupported') {
+    if (cancelRunning) {
+      throw new StepFailed('a run goes on that the engine should be able to stop');
+    }
+    return 'a run that has begun goes on, as this kind says';
+  }
+  const after = await engine.poll(reference, request, contextOf(folder, ANSWER_MS)).then(
+    ({ state }) => state,
+    (error: unknown) => explain(error)?.message ?? 'unknown',
+  );
+  if (answer === 'stopped' && (after === 'running' || after === 'queued')) {
+    throw new StepFailed(`it says stopped, and is ${after} afterwards`);
+  }
+  return `${answer}; afterwards ${after}`;
+}
+
+/** What nobody can make must be refused at once, with words, and not be tried again. */
+async function askWrong(plan: EngineCheckPlan): Promise<Finding> {
+  requireLeave(plan);
+  const failure = await failureOf(plan.engine, wrongRequest(plan), plan.folder);
+  if (!failure) {
+    throw new StepSkipped('it took the request: it does not look at what was wrong with it');
+  }
+  if (failure.retryable) {
+    throw new StepFailed(`${failure.code}: would be tried again and again`, failure.said);
+  }
+  return { found: `refused: ${failure.code}`, said: failure.said };
+}
+
+/** Why the engine makes nothing of a request, at its submit or soon after; undefined where it sets to work, which is stopped again. */
+async function failureOf(
+  engine: Engine,
+  request: EngineRequest,
+  folder: string,
+): Promise<EngineFailure | undefined> {
+  const context = contextOf(folder, ANSWER_MS);
+  try {
+    const reference = await engine.submit(request, context);
+    let status = await engine.poll(reference, request, context);
+    while (goesOn(status) && !context.signal.aborted) {
+      await delay(engine.pollIntervalMs);
+      status = await engine.poll(reference, request, context);
+    }
+    if (status.failure === undefined) {
+      await engine.cancel(reference, request);
+    }
+    return status.failure;
+  } catch (error) {
+    if (error instanceof EngineError) {
+      return error.failure;
+    }
+    throw error;
+  }
+}
+
+/** Wrong in a way that the kind's server tells before it works: ComfyUI by its nodes' limits, sd-server by what its model makes. */
+function wrongRequest({ engine, order }: EngineCheckPlan): EngineRequest {
+  switch (engine.kind) {
+    case 'comfyui':
+      return requestOf({ ...order, width: TOO_WIDE });
+    case 'sdcpp':
+      return requestOf({ ...order, kind: order.kind === 'image' ? 'video' : 'image' });
+    case 'builtin':
+      throw new StepSkipped('it draws whatever is asked');
+    default:
+      return requestOf({ ...order, model: NO_SUCH_MODEL });
+  }
+}
+
+function requestOf(order: EngineCheckPlan['order']): EngineRequest {
+  return { ...order, taskId: newUuid(), attempt: 1 };
+}
+
+function contextOf(folder: string, milliseconds: number): EngineContext {
+  return { folder, signal: AbortSignal.timeout(milliseconds), onProgress: () => undefined };
+}
+
+function requireLeave({ engine, mayPay }: EngineCheckPlan): void {
+  if (engine.capabilities.paid && !mayPay) {
+    throw new StepSkipped('costs money upstream: --pay does it');
+  }
+}
+
+function requireBegun({ reference }: Run): string {
+  if (reference === undefined) {
+    throw new StepSkipped('no run was begun');
+  }
+  return reference;
+}
+
+function progressText(fractions: readonly number[]): string {
+  const between = fractions.filter((fraction) => fraction > 0 && fraction < 1);
+  const [first] = between;
+  const last = between.at(-1);
+  return first === undefined || last === undefined
+    ? 'no progress before the end'
+    : `progress ${percent(first)} … ${percent(last)}`;
+}
+
+function percent(fraction: number): string {
+  return `${Math.round(fraction * 100)} %`;
+}
+
+function explain(error: unknown): StepFailed | undefined {
+  if (!(error instanceof EngineError)) {
+    return undefined;
+  }
+  const { code, message, said } = error.failure;
+  return new StepFailed(`${code}: ${message}`, said);
+}

@@ -1,0 +1,219 @@
+import type { InTurn } from '../../lib/loop-turns.ts';
+import { StopController } from '../../lib/stop-signal.ts';
+import type { JsonObject } from '../../providers/json.ts';
+import type { Provider, ProviderAnswer, ProviderRequest } from '../../providers/provider.types.ts';
+import { ProviderFailure } from '../../providers/provider-failure.ts';
+import { askStep, type CheckStep, type Finding, StepFailed, StepSkipped } from './check-step.ts';
+
+export interface ProviderCheckPlan {
+  readonly provider: Provider;
+  /** The provider's own name of the model. */
+  readonly model: string;
+  readonly does: 'text' | 'embeddings';
+  /** Tokens, as the catalog says. */
+  readonly contextLength: number;
+  readonly maxOutputTokens: number;
+}
+
+/** Room for a model that thinks before it says a word, in tokens. */
+const ANSWER_TOKENS = 1_024;
+/** Tokens of the answer that is left in the middle. */
+const LONG_ANSWER_TOKENS = 4_096;
+/** Ms after which a call that was left must have ended. */
+const ABORT_MS = 2_000;
+/** A word of this text is a token at least, in every vocabulary. */
+const FILLER = 'tollgate ';
+/** Larger contexts are not overflowed: the request alone would be tens of megabytes. */
+const OVERFLOW_TOKENS_MAX = 2_000_000;
+const SHOWN = 40;
+const TOOL = 'get_weather';
+
+/** Nobody else waits for this process. */
+const AT_ONCE: InTurn = async (steps) => {
+  let step = steps.next();
+  while (!step.done) {
+    step = steps.next();
+  }
+  return step.value;
+};
+
+/** Asks a provider for everything that its customers will, one question after the other. Costs a few thousand tokens. Never rejects. */
+export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[]> {
+  const usages: string[] = [];
+  const text: [string, () => Promise<Finding>][] = [
+    ['json', () => askJson(plan, usages)],
+    ['stream', () => askStream(plan, usages)],
+    ['tools', () => askTools(plan)],
+    ['usage', () => askUsage(usages)],
+    ['abort', () => askAbort(plan)],
+    ['overflow', () => askOverflow(plan)],
+  ];
+  const questions: [string, () => Promise<Finding>][] = [
+    ['ready', () => askReady(plan)],
+    ...(plan.does === 'text' ? text : [['vectors', () => askVectors(plan)] satisfies (typeof text)[number]]),
+  ];
+  const steps: CheckStep[] = [];
+  for (const [step, ask] of questions) {
+    steps.push(await askStep(step, ask, explain));
+  }
+  return steps;
+}
+
+async function askReady({ provider }: ProviderCheckPlan): Promise<Finding> {
+  await provider.probe(new StopController());
+  return 'it answers';
+}
+
+async function askJson(plan: ProviderCheckPlan, usages: string[]): Promise<Finding> {
+  const answer = await plan.provider.complete(requestOf(plan, 'Say hello.'), new StopController());
+  noteUsage(usages, 'json', answer);
+  return `${shown(answer.text)}, ${answer.finishReason}`;
+}
+
+async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<Finding> {
+  const beganAt = performance.now();
+  const parts = await plan.provider.stream(requestOf(plan, 'Say hello.'), new StopController());
+  const firstMs = Math.round(performance.now() - beganAt);
+  let text = '';
+  let batches = 0;
+  let finish: string | undefined;
+  let usage: ProviderAnswer['usage'];
+  for await (const batch of parts) {
+    batches += 1;
+    for (const part of batch) {
+      text += part.text;
+      finish = part.finishReason ?? finish;
+      usage = part.usage ?? usage;
+    }
+  }
+  if (finish === undefined) {
+    throw new StepFailed('it ended without a reason');
+  }
+  noteUsage(usages, 'stream', { usage });
+  return `${shown(text)}, ${finish}; first after ${firstMs} ms, ${batches} pieces`;
+}
+
+async function askTools(plan: ProviderCheckPlan): Promise<Finding> {
+  const request = requestOf(plan, 'What is the weather in Paris?', toolsOf(plan.provider));
+  const { finishReason, wire } = await plan.provider.complete(request, new StopController());
+  if (finishReason !== 'tool_calls' || !JSON.stringify(wire).includes(TOOL)) {
+    throw new StepFailed(`no tool was called: ${finishReason}`);
+  }
+  return `called ${TOOL}`;
+}
+
+/** What is charged comes from here: without it, from our own count. */
+async function askUsage(usages: readonly string[]): Promise<Finding> {
+  const missing = ['json', 'stream'].filter((way) => !usages.some((usage) => usage.startsWith(way)));
+  if (missing.length > 0) {
+    throw new StepFailed(`not reported: ${missing.join(', ')}; calls are charged by our own count`);
+  }
+  return usages.join('; ');
+}
+
+/** What a customer leaves must stop being made. Here it is seen that our side of the call ends; the server's log tells its own. */
+async function askAbort(plan: ProviderCheckPlan): Promise<Finding> {
+  const leaving = new StopController();
+  const request = requestOf(plan, 'Count from 1 to 1000 in words.', {}, LONG_ANSWER_TOKENS);
+  const parts = await plan.provider.stream(request, leaving);
+  let batches = 0;
+  let leftAt = 0;
+  try {
+    for await (const _batch of parts) {
+      batches += 1;
+      if (batches === 1) {
+        leftAt = performance.now();
+        leaving.abort();
+      }
+    }
+  } catch (error) {
+    const aborted = error instanceof ProviderFailure && error.reason === 'aborted';
+    if (!aborted && !leaving.aborted) {
+      throw error;
+    }
+    const ms = Math.round(performance.now() - leftAt);
+    if (ms > ABORT_MS) {
+      throw new StepFailed(`ended only ${ms} ms after it was left`);
+    }
+    return `left after the first piece, ended within ${ms} ms`;
+  }
+  return 'the answer was whole before it could be left';
+}
+
+/** Agents shorten their history at this answer, and only at this one. */
+async function askOverflow(plan: ProviderCheckPlan): Promise<Finding> {
+  const { provider, contextLength } = plan;
+  const tokens = Math.ceil(contextLength * 1.25) + ANSWER_TOKENS;
+  if (tokens > OVERFLOW_TOKENS_MAX) {
+    throw new StepSkipped(`its context of ${contextLength} tokens is larger than what is tried`);
+  }
+  try {
+    const { usage } = await provider.complete(requestOf(plan, FILLER.repeat(tokens)), new StopController());
+    const counted = usage ? `, counted as ${usage.inputTokens}` : '';
+    throw new StepFailed(
+      `it took ${tokens} tokens${counted}: more than context_length (${contextLength}), or it cuts inputs silently`,
+    );
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.reason === 'context_length') {
+      return { found: 'refused as too long for the context', said: error.said };
+    }
+    if (error instanceof ProviderFailure && error.reason === 'too_large') {
+      return { found: 'refused as too large a request', said: error.said };
+    }
+    throw error;
+  }
+}
+
+async function askVectors(plan: ProviderCheckPlan): Promise<Finding> {
+  const request = { ...requestOf(plan, ''), body: { input: ['one', 'two'] } };
+  const { usage } = await plan.provider.embed(request, new StopController());
+  if (!usage) {
+    throw new StepFailed('two vectors, without usage: calls are charged by our own count');
+  }
+  return `two vectors, ${usage.inputTokens} tokens`;
+}
+
+function requestOf(
+  { model, maxOutputTokens }: ProviderCheckPlan,
+  content: string,
+  members: JsonObject = {},
+  most = ANSWER_TOKENS,
+): ProviderRequest {
+  return {
+    model,
+    body: { messages: [{ role: 'user', content }], ...members },
+    maxOutputTokens: Math.min(most, maxOutputTokens),
+    betas: [],
+    inTurn: AT_ONCE,
+  };
+}
+
+function toolsOf({ dialect }: Provider): JsonObject {
+  const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const about = { name: TOOL, description: 'Tells the weather of a city.' };
+  return dialect === 'chat'
+    ? {
+        tools: [{ type: 'function', function: { ...about, parameters: schema } }],
+        tool_choice: { type: 'function', function: { name: TOOL } },
+      }
+    : { tools: [{ ...about, input_schema: schema }], tool_choice: { type: 'tool', name: TOOL } };
+}
+
+function noteUsage(usages: string[], way: string, { usage }: Pick<ProviderAnswer, 'usage'>): void {
+  if (usage && usage.outputTokens > 0) {
+    usages.push(`${way} ${usage.inputTokens} in, ${usage.outputTokens} out`);
+  }
+}
+
+function shown(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line === '' ? 'no text' : `"${line.length > SHOWN ? `${line.slice(0, SHOWN)}…` : line}"`;
+}
+
+function explain(error: unknown): StepFailed | undefined {
+  if (!(error instanceof ProviderFailure)) {
+    return undefined;
+  }
+  const status = error.status === undefined ? '' : ` (${error.status})`;
+  return new StepFailed(`${error.reason}${status}`, error.said);
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import type { Catalog } from '../../catalog/catalog.types.ts';
+import { CatalogError } from '../../catalog/catalog-error.ts';
+import { type EngineSurroundings, engineMistake } from '../../catalog/engine-kinds.ts';
+import { parseCatalog } from '../../catalog/parse-catalog.ts';
+import type { CliSurroundings } from './cli-context.ts';
+import { CliError, EXIT } from './cli-error.ts';
+
+/** What the engines of a catalog are built with at the command line. */
+export function engineSurroundings(
+  file: string,
+  { FFMPEG_PATH = 'ffmpeg', FFPROBE_PATH = 'ffprobe' }: CliSurroundings['environment'],
+): EngineSurroundings {
+  return { catalogFile: file, ffmpegPath: FFMPEG_PATH, ffprobePath: FFPROBE_PATH };
+}
+
+/** A tollgate.yaml as a start would read it. Throws CliError with the one line that the start would end with. */
+export async function readCatalog(
+  file: string,
+  environment: CliSurroundings['environment'],
+): Promise<Catalog> {
+  try {
+    const catalog = parseCatalog(await read(file), file, environment);
+    const mistake = engineMistake(engineSurroundings(file, environment), catalog);
+    if (mistake !== undefined) {
+      throw new CatalogError(`${file}: ${mistake}`);
+    }
+    return catalog;
+  } catch (error) {
+    throw error instanceof CatalogError ? new CliError(error.message, EXIT.usage) : error;
+  }
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new CatalogError(`${file}: cannot be read (${code})`, { cause: error });
+  }
+}
