@@ -17,3 +17,8 @@ export function queueName(family: QueueFamily, pool?: string): string {
   }
   return `generate-${pool}`;
 }
+
+/** The engine pool that a queue feeds; null for other queues. */
+export function poolOf(queue: string): string | null {
+  return queue.startsWith('generate-') ? queue.slice('generate-'.length) : null;
+}

@@ -14,6 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.sweep-tasks': 5 * SECOND_MS,
   'maintenance.tell-alerts': 5 * SECOND_MS,
+  'maintenance.move-tasks': 2 * SECOND_MS,
   'maintenance.reap-holds': 5 * SECOND_MS,
   'maintenance.expire-media': MINUTE_MS,
   'maintenance.expire-tasks': HOUR_MS,

@@ -7,6 +7,7 @@ import type { HoldReaper } from '../src/ledger/reaper.ts';
 import type { WriteOffTotals } from '../src/ledger/write-off-totals.ts';
 import type { GenerateService } from '../src/tasks/generate.service.ts';
 import type { OrphanSweepService } from '../src/tasks/orphan-sweep.service.ts';
+import type { OverflowService } from '../src/tasks/overflow.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
@@ -19,6 +20,7 @@ export interface WorkerServices {
   readonly generate: Pick<GenerateService, 'run'>;
   readonly postprocess: Pick<PostprocessService, 'run'>;
   readonly webhooks: Pick<DeliverWebhookService, 'deliver'>;
+  readonly overflow: Pick<OverflowService, 'move'>;
   readonly sweeps: Pick<SweepService, 'sweep'>;
   readonly orphans: Pick<OrphanSweepService, 'sweep'>;
   readonly retention: Pick<RetentionService, 'expireMedia' | 'expireTasks'>;

@@ -20,6 +20,8 @@ function defineChore<const Name extends string>(name: Name, timeoutMs: number) {
 export const sweepTasks = defineChore('maintenance.sweep-tasks', 60_000);
 /** Credits that run low, keys near their limit. */
 export const tellAlerts = defineChore('maintenance.tell-alerts', 60_000);
+/** Tasks that another route of their model can serve. */
+export const moveTasks = defineChore('maintenance.move-tasks', 60_000);
 /** Holds of dead processes. */
 export const reapHolds = defineChore('maintenance.reap-holds', 60_000);
 /** Media past its retention. */

@@ -122,20 +122,36 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
 }
 
 function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
-  const [route, second] = entry.routes;
-  if (entry.endpoints.length > 1 || second) {
-    const member = second ? 'routes' : 'endpoints';
-    throw new CatalogError(`${path}.${member}: an image or video model has exactly one`);
-  }
-  if (!route || !('engine' in route) || !known.engines.has(route.engine)) {
-    throw new CatalogError(`${path}.routes[0].engine: must name one of engines`);
+  if (entry.endpoints.length > 1) {
+    throw new CatalogError(`${path}.endpoints: an image or video model has exactly one`);
   }
   const kind = entry.endpoints[0] === 'video' ? 'video' : 'image';
   requireOwnPath(entry, kind, path);
-  const { engine, model, runs } = route;
-  const engines: EngineRoute[] = [{ engine, model, runs: runPolicy(kind, known.engines.get(engine), runs) }];
+  const engines = engineRoutes(entry, kind, path, known);
   const media = mediaOptions(kind, entry, path);
   return { contextLength: entry.context_length ?? 0, maxOutputTokens: 0, routes: [], engines, media };
+}
+
+function engineRoutes(
+  { routes }: ModelEntry,
+  kind: 'image' | 'video',
+  path: string,
+  known: KnownIds,
+): EngineRoute[] {
+  return routes.map((route, index) => {
+    const place = `${path}.routes[${index}]`;
+    if (!('engine' in route) || !known.engines.has(route.engine)) {
+      throw new CatalogError(`${place}.engine: must name one of engines`);
+    }
+    const { engine, model, runs, when = index === 0 ? 'first' : 'unavailable' } = route;
+    if (index === 0 && when !== 'first') {
+      throw new CatalogError(`${place}.when: orders go to the first route; set it on a later one`);
+    }
+    if (routes.findIndex((one) => 'engine' in one && one.engine === engine) < index) {
+      throw new CatalogError(`${place}.engine: "${engine}" stands twice`);
+    }
+    return { engine, model, when, runs: runPolicy(kind, known.engines.get(engine), runs) };
+  });
 }
 
 /** The interface says what is ordered at /v3/async/video-fast and /v3/async/image-turbo, and within which limits. */

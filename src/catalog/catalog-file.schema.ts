@@ -97,6 +97,15 @@ const media = z.strictObject({
     .describe('by size, e.g. `2048*2048`: what is priced otherwise there'),
 });
 
+const CONDITION = /^unavailable$|^waiting > ([1-9]\d{0,5})s$/;
+const condition = z
+  .string()
+  .regex(CONDITION, 'must be unavailable, or like: waiting > 60s')
+  .transform((text) => {
+    const seconds = CONDITION.exec(text)?.[1];
+    return seconds === undefined ? ('unavailable' as const) : { waitingMs: Number(seconds) * 1_000 };
+  });
+
 /** A route to a provider, and one to an engine. */
 export const modelRoutes = [
   z.strictObject({
@@ -125,6 +134,11 @@ export const modelRoutes = [
       .min(1)
       .default('default')
       .describe("the engine's name of the model; `default` names none"),
+    when: condition
+      .optional()
+      .describe(
+        '`unavailable`: tasks go on to this route while no live worker serves those before it; `waiting > 60s`: those that have waited that long do. Not for the first route; left out of others: `unavailable`',
+      ),
     runs: runSettings.optional().describe("over the engine's"),
   }),
 ] as const;
@@ -148,7 +162,7 @@ export const modelEntry = z.strictObject({
   endpoints: z
     .array(z.enum(MODEL_ENDPOINTS))
     .min(1)
-    .describe('where it can be called; `image` and `video` models have exactly one route, to an engine'),
+    .describe('where it can be called; `image` and `video` models have one endpoint, and routes to engines'),
   context_length: tokens.describe(
     'tokens in and out; needed for text. Not lower than what the provider really takes: it bounds the hold',
   ),
@@ -186,7 +200,10 @@ export const modelEntry = z.strictObject({
     .describe('published by `/api/v1/models`; left out: what both dialects know'),
   media: media.optional().describe('what orders may ask for; left out: as `image-turbo` or `video-fast`'),
   pricing: modelPricing.prefault({}).describe('what the customer pays, quoted decimals of USD'),
-  routes: z.array(route).min(1).describe('who serves it; the second is asked when the first one fails'),
+  routes: z
+    .array(route)
+    .min(1)
+    .describe('who serves it; the second is asked when the first one fails, or as its `when` says'),
 });
 
 const engine = z.looseObject({

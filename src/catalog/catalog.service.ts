@@ -20,8 +20,10 @@ export interface ModelFilter {
 export interface MediaModel {
   readonly id: string;
   readonly kind: 'image' | 'video';
-  /** The engine that runs it. */
+  /** The engine that orders wait for first. */
   readonly pool: string;
+  /** Every engine that they may go to, in the catalog's order. */
+  readonly pools: readonly string[];
   readonly upstreamModel: string;
   /** Ms from the order after which its task fails, unrun or unfinished. */
   readonly deadlineMs: number;
@@ -49,6 +51,11 @@ export class CatalogService {
 
   constructor(current: () => Catalog) {
     this.#current = current;
+  }
+
+  /** All of them, in the catalog's order. */
+  get models(): Iterable<Model> {
+    return this.#current().models.values();
   }
 
   /** Whether there is a text model that costs nothing whatever is sent. */
@@ -104,6 +111,7 @@ export class CatalogService {
       id: model.id,
       kind,
       pool: engine.engine,
+      pools: model.engines.map((route) => route.engine),
       upstreamModel: engine.model,
       deadlineMs: engine.runs.deadlineMs,
       priceVersion: model.priceVersion,

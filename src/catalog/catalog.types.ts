@@ -29,6 +29,8 @@ export interface EngineRoute {
   readonly engine: string;
   /** The engine's own name of the model. */
   readonly model: string;
+  /** When tasks go on to it: to the first never, but orders do. */
+  readonly when: 'first' | 'unavailable' | { readonly waitingMs: number };
   /** How runs of this model are tried there. */
   readonly runs: RunPolicy;
 }

@@ -118,6 +118,16 @@ describe('a mistake is one line that names file, path and reason', () => {
       (text) => text.replace('[chat, messages]', '[chat, image]'),
       /models\[0\]\.endpoints: /,
     ],
+    [
+      'a condition of the first route',
+      (text) => text.replace('{ engine: e, model: m }', '{ engine: e, when: unavailable }'),
+      /models\[1\]\.routes\[0\]\.when: orders go to the first route/,
+    ],
+    [
+      'an engine that stands twice',
+      (text) => text.replace('{ engine: e, model: m }', '{ engine: e }, { engine: e, when: waiting > 60s }'),
+      /models\[1\]\.routes\[1\]\.engine: "e" stands twice/,
+    ],
     ['a route of no kind', (text) => text.replace('provider: p, ', ''), /models\[0\]\.routes\[0\]/],
     [
       'a limit of zero',

@@ -207,7 +207,7 @@ function composeTaskRoutes(
   const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
-    onOrder: (pool) => void unserved.ordered(pool),
+    onOrder: (pools) => void unserved.ordered(pools),
   });
   const cancels = new CancelTaskService({
     reads: tasks.reads,

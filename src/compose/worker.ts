@@ -19,11 +19,13 @@ import { GenerateService } from '../tasks/generate.service.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
+import { OverflowService } from '../tasks/overflow.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
 import { StoragePatience } from '../tasks/storage-patience.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
 import { TaskFinisher } from '../tasks/task-finisher.ts';
+import { TaskOverflowStore } from '../tasks/task-overflow.store.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
@@ -87,7 +89,7 @@ export async function composeWorker(
     parts: {
       services: {
         ...runners,
-        ...composeChores(foundation, tasks),
+        ...composeChores(foundation, tasks, engines),
         webhooks: new DeliverWebhookService({
           deliveries: tasks.deliveries,
           secrets: tasks.secrets,
@@ -186,7 +188,7 @@ function composeRunners(
   };
 }
 
-function composeChores(foundation: Foundation, tasks: TaskParts) {
+function composeChores(foundation: Foundation, tasks: TaskParts, engines: EngineRegistry) {
   const { config, database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
   const keys = new KeysStore(database.sequelize, database.money);
   const statements = createStatements({
@@ -195,6 +197,13 @@ function composeChores(foundation: Foundation, tasks: TaskParts) {
     seller: () => foundation.catalogSource.current.seller,
   });
   return {
+    overflow: new OverflowService(
+      new TaskOverflowStore(database.money),
+      tasks.dispatch,
+      () => foundation.catalog.models,
+      engines,
+      log,
+    ),
     sweeps: new SweepService(tasks.sweeps, tasks.endings, log),
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),

@@ -47,11 +47,11 @@ export class GenerateService {
   /**
    * One attempt at a queued task. Any number of calls for the same task is harmless: the claim lets one through. Resolves when the
    * engine's slot is free; a picture that is finished in place may not be ready then. Throws only when the database is away; the
-   * lease then lapses and the task comes back.
+   * lease then lapses and the task comes back. `pool`: the one that this job is for, null: any.
    */
-  async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
+  async run(taskId: string, signal: AbortSignal, pool: string | null = null): Promise<AttemptOutcome> {
     const { claims, leases, endings, engines, inPlace, policyOf } = this.#dependencies;
-    const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs);
+    const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs, pool);
     if (!task) {
       return { result: 'skipped' };
     }

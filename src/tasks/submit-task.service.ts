@@ -14,8 +14,8 @@ const QUEUE_RETRY_SECONDS = 10;
 export interface SubmitSettings {
   /** Tasks of one account that may wait for one pool, unless it has a limit of its own. */
   readonly queuedTasksMax: () => number;
-  /** Hears of the pool of every order that was taken. */
-  readonly onOrder?: (pool: string) => void;
+  /** Hears, of every order that was taken, which pools can serve it. */
+  readonly onOrder?: (pools: readonly string[]) => void;
 }
 
 /** Knows what waits. */
@@ -87,7 +87,7 @@ export class SubmitTaskService {
         throw error;
       }
     }
-    this.#settings.onOrder?.(order.model.pool);
+    this.#settings.onOrder?.(order.model.pools);
     return id;
   }
 

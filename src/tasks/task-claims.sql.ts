@@ -11,8 +11,9 @@ const ELSEWHERE_MS = 500;
 const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$', '')`;
 
 /**
- * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts. The one
- * way to begin work: whoever changes the row has it, with the next number of the fence. A task that failed on the host just now is left
+ * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts, $7 pools that
+ * the callers serve, NULL: any. The one way to begin work: whoever changes the row has it, with the next number of the fence. A task
+ * that has gone on to another pool is that pool's, whatever job still names it. A task that failed on the host just now is left
  * to another one that serves its pool: it is put back for the relay's next look.
  */
 export const claimTasks: Statement = {
@@ -24,7 +25,8 @@ export const claimTasks: Statement = {
                SELECT 1 FROM worker_slots s
                 WHERE s.queue = 'generate-' || t.pool AND ${hostOf('s.worker')} <> t.avoid_host
                   AND s.seen_at > statement_timestamp() - $6 * interval '1 ms') AS avoided
-        FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[]) i (id, worker, lease_ms) ON t.id = i.id
+        FROM tasks t JOIN unnest($1::uuid[], $2::text[], $3::integer[], $7::text[]) i (id, worker, lease_ms, pool)
+          ON t.id = i.id AND t.pool = coalesce(i.pool, t.pool)
        WHERE t.state = $4 AND t.cancel_requested_at IS NULL
          AND t.not_before <= statement_timestamp() AND t.deadline_at > statement_timestamp()
        ORDER BY t.id FOR UPDATE OF t),

@@ -54,12 +54,15 @@ export interface LeaseRenewal {
 
 /** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
 const PACE_MS = 20;
-const DISPATCH_CHANNEL = 'tollgate_tasks';
+/** Relays listen to it. */
+export const DISPATCH_CHANNEL = 'tollgate_tasks';
 
 interface ClaimOrder {
   readonly taskId: string;
   readonly worker: string;
   readonly leaseMs: number;
+  /** The pool that the caller serves; null: any. */
+  readonly pool: string | null;
 }
 
 /** The fence, and what is to be written behind it. */
@@ -91,14 +94,15 @@ export class TaskClaimsStore {
     this.#generated = new StatementBatch((items) => this.#markAllGenerated(items), PACE_MS);
   }
 
-  /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue or not due yet. */
+  /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue, not due yet, or another pool's than `pool`. */
   async claim(
     taskId: string,
     to: LeasedState,
     worker: string,
     leaseMs: number,
+    pool: string | null = null,
   ): Promise<ClaimedTask | undefined> {
-    return await this.#claims[to].run({ taskId, worker, leaseMs });
+    return await this.#claims[to].run({ taskId, worker, leaseMs, pool });
   }
 
   /** Renews leases in one statement. Missing from the answer: those to look at with {@link findLease}. */
@@ -181,6 +185,7 @@ export class TaskClaimsStore {
       from,
       to,
       WORKER_SILENT_MS,
+      distinct.map((order) => order.pool),
     ]);
     const claimed = new Map(rows.map((row) => [row.id, toClaimed(row)]));
     return orders.map((order) =>

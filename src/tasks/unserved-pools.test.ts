@@ -3,7 +3,8 @@ import { UnservedPools } from './unserved-pools.ts';
 
 function complaints(liveSlots: () => Promise<ReadonlyMap<string, number>>) {
   const lines: string[] = [];
-  const write = (line: string): void => void lines.push((JSON.parse(line) as { pool: string }).pool);
+  const write = (line: string): void =>
+    void lines.push((JSON.parse(line) as { pools: string[] }).pools.join());
   const pools = new UnservedPools(liveSlots, createLogger({ name: 'test', level: 'warn' }, { write }));
   return { pools, lines };
 }
@@ -11,13 +12,15 @@ function complaints(liveSlots: () => Promise<ReadonlyMap<string, number>>) {
 test('orders for a pool without a live worker are told once, those for others never', async () => {
   const { pools, lines } = complaints(async () => new Map([['generate-gpu', 2]]));
   for (const pool of ['gpu', 'gpu2', 'gpu2', 'gpu', 'gpu3']) {
-    await pools.ordered(pool);
+    await pools.ordered([pool]);
   }
-  expect(lines).toEqual(['gpu2', 'gpu3']);
+  await pools.ordered(['gpu4', 'gpu']);
+  await pools.ordered(['gpu4', 'gpu5']);
+  expect(lines).toEqual(['gpu2', 'gpu3', 'gpu4,gpu5']);
 });
 
 test('a database that is away is no word about workers', async () => {
   const { pools, lines } = complaints(() => Promise.reject(new Error('away')));
-  await pools.ordered('gpu');
+  await pools.ordered(['gpu']);
   expect(lines).toEqual([]);
 });

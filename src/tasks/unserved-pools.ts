@@ -10,7 +10,7 @@ const COMPLAIN_EVERY_MS = 60_000;
 export class UnservedPools {
   readonly #liveSlots: () => Promise<ReadonlyMap<string, number> | undefined>;
   readonly #log: Logger;
-  /** When each pool was last complained of, in ms of the process; as many as the catalog has had. */
+  /** When each first pool was last complained of, in ms of the process; as many as the catalog has had. */
   readonly #complainedAt = new Map<string, number>();
 
   /** `liveSlots`: what all live workers can run at once, by queue. */
@@ -19,14 +19,15 @@ export class UnservedPools {
     this.#log = log;
   }
 
-  /** An order was taken for a pool. Never rejects, and holds nobody up who does not wait for it. */
-  async ordered(pool: string): Promise<void> {
+  /** An order was taken that these pools can serve. Never rejects, and holds nobody up who does not wait for it. */
+  async ordered(pools: readonly string[]): Promise<void> {
     const slots = await this.#liveSlots();
+    const [pool = ''] = pools;
     const now = performance.now();
     const lately = now - (this.#complainedAt.get(pool) ?? Number.NEGATIVE_INFINITY) < COMPLAIN_EVERY_MS;
-    if (slots && !slots.has(`generate-${pool}`) && !lately) {
+    if (slots && !lately && !pools.some((one) => slots.has(`generate-${one}`))) {
       this.#complainedAt.set(pool, now);
-      this.#log.error({ pool }, 'an order waits: no live worker serves its pool');
+      this.#log.error({ pools }, 'an order waits: no live worker serves its pool');
     }
   }
 }

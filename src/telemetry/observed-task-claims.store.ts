@@ -33,8 +33,9 @@ export class ObservedTaskClaims extends TaskClaimsStore {
     to: LeasedState,
     worker: string,
     leaseMs: number,
+    pool: string | null = null,
   ): Promise<ClaimedTask | undefined> {
-    const task = await super.claim(taskId, to, worker, leaseMs);
+    const task = await super.claim(taskId, to, worker, leaseMs, pool);
     if (task) {
       this.#models.remember(task.id, task.model);
     }

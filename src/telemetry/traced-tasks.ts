@@ -4,7 +4,7 @@ import type { Tracing } from '../lib/tracing.ts';
 import type { AttemptOutcome } from '../tasks/generate.types.ts';
 
 interface TaskRunner {
-  run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome>;
+  run(taskId: string, signal: AbortSignal, pool?: string | null): Promise<AttemptOutcome>;
 }
 
 /**
@@ -21,11 +21,11 @@ export function tracedTaskRuns<Runner extends TaskRunner>(
     return runner;
   }
   return {
-    async run(taskId, signal) {
+    async run(taskId, signal, pool) {
       const parent = await parentOf(taskId).catch(() => undefined);
       const facts = { 'tollgate.task_id': publicId('generation', taskId) };
       return await tracing.span(name, { kind: 'consumer', parent, facts }, async (span) => {
-        const outcome = await runner.run(taskId, signal);
+        const outcome = await runner.run(taskId, signal, pool);
         span.add({ 'tollgate.outcome': outcome.result });
         return outcome;
       });

@@ -28,6 +28,7 @@ import { GenerateService } from '../../src/tasks/generate.service.ts';
 import { InPlaceService } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
+import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
@@ -38,6 +39,7 @@ import { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../../src/tasks/task-endings.ts';
 import { type MediaPostprocess, TaskFinisher } from '../../src/tasks/task-finisher.ts';
+import { TaskOverflowStore } from '../../src/tasks/task-overflow.store.ts';
 import { EVERY_TASK, TaskReadsStore } from '../../src/tasks/task-reads.store.ts';
 import { presentTaskResult } from '../../src/tasks/task-result.presenter.ts';
 import { TaskResultsService } from '../../src/tasks/task-results.service.ts';
@@ -171,6 +173,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       clock: systemClock,
       log,
     }),
+    overflow: new OverflowService(new TaskOverflowStore(pool), dispatch, () => catalog.models, engines, log),
     sweeps: new SweepService(sweepStore, endings, log),
     orphans: new OrphanSweepService(retentionStore, storage, { clock: systemClock, log }),
     retention: new RetentionService(retentionStore, storage, { taskDays: 30 }, log),

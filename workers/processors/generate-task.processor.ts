@@ -1,4 +1,5 @@
 import type { Producer } from '../../queues/producer.ts';
+import { poolOf } from '../../queues/queue-name.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 
@@ -8,7 +9,7 @@ export function generateTaskProcessor(
   producer: Pick<Producer, 'pauseFor'>,
 ): Processor<'tasks.generate'> {
   return async ({ taskId }, { queue, signal, log }) => {
-    const { result, pausePoolMs } = await services.generate.run(taskId, signal);
+    const { result, pausePoolMs } = await services.generate.run(taskId, signal, poolOf(queue));
     if (pausePoolMs !== undefined) {
       log.warn({ pausePoolMs }, 'the pool rests');
       // Without Redis no worker takes jobs anyway.

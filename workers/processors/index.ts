@@ -20,6 +20,7 @@ import { postprocessTaskProcessor } from './postprocess-task.processor.ts';
 import {
   expireMediaProcessor,
   expireTasksProcessor,
+  moveTasksProcessor,
   sweepOrphansProcessor,
   sweepTasksProcessor,
 } from './task-maintenance.processor.ts';
@@ -32,6 +33,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'webhooks.deliver': deliverWebhookProcessor(services),
     'maintenance.sweep-tasks': sweepTasksProcessor(services),
     'maintenance.tell-alerts': tellAlertsProcessor(services),
+    'maintenance.move-tasks': moveTasksProcessor(services),
     'maintenance.reap-holds': reapHoldsProcessor(services),
     'maintenance.expire-media': expireMediaProcessor(services),
     'maintenance.expire-tasks': expireTasksProcessor(services),

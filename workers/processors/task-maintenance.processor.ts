@@ -8,6 +8,13 @@ export function sweepTasksProcessor(
   return async () => ({ ...(await services.sweeps.sweep()) });
 }
 
+/** Lets tasks go on to where they can be served. */
+export function moveTasksProcessor(
+  services: Pick<WorkerServices, 'overflow'>,
+): Processor<'maintenance.move-tasks'> {
+  return async () => ({ tasks: await services.overflow.move() });
+}
+
 /** Deletes media past its retention. */
 export function expireMediaProcessor(
   services: Pick<WorkerServices, 'retention'>,
