@@ -58,7 +58,7 @@ export async function composeWorker(
 ) {
   const { config, database, log } = foundation;
   const tasks = composeTasks(foundation);
-  const gpus = await discoverGpus();
+  const gpus = await discoverGpus(config.variables.CUDA_VISIBLE_DEVICES);
   const { catalogSource } = foundation;
   const supervision = await superviseEngines(catalogSource.current.engines, {
     gpus,

@@ -1,6 +1,6 @@
 /** What an engine may see of our environment: where programs, libraries, GPUs, caches and proxies are. Nothing secret. */
 const PASSED_ON =
-  /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|LD_LIBRARY_PATH|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|CUDA_(HOME|PATH|CACHE_PATH|DEVICE_ORDER)|NVIDIA_\w+|HF_HOME|XDG_CACHE_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYTHONUNBUFFERED)$/;
+  /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|LD_LIBRARY_PATH|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|CUDA_(HOME|PATH|CACHE_PATH|DEVICE_ORDER)|(CUDA|HIP|ROCR)_VISIBLE_DEVICES|NVIDIA_\w+|HF_HOME|XDG_CACHE_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYTHONUNBUFFERED)$/;
 
 export interface EnginePlace {
   /** What CUDA_VISIBLE_DEVICES calls the GPU; undefined on a host without. */

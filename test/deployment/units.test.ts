@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+
+const unit = (name: string) =>
+  readFileSync(new URL(`../../ops/systemd/tollgate-${name}.service`, import.meta.url), 'utf8');
+const WORKERS = ['worker', 'gpu-worker', 'gpu-worker@'];
+
+test.each(WORKERS)('%s lets runs end before what makes them is ended', (name) => {
+  expect(unit(name)).toMatch(/^KillMode=mixed$/m);
+});
+
+test('a worker that runs engines has no bound of memory that they would hit, and outlives them', () => {
+  expect(unit('gpu-worker@')).not.toMatch(/^MemoryMax/m);
+  expect(unit('gpu-worker@')).toMatch(/^OOMPolicy=continue$/m);
+});
