@@ -7,6 +7,12 @@ import {
   registerCheckGauges,
   registerLedgerGauges,
 } from '../../src/ledger/ledger-metrics.ts';
+import {
+  createRunFailureCounter,
+  createServerStartCounter,
+  registerEngineGauge,
+  registerServerGauge,
+} from '../../src/telemetry/engine-metrics.ts';
 import { registerMarginGauges } from '../../src/telemetry/margin-gauges.ts';
 import { createQueueWaitHistogram } from '../../src/telemetry/observed-task-claims.store.ts';
 import { observedFinisher } from '../../src/telemetry/observed-task-finisher.ts';
@@ -59,6 +65,15 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       observedFinisher(nothing, registry, nothing);
       createJobMetrics(registry);
       registerStorageGauge(registry, nothing);
+    },
+  ],
+  [
+    'Engines, at each worker',
+    (registry) => {
+      createRunFailureCounter(registry);
+      createServerStartCounter(registry);
+      registerServerGauge(registry, nothing);
+      registerEngineGauge(registry, { onChange: () => undefined } as never);
     },
   ],
   ['The installation, the same from every API process', (registry) => registerStateGauges(registry, nothing)],

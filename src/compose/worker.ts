@@ -29,7 +29,12 @@ import { TaskOverflowStore } from '../tasks/task-overflow.store.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
-import { createRunFailureCounter, registerEngineGauge } from '../telemetry/engine-metrics.ts';
+import {
+  createRunFailureCounter,
+  createServerStartCounter,
+  registerEngineGauge,
+  registerServerGauge,
+} from '../telemetry/engine-metrics.ts';
 import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
 import { registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
@@ -58,18 +63,7 @@ export async function composeWorker(
 ) {
   const { config, database, log } = foundation;
   const tasks = composeTasks(foundation);
-  const gpus = await discoverGpus(config.variables.CUDA_VISIBLE_DEVICES);
-  const { catalogSource } = foundation;
-  const supervision = await superviseEngines(catalogSource.current.engines, {
-    gpus,
-    serves,
-    dataFolder: config.dataFolder,
-    variables: config.variables,
-    log,
-  });
-  catalogSource.addCheck(({ engines }) => supervision.mistake(engines));
-  const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
-  const engines = compose();
+  const { engines, ...own } = await composeOwnEngines(foundation, serves);
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
   const sender = new WebhookSender({
     allowPrivateTargets: config.webhookPrivateTargets,
@@ -109,11 +103,41 @@ export async function composeWorker(
         new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
       log,
     },
+    renewEngines: own.renew,
+    close: async () => {
+      tasks.waiter.close();
+      rests.close();
+      await Promise.all([leases.close(), sender.close()]);
+      await own.close();
+    },
+  };
+}
+
+/** The engines of this process, and the servers of those that it starts itself. Throws EngineSettingsError. */
+async function composeOwnEngines(
+  { config, catalogSource, registry, log }: Foundation,
+  serves: (pool: string) => boolean,
+) {
+  const gpus = await discoverGpus(config.variables.CUDA_VISIBLE_DEVICES);
+  const supervision = await superviseEngines(catalogSource.current.engines, {
+    gpus,
+    serves,
+    dataFolder: config.dataFolder,
+    variables: config.variables,
+    onStart: createServerStartCounter(registry),
+    log,
+  });
+  registerServerGauge(registry, supervision);
+  catalogSource.addCheck(({ engines }) => supervision.mistake(engines));
+  const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
+  const engines = compose();
+  return {
+    engines,
     /**
      * Builds the engines of the catalog in force in the place of those before, on which nothing may run any more; servers whose settings
      * are the same go on. Those before stay where the new ones cannot be had.
      */
-    renewEngines: async () => {
+    renew: async () => {
       try {
         await supervision.renew(catalogSource.current.engines);
         await engines.replace(compose());
@@ -125,9 +149,7 @@ export async function composeWorker(
       }
     },
     close: async () => {
-      tasks.waiter.close();
-      rests.close();
-      await Promise.all([leases.close(), sender.close(), engines.close()]);
+      await engines.close();
       await supervision.close();
     },
   };

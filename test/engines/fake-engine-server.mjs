@@ -39,5 +39,10 @@ createServer((request, response) => {
     response.writeHead(loading || sick ? 503 : 200).end('{}');
     return;
   }
+  if (request.url === '/warm') {
+    note('warmed');
+    response.writeHead(Date.now() - startedAt < 200 ? 500 : 200).end('{}');
+    return;
+  }
   response.end(JSON.stringify({ pid: process.pid, gpu: process.env.CUDA_VISIBLE_DEVICES }));
 }).listen(port, '127.0.0.1', () => process.stdout.write('listening\n'));

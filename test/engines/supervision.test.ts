@@ -304,6 +304,28 @@ describe('a setting that makes no sense is one line', () => {
   });
 });
 
+describe('a server with a warm-up', () => {
+  test('takes work once it has answered that', async () => {
+    const starts: string[] = [];
+    const onStart = (pool: string): void => void starts.push(pool);
+    const supervision = await start([entry('', { warmup: { path: '/warm', body: { steps: 1 } } })], {
+      gpus: [],
+      onStart,
+    });
+    await eventually(async () => events('warmed').length > 0);
+    expect(supervision.status('local-sd').ready).toBe(0);
+    await ready(supervision, 1);
+    const asked = events('warmed').length;
+    expect(asked).toBeGreaterThan(1);
+    process.kill(events('start')[0]!.pid, 'SIGKILL');
+    await eventually(async () => events('start').length === 2);
+    await ready(supervision, 1);
+    expect(events('warmed').length).toBeGreaterThan(asked);
+    expect(starts).toEqual(['local-sd', 'local-sd']);
+    expect(supervision.pools).toEqual(['local-sd']);
+  });
+});
+
 describe('settings that changed', () => {
   const pids = () => events('start').map(({ pid }) => pid);
 
@@ -312,7 +334,10 @@ describe('settings that changed', () => {
     await ready(supervision, 1);
     await eventually(async () => supervision.status('other').ready === 1);
     const before = pids();
-    await supervision.renew([entry('', {}, { slots: 4 }), entry('', { env: { FAKE_OWN: 'changed' } }, { id: 'other' })]);
+    await supervision.renew([
+      entry('', {}, { slots: 4 }),
+      entry('', { env: { FAKE_OWN: 'changed' } }, { id: 'other' }),
+    ]);
     await eventually(async () => supervision.status('other').ready === 1);
     expect(supervision.status('local-sd')).toEqual({ servers: 1, ready: 1 });
     expect(pids()).toHaveLength(before.length + 1);

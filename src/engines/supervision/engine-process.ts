@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { pause } from '../../lib/pause.ts';
 import { cappedLog } from './capped-log.ts';
 import { type EnginePlace, engineEnvironment, fillPlace } from './engine-environment.ts';
-import { isHealthy } from './health-check.ts';
+import { isHealthy, isWarm } from './health-check.ts';
 import { identify, killGroup, removeRecord, writeRecord } from './process-record.ts';
 import type { ProcessSettings } from './process-settings.ts';
 
@@ -18,6 +18,8 @@ export interface EngineProcessPlan {
   readonly logFile: string;
   readonly recordFile: string;
   readonly clocks: SupervisionClocks;
+  /** Hears of each start of the server. */
+  readonly onStart?: (() => void) | undefined;
 }
 
 export interface SupervisionClocks {
@@ -115,6 +117,7 @@ export class EngineProcess {
   /** One life of the server. Returns why it ended. */
   async #runOnce(): Promise<string> {
     this.#run += 1;
+    this.#plan.onStart?.();
     const child = this.#spawn();
     this.#child = child;
     this.#alive = true;
@@ -175,7 +178,9 @@ export class EngineProcess {
     const { settings, clocks } = this.#plan;
     let lastHealthyAt = Date.now();
     while (!until.aborted) {
-      const healthy = await isHealthy(`${this.baseUrl}${settings.health}`, until);
+      const healthy =
+        (await isHealthy(`${this.baseUrl}${settings.health}`, until)) &&
+        (await this.#isWarm(lastHealthyAt, until));
       if (until.aborted) {
         break;
       }
@@ -192,6 +197,16 @@ export class EngineProcess {
       await pause(this.#ready ? clocks.workingCheckMs : clocks.startingCheckMs, until);
     }
     return undefined;
+  }
+
+  /** Its warm-up, once in each of its lives. It has until the server's `start_timeout` is over. */
+  async #isWarm(beganAt: number, until: AbortSignal): Promise<boolean> {
+    const { warmup, start_timeout } = this.#plan.settings;
+    if (this.#ready || !warmup) {
+      return true;
+    }
+    const leftMs = Math.max(1, beganAt + start_timeout * 1_000 - Date.now());
+    return await isWarm(`${this.baseUrl}${warmup.path}`, warmup.body, leftMs, until);
   }
 
   #becomeReady(): void {

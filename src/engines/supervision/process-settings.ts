@@ -16,12 +16,24 @@ export const processSettings = z.strictObject({
     .string()
     .regex(/^\/[\x21-\x7e]*$/, 'must be a path')
     .describe('path that answers 2xx once the server can work'),
+  warmup: z
+    .strictObject({
+      path: z
+        .string()
+        .regex(/^\/[\x21-\x7e]*$/, 'must be a path')
+        .describe('where it goes, by POST'),
+      body: z.json().describe('its JSON, e.g. the smallest picture of the model'),
+    })
+    .optional()
+    .describe(
+      'a request to be answered 2xx before the server takes work: it loads the model, not the first customer',
+    ),
   start_timeout: z
     .int()
     .min(1)
     .max(3_600)
     .default(180)
-    .describe('from its start to its first healthy answer: models take long to load'),
+    .describe('from its start to its first healthy answer, warm-up included: models take long to load'),
   unhealthy_after: z
     .int()
     .min(1)

@@ -18,6 +18,8 @@ export interface SupervisionOptions {
   /** Our environment, of which engines see what is harmless. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
+  /** Hears of each start of a server, also those after a crash. */
+  readonly onStart?: (pool: string) => void;
   readonly clocks?: SupervisionClocks;
 }
 
@@ -104,6 +106,11 @@ export class EngineSupervision {
     return new Map(extended);
   }
 
+  /** The pools that have servers here. */
+  get pools(): string[] {
+    return [...new Set(this.#servers.map(({ plan }) => plan.entry.id))];
+  }
+
   /** How many servers of a pool run here, and how many of those can take work. */
   status(pool: string): { readonly servers: number; readonly ready: number } {
     const servers = this.#serversOf(pool);
@@ -155,7 +162,7 @@ export class EngineSupervision {
     }
   }
 
-  async #start({ settings, gpu, name }: Plan): Promise<EngineProcess> {
+  async #start({ entry, settings, gpu, name }: Plan): Promise<EngineProcess> {
     const options = this.#required;
     return new EngineProcess(
       {
@@ -166,6 +173,7 @@ export class EngineSupervision {
         logFile: join(options.dataFolder, 'logs', `engine-${name}.log`),
         recordFile: recordFile(options, name),
         clocks: options.clocks ?? SUPERVISION_CLOCKS,
+        onStart: () => options.onStart?.(entry.id),
       },
       options.log,
     );
