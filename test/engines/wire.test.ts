@@ -175,6 +175,7 @@ describe('comfyui', () => {
     expect(comfyui.submitted).toMatchObject({
       prompt: workflow,
       prompt_id: request.taskId,
+    workflow['9'].inputs.filename_prefix += `-${request.taskId}-1`;
       client_id: request.taskId,
     });
     expect(outputs).toHaveLength(1);

@@ -80,6 +80,8 @@ export class ComfyUiServer extends EngineServer {
     switch (path) {
       case '/queue':
         return method === 'POST' ? this.#delete(json.delete) : this.#queue();
+      case '/history':
+        return this.#forget(json.delete);
       case '/interrupt':
         return this.#interrupt(json.prompt_id);
       case '/free':
@@ -169,6 +171,13 @@ export class ComfyUiServer extends EngineServer {
       }
     }
     return { json: {} };
+  }
+
+  #forget(ids: string[]): EngineReply {
+    for (const id of ids) {
+      this.runs.delete(id);
+    }
+    return { json: null };
   }
 
   #interrupt(id: string | undefined): EngineReply {

@@ -101,6 +101,15 @@ export class ComfyUiApi {
     await this.#post('/queue', { delete: [promptId] });
   }
 
+  /** Removes a run that has ended from the history. */
+  async forget(promptId: string, signal: AbortSignal): Promise<void> {
+    const json = { delete: [promptId] };
+    const { failure } = await this.#http.call({ method: 'POST', path: '/history', json, signal });
+    if (failure) {
+      throw new EngineError(failure);
+    }
+  }
+
   async interrupt(promptId: string): Promise<void> {
     await this.#post('/interrupt', { prompt_id: promptId });
   }

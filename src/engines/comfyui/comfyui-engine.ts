@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { downloadOutput } from '../download-output.ts';
+import { downloadOutput, OUTPUT_UNAVAILABLE, type OutputDownload } from '../download-output.ts';
 import {
   type Engine,
   type EngineCapabilities,
@@ -127,7 +127,7 @@ export class ComfyUiEngine implements Engine {
     for (const [index, file] of files.entries()) {
       const path = join(folder, `output-${index}.bin`);
       const from = viewPath(file);
-      await downloadOutput(this.#http, { from, path, kind: request.kind, signal, otherHosts: false });
+      await this.#download(reference, { from, path, kind: request.kind, signal, otherHosts: false });
       outputs.push({ index, file: path });
     }
     return outputs;
@@ -159,6 +159,19 @@ export class ComfyUiEngine implements Engine {
   async close(): Promise<void> {
     this.#sockets.closeAll();
     await this.#http.close();
+  }
+
+  /** A run whose files are gone is forgotten there, too, so that the next attempt makes them anew. Throws EngineError. */
+  async #download(reference: string, download: OutputDownload): Promise<void> {
+    try {
+      await downloadOutput(this.#http, download);
+    } catch (error) {
+      if (!(error instanceof EngineError && error.failure.code === OUTPUT_UNAVAILABLE.code)) {
+        throw error;
+      }
+      await this.#api.forget(reference, download.signal);
+      throw new EngineError(RUN_LOST, { cause: error });
+    }
   }
 
   #workflowOf(request: EngineRequest): Workflow {

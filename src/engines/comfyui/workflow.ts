@@ -70,7 +70,20 @@ export function fillWorkflow(
       write(filled, place, value);
     }
   }
+  nameFiles(filled, request);
   return filled;
+}
+
+/**
+ * Each run saves files of its own. A node that saves what it has saved before is not executed again: the history would name the first
+ * run's files, another customer's, or files that have been cleaned away since.
+ */
+function nameFiles(graph: WorkflowGraph, { taskId, attempt }: EngineRequest): void {
+  for (const { inputs } of Object.values(graph)) {
+    if (typeof inputs.filename_prefix === 'string') {
+      inputs.filename_prefix = `${inputs.filename_prefix}-${taskId}-${attempt}`;
+    }
+  }
 }
 
 function readGraph(path: string, name: string): WorkflowGraph {
