@@ -3,6 +3,7 @@ import { catalogFile, modelEntry, modelRoutes } from '../../src/catalog/catalog-
 import { comfyUiSettings } from '../../src/engines/comfyui/comfyui-settings.ts';
 import { upstreamFields } from '../../src/engines/engine-settings.ts';
 import { falSettings } from '../../src/engines/fal/fal-settings.ts';
+import { httpSettings } from '../../src/engines/http/http-settings.ts';
 import { novitaSettings } from '../../src/engines/novita/novita-settings.ts';
 import { openAiSettings } from '../../src/engines/openai/openai-settings.ts';
 import { sdCppSettings } from '../../src/engines/sdcpp/sdcpp-settings.ts';
@@ -36,6 +37,7 @@ const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string
   ['openai', openAiSettings, "A server that speaks OpenAI's Images or Videos API."],
   ['novita', novitaSettings, "Novita's asynchronous API, or another Tollgate."],
   ['fal', falSettings, 'The queue of fal.ai.'],
+  ['http', httpSettings, 'Any service that takes an order, is asked how it is, and names a file by URL.'],
 ];
 
 /** Settings that mean the same for every kind behind HTTP. */
@@ -56,7 +58,7 @@ export function catalogReference(): string {
     [
       '`engines`',
       `\`kind: builtin\` draws by itself, offline, and takes \`id\`, \`kind\` and \`slots\`: runs at once per worker host, 1 to 1,000, or \`auto\`, one
-per GPU. Default 2; the kinds below have 1, \`novita\` and \`fal\` 20. What the settings are for: [adding an engine](../adding-an-engine.md). Every kind behind HTTP takes these, too:
+per GPU. Default 2; the kinds below have 1, \`novita\`, \`fal\` and \`http\` 20. What the settings are for: [adding an engine](../adding-an-engine.md). Every kind behind HTTP takes these, too:
 
 ${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'base_url', 'api_key'])}`,
     ],

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { BuiltinEngine } from '../engines/builtin/builtin-engine.ts';
 import { comfyUiKind } from '../engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../engines/fal/fal-engine.ts';
+import { httpKind } from '../engines/http/http-engine.ts';
 import { novitaKind } from '../engines/novita/novita-engine.ts';
 import { openAiKind } from '../engines/openai/openai-engine.ts';
 import {
@@ -110,5 +111,6 @@ function engineKinds({ catalogFile, ffmpegPath, ffprobePath }: EngineSurrounding
     ['openai', openAiKind],
     ['novita', novitaKind],
     ['fal', falKind],
+    ['http', httpKind],
   ]);
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { type Engine, EngineError, type EngineRequest } from '../../src/engines/engine.types.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
@@ -14,6 +15,7 @@ import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factories/engine-server.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -131,6 +133,15 @@ const SUBJECTS: readonly Subject[] = [
     server: new FalServer(),
     request: { model: 'fal-ai/tiny/dev' },
     settings: (url) => ({ base_url: url, api_key: 'sk-fal' }),
+    paid: true,
+    recovery: 'never again',
+  },
+  {
+    name: 'http, as Replicate',
+    kind: httpKind,
+    server: new ReplicateServer(),
+    request: { model: 'acme/tiny' },
+    settings: (url) => ({ ...REPLICATE, base_url: url, api_key: 'r8_key' }),
     paid: true,
     recovery: 'never again',
   },
@@ -417,6 +428,7 @@ const CANCELS: Readonly<Record<string, readonly string[]>> = {
   novita: ['unsupported'],
   'novita, another Tollgate': ['stopped', 'requested'],
   fal: ['stopped', 'requested', 'unsupported'],
+  'http, as Replicate': ['requested'],
 };
 
 function engineKindName({ name }: Subject): string {

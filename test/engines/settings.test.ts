@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { type EngineKind, EngineSettingsError } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { REPLICATE } from '../factories/engine-replicate.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const comfyui = comfyUiKind(fileURLToPath(new URL('.', import.meta.url)));
@@ -29,6 +31,7 @@ const KINDS: readonly [string, EngineKind, Record<string, unknown>][] = [
   ['comfyui', comfyui, { ...BASE, workflows: { tiny: WORKFLOW } }],
   ['novita', novitaKind, BASE],
   ['fal', falKind, { ...BASE, api_key: 'key' }],
+  ['http', httpKind, { ...BASE, ...REPLICATE }],
 ];
 
 describe.each(KINDS)('%s', (_name, kind, settings) => {
@@ -73,6 +76,19 @@ test('a hosted service is known to cost money; a server of one’s own only if t
     paid: false,
     cancelRunning: true,
   });
+});
+
+test.each([
+  [
+    { submit: { path: '/run', body: { a: '{promt}' } } },
+    'engines.gpu.submit.body: {promt} is none of {prompt}',
+  ],
+  [{ submit: { path: '/run', body: { a: '{size.aspect}' } } }, 'engines.gpu.sizes: is needed for {size.…}'],
+  [{ poll: { path: '/run/{id}', states: {} } }, 'engines.gpu.poll.path: names what an order does not have'],
+  [{ content_refused: '(' }, 'engines.gpu.content_refused: is no regular expression'],
+  [{ output: 'a b' }, 'engines.gpu.output: must be like output.0.url'],
+])('of an http engine, %j is told as the mistake that it is', (changes, message) => {
+  expect(messageOf(httpKind, { ...BASE, ...REPLICATE, ...changes })).toContain(message);
 });
 
 test('fal without a key is no engine', () => {

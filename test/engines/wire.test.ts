@@ -6,6 +6,7 @@ import { fractionOf } from '../../src/engines/comfyui/progress-socket.ts';
 import { promptIdOf } from '../../src/engines/comfyui/run-ids.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import { scrubPrompt } from '../../src/engines/openai/scrub-prompt.ts';
@@ -17,16 +18,18 @@ import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const openai = new OpenAiImageServer();
 const comfyui = new ComfyUiServer();
+const replicate = new ReplicateServer();
 const sdcpp = new SdServer();
 const novita = new NovitaServer();
 const fal = new FalServer();
-const servers = [openai, comfyui, sdcpp, novita, fal];
+const servers = [openai, comfyui, replicate, sdcpp, novita, fal];
 const engines: Engine[] = [];
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const BIG_SEED = 9_999_999_999n;
@@ -172,10 +175,10 @@ describe('comfyui', () => {
     workflow['6'].inputs.text = prompt;
     Object.assign(workflow['3'].inputs, { seed: Number(BIG_SEED), steps: 8 });
     Object.assign(workflow['5'].inputs, { width: 512, height: 304 });
+    workflow['9'].inputs.filename_prefix += `-${request.taskId}-1`;
     expect(comfyui.submitted).toMatchObject({
       prompt: workflow,
       prompt_id: request.taskId,
-    workflow['9'].inputs.filename_prefix += `-${request.taskId}-1`;
       client_id: request.taskId,
     });
     expect(outputs).toHaveLength(1);
@@ -389,6 +392,32 @@ describe('novita', () => {
       failure: { code: 'upstream_misconfigured' },
     });
     expect(novita.requests).toEqual([]);
+  });
+});
+
+describe('http', () => {
+  test('an order in the words of its entry, the key it wants, and the size as the service names it', async () => {
+    const service = engine(httpKind, {
+      ...REPLICATE,
+      base_url: replicate.url,
+      api_key: 'key',
+      key_scheme: 'Key',
+      idempotency_header: 'Idempotency-Key',
+      sizes: { '500*300': { aspect: '5:3' } },
+      submit: {
+        path: '/v1/models/{model}/predictions',
+        body: { input: { prompt: '{prompt}', ratio: '{size.aspect}', seed: '{seed}', steps: '{steps}' } },
+      },
+    });
+    const request = engineRequest({ model: 'acme/tiny' });
+    await attempt(service, request);
+    const [{ path, headers, json }] = replicate.requests as [(typeof replicate.requests)[0]];
+    expect(path).toBe('/v1/models/acme/tiny/predictions');
+    expect([headers.authorization, headers['idempotency-key']]).toEqual(['Key key', request.taskId]);
+    expect(json).toEqual({ input: { prompt: 'a lighthouse at dusk', ratio: '5:3', seed: 42 } });
+    await expect(attempt(service, engineRequest({ model: 'acme/tiny', width: 400 }))).rejects.toMatchObject({
+      failure: { code: 'upstream_misconfigured', said: 'sizes has no entry for 400*300' },
+    });
   });
 });
 

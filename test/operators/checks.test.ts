@@ -8,6 +8,7 @@ import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
@@ -20,7 +21,8 @@ const sd = Object.assign(new SdServer(), { makesNoVideos: true });
 const openai = new OpenAiImageServer();
 const novita = new NovitaServer();
 const fal = new FalServer();
-const servers = [comfy, sd, openai, novita, fal];
+const replicate = new ReplicateServer();
+const servers = [comfy, sd, openai, novita, fal, replicate];
 let chat: UpstreamServer;
 let messages: UpstreamServer;
 let catalog: string;
@@ -57,11 +59,12 @@ engines:
 ${upstream('comfy', 'comfyui', comfy.url, workflow)}${upstream('sd', 'sdcpp', sd.url)}\
 ${upstream('oai', 'openai', `${openai.url}/v1`)}${upstream('novita', 'novita', novita.url, ', api_key: sk-novita')}\
 ${upstream('fal', 'fal', fal.url, ', api_key: sk-fal')}  - { id: drawn, kind: builtin }
+  - ${JSON.stringify({ id: 'service', kind: 'http', base_url: replicate.url, poll_interval_ms: 10, ...REPLICATE })}
   - { id: own, kind: sdcpp, poll_interval_ms: 10, process: { command: [sd-server], health: / } }
 models:
 ${image('i-comfy', 'comfy', 'tiny')}${image('i-sd', 'sd', 'm')}${image('i-oai', 'oai', 'm')}\
   - { id: v-oai, endpoints: [video], routes: [{ engine: oai, model: m }] }
-${image('i-novita', 'novita', 'm')}${image('i-fal', 'fal', 'fal-ai/tiny')}\
+${image('i-novita', 'novita', 'm')}${image('i-fal', 'fal', 'fal-ai/tiny')}${image('i-service', 'service', 'acme/tiny')}\
   - { id: i-drawn, endpoints: [image], media: { sizes: ['128*128'] }, routes: [{ engine: drawn }] }
 ${image('i-own', 'own', 'm')}${image('i-large', 'sd', 'm').replace('64*64', '512*512')}${text('t-chat', 'chat')}${text('t-messages', 'messages')}${text('t-self', 'self')}${text('t-gone', 'gone')}`;
 }
@@ -113,6 +116,7 @@ describe('tollgate engines check', () => {
     ['oai', 'v-oai', 'upstream_misconfigured'],
     ['novita', 'i-novita', 'upstream_misconfigured'],
     ['fal', 'i-fal', 'upstream_misconfigured'],
+    ['service', 'i-service', 'upstream_misconfigured'],
   ])('%s with %s keeps the contract', async (engine, model, refusal) => {
     const video = model.startsWith('v-');
     openai.media = video ? Buffer.from('00000018667479706d703432000000006d70343269736f6d', 'hex') : sd.media;
@@ -189,7 +193,7 @@ describe('tollgate engines check', () => {
   });
 
   test.each([
-    [['nosuch'], /has no engine nosuch; there is comfy, sd, oai, novita, fal, drawn, own/],
+    [['nosuch'], /has no engine nosuch; there is comfy, sd, oai, novita, fal, drawn, service, own/],
     [['own'], /engines.own is started by its worker: give --base-url/],
     [['sd', '--model', 'i-oai'], /no model i-oai is routed to sd; there is i-sd, i-large/],
     [['sd', '--timeout', 'long'], /--timeout: long is no number of seconds/],

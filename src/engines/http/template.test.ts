@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { fillPath, fillTemplate, unknownPlaceholder, valueAt } from './template.ts';
+
+const VALUES = { prompt: 'say {seed} "now"', width: 1280, seed: 7, model: 'acme/a b', 'size.aspect': '16:9' };
+
+test('values keep their types, texts around them stay texts, and what an order has not is left out', () => {
+  const template = {
+    input: { prompt: '{prompt}', seed: '{seed}', steps: '{steps}', size: '{width}x', ratio: '{size.aspect}' },
+    list: ['{seed}', '{steps}', true],
+  };
+  expect(fillTemplate(template, VALUES)).toEqual({
+    input: { prompt: 'say {seed} "now"', seed: 7, size: '1280x', ratio: '16:9' },
+    list: [7, true],
+  });
+});
+
+test('a path takes values as segments; only a model has several', () => {
+  expect(fillPath('/v1/{model}/runs/{reference}', { ...VALUES, reference: '../x?y' })).toBe(
+    '/v1/acme/a%20b/runs/..%2Fx%3Fy',
+  );
+});
+
+test('tells a placeholder that nothing fills', () => {
+  expect(unknownPlaceholder({ a: ['{prompt}', { b: 'x{sed}' }] })).toBe('sed');
+  expect(unknownPlaceholder({ a: '{size.aspect}', b: '{ not one }' })).toBeUndefined();
+});
+
+test('finds what stands at a place', () => {
+  const json = { output: [{ url: 'https://x' }], id: 3 };
+  expect([valueAt(json, 'output.0.url'), valueAt(json, 'id'), valueAt(json, 'output.1.url')]).toEqual([
+    'https://x',
+    3,
+    undefined,
+  ]);
+  expect(valueAt(json, 'constructor.name')).toBeUndefined();
+});
