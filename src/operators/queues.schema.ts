@@ -12,12 +12,14 @@ export const queueJson = z
     resting_ms: z
       .int()
       .meta({ description: 'An upstream asked for this much patience; then it goes on by itself' }),
-    backlog: count.meta({
+    backlog: z.int().meta({
       description: 'Tasks or deliveries that wait in the database for it, handed to it or not',
     }),
     oldest_seconds: z.int().nullable().meta({ description: 'Age of the oldest of them' }),
-    workers: count.meta({ description: 'Live worker processes that take its jobs now; 0: what waits stays' }),
-    slots: count.meta({ description: 'Jobs that they run at once' }),
+    workers: z
+      .int()
+      .meta({ description: 'Live worker processes that take its jobs now; 0: what waits stays' }),
+    slots: z.int().meta({ description: 'Jobs that they run at once' }),
     jobs: z
       .object({
         waiting: z.int().meta({ description: 'Can be taken now' }),
