@@ -1,7 +1,7 @@
 import type { Statement } from '../store/statement.ts';
 
 /** What idle and ended sessions have in common: nobody may use them any more. */
-const LIVE = `s.ends_at > clock_timestamp() AND s.seen_at > clock_timestamp() - interval '2 hours'`;
+const LIVE = `s.ends_at > statement_timestamp() AND s.seen_at > statement_timestamp() - interval '2 hours'`;
 
 /** $1 id, $2 token hash, $3 account, $4 key, $5 hours it lasts, $6 user agent, $7 address. Takes ended ones of all accounts away. */
 export const insertConsoleSession: Statement = {
@@ -11,7 +11,7 @@ export const insertConsoleSession: Statement = {
       DELETE FROM console_sessions WHERE id IN (
         SELECT id FROM console_sessions WHERE ends_at < statement_timestamp() ORDER BY ends_at LIMIT 100))
     INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address)
-    VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 hour', $6, $7)
+    VALUES ($1, $2, $3, $4, statement_timestamp() + $5 * interval '1 hour', $6, $7)
     RETURNING id, created_at, ends_at`,
 };
 
@@ -24,8 +24,8 @@ export const findConsoleSession: Statement = {
         FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
        WHERE s.token_hash = $1 AND ${LIVE}),
     noted AS (
-      UPDATE console_sessions s SET seen_at = clock_timestamp() FROM found
-       WHERE s.id = found.id AND found.seen_at < clock_timestamp() - interval '1 minute')
+      UPDATE console_sessions s SET seen_at = statement_timestamp() FROM found
+       WHERE s.id = found.id AND found.seen_at < statement_timestamp() - interval '1 minute')
     SELECT id, account_id, key_hash, created_at, ends_at FROM found`,
 };
 

@@ -13,7 +13,7 @@ const OPEN = `
   SELECT h.id, h.created_at, h.request_id, h.endpoint, h.model, k.hash AS api_key_hash, h.api_key_id,
          CASE WHEN t.state = 'queued' THEN 'queued' ELSE 'in_progress' END AS status, NULL, NULL, 0, 0, 0, 0, 0, 'none',
          0, '{}'::jsonb, NULL, false,
-         (extract(epoch FROM clock_timestamp() - h.created_at) * 1000)::integer, NULL, NULL,
+         (extract(epoch FROM statement_timestamp() - h.created_at) * 1000)::integer, NULL, NULL,
          NULL, h.price_version, v.pricing
     FROM holds h JOIN api_keys k ON k.id = h.api_key_id LEFT JOIN tasks t ON t.id = h.id
     LEFT JOIN price_versions v ON v.id = h.price_version`;

@@ -1,4 +1,18 @@
 import type { Pool } from 'pg';
+import { run } from '../store/statement.ts';
+import {
+  claimIdempotencyKey,
+  completeIdempotencyKey,
+  expireIdempotencyKeys,
+  isCallWanted,
+  joinCall,
+  leaveCall,
+  readIdempotencyKey,
+  releaseIdempotencyKey,
+  renewIdempotencyKey,
+  replaceEndedGeneration,
+  unjoinCall,
+} from './idempotency.sql.ts';
 
 /** What a call is kept under. */
 export interface KeptName {
@@ -29,92 +43,16 @@ export interface StoredAnswer {
   readonly sealed: Buffer | null;
 }
 
-const LEASE = `interval '60 seconds'`;
+interface GenerationRow {
+  readonly generation_id: string;
+}
 
-/** The call that died was closed without a charge since, so its id is used up; a task's stays, for the task is what it made. */
-const ENDED_FREE = `
-    EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id AND g.charge = 0)
-      AND NOT EXISTS (SELECT FROM tasks t WHERE t.id = k.generation_id)`;
-
-/**
- * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
- * so that the same money is held. `xmax = 0` or our own request id tell that the write happened.
- */
-const CLAIM = `
-  INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, locked_until)
-  VALUES ($1, $2, $3, 'running', $4, $5, clock_timestamp() + ${LEASE})
-  ON CONFLICT (account_id, key) DO UPDATE SET
-    fingerprint = excluded.fingerprint,
-    state = 'running',
-    request_id = excluded.request_id,
-    generation_id = CASE WHEN k.created_at < clock_timestamp() - interval '24 hours' OR (${ENDED_FREE})
-      THEN excluded.generation_id ELSE k.generation_id END,
-    status_code = NULL,
-    answer = NULL,
-    created_at = CASE WHEN k.created_at < clock_timestamp() - interval '24 hours'
-      THEN clock_timestamp() ELSE k.created_at END,
-    locked_until = excluded.locked_until
-  WHERE k.created_at < clock_timestamp() - interval '24 hours'
-    OR (k.state = 'running' AND k.locked_until < clock_timestamp() AND k.fingerprint = excluded.fingerprint)
-  RETURNING generation_id`;
-
-const READ = `
-  SELECT CASE WHEN state = 'running' AND locked_until < clock_timestamp() THEN 'dead' ELSE state END AS state,
-    fingerprint, generation_id, status_code, answer
-  FROM idempotency_keys WHERE account_id = $1 AND key = $2`;
-
-const RENEW = `
-  UPDATE idempotency_keys SET locked_until = clock_timestamp() + ${LEASE}
-  WHERE account_id = $1 AND key = $2 AND generation_id = $3 AND state = 'running'`;
-
-const COMPLETE = `
-  UPDATE idempotency_keys SET state = 'done', status_code = $4, answer = $5
-  WHERE account_id = $1 AND key = $2 AND generation_id = $3 AND state = 'running'`;
-
-/** A failed call may be tried again under its key, unless it was charged: then the key goes on naming that charge. */
-const RELEASE = `
-  WITH charged AS (SELECT 1 FROM generations WHERE id = $3::uuid AND charge > 0),
-  kept AS (
-    UPDATE idempotency_keys SET state = 'done'
-    WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND EXISTS (SELECT FROM charged)
-  )
-  DELETE FROM idempotency_keys
-  WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`;
-
-/** How long a retry may join a call that was left. */
-const JOINABLE = `interval '60 seconds'`;
-
-const LEAVE = `
-  INSERT INTO idempotency_keys
-    (account_id, key, fingerprint, state, request_id, generation_id, locked_until, joinable_until)
-  VALUES ($1, $2, $3, 'running', $4, $5, clock_timestamp() + ${LEASE}, clock_timestamp() + ${JOINABLE})`;
-
-/** Of calls that are alike each is joined by one retry only: two callers never get the same answer. */
-const JOIN = `
-  UPDATE idempotency_keys SET joinable_until = NULL
-  WHERE (account_id, key) = (
-    SELECT account_id, key FROM idempotency_keys
-    WHERE account_id = $1 AND fingerprint = $2 AND joinable_until > clock_timestamp()
-      AND (state = 'running' OR answer IS NOT NULL)
-    ORDER BY joinable_until LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING key`;
-
-const UNJOIN = `
-  UPDATE idempotency_keys SET joinable_until = clock_timestamp() + ${JOINABLE}
-  WHERE account_id = $1 AND key = $2`;
-
-/** $4 for how many ms nobody may have waited for it. */
-const IS_WANTED = `
-  SELECT FROM idempotency_keys WHERE account_id = $1 AND key = $2 AND generation_id = $3
-    AND (joinable_until IS NULL
-      OR joinable_until > clock_timestamp() + ${JOINABLE} - $4 * interval '1 millisecond')`;
-
-/** $1 how many at most. Keys whose day is over. */
-export const expireIdempotencyKeys = {
-  name: 'idempotency_expire',
-  text: `DELETE FROM idempotency_keys WHERE (account_id, key) IN (
-    SELECT account_id, key FROM idempotency_keys WHERE created_at < statement_timestamp() - interval '24 hours' LIMIT $1)`,
-};
+interface KeyRow extends GenerationRow {
+  readonly state: IdempotencyRow['state'];
+  readonly fingerprint: string;
+  readonly status_code: number | null;
+  readonly answer: Buffer | null;
+}
 
 const EXPIRED_PER_STATEMENT = 5_000;
 
@@ -129,12 +67,12 @@ export class IdempotencyStore {
   /** Claims the key or tells who holds it. */
   async claim(claim: IdempotencyClaim): Promise<IdempotencyRow> {
     const values = [claim.accountId, claim.key, claim.fingerprint, claim.requestId, claim.generationId];
-    const claimed = await this.#pool.query({ name: 'idempotency_claim', text: CLAIM, values });
-    if (claimed.rows[0]) {
+    const [claimed] = await run<GenerationRow>(this.#pool, claimIdempotencyKey, values);
+    if (claimed) {
       return {
         state: 'fresh',
         fingerprint: claim.fingerprint,
-        generationId: claimed.rows[0].generation_id,
+        generationId: await this.#usableGeneration(claim, claimed.generation_id),
         statusCode: null,
         answer: null,
       };
@@ -151,14 +89,19 @@ export class IdempotencyStore {
     );
   }
 
+  /** The generation that a claim is to be run as: its own, or that of the process that died with the key. */
+  async #usableGeneration({ accountId, key, generationId }: IdempotencyClaim, kept: string): Promise<string> {
+    if (kept === generationId) {
+      return kept;
+    }
+    const values = [accountId, key, kept, generationId];
+    const [replaced] = await run<GenerationRow>(this.#pool, replaceEndedGeneration, values);
+    return replaced?.generation_id ?? kept;
+  }
+
   /** The use of a name; undefined when there is none. */
   async read({ accountId, key }: KeptName): Promise<IdempotencyRow | undefined> {
-    const { rows } = await this.#pool.query({
-      name: 'idempotency_read',
-      text: READ,
-      values: [accountId, key],
-    });
-    const [row] = rows;
+    const [row] = await run<KeyRow>(this.#pool, readIdempotencyKey, [accountId, key]);
     return (
       row && {
         state: row.state,
@@ -173,41 +116,40 @@ export class IdempotencyStore {
   /** Keeps a call that goes on though its client left, so that a retry can join it. */
   async leave({ accountId, key, fingerprint, requestId, generationId }: IdempotencyClaim): Promise<void> {
     const values = [accountId, key, fingerprint, requestId, generationId];
-    await this.#pool.query({ name: 'idempotency_leave', text: LEAVE, values });
+    await run(this.#pool, leaveCall, values);
   }
 
   /** Takes a call that was left within the last minute for the only retry that gets its answer; undefined when there is none. */
   async join(accountId: string, fingerprint: string): Promise<KeptName | undefined> {
     const values = [accountId, fingerprint];
-    const { rows } = await this.#pool.query({ name: 'idempotency_join', text: JOIN, values });
-    return rows[0] && { accountId, key: rows[0].key };
+    const [row] = await run<{ key: string }>(this.#pool, joinCall, values);
+    return row && { accountId, key: row.key };
   }
 
   /** The retry has left as well: the next one may join. */
   async unjoin({ accountId, key }: KeptName): Promise<void> {
-    await this.#pool.query({ name: 'idempotency_unjoin', text: UNJOIN, values: [accountId, key] });
+    await run(this.#pool, unjoinCall, [accountId, key]);
   }
 
   /** Whether a retry waits for a call that was left, or one may come: somebody waited within the last `graceMs`. */
   async isWanted({ accountId, key, generationId }: IdempotencyClaim, graceMs: number): Promise<boolean> {
     const values = [accountId, key, generationId, graceMs];
-    const { rowCount } = await this.#pool.query({ name: 'idempotency_is_wanted', text: IS_WANTED, values });
-    return rowCount === 1;
+    return (await run(this.#pool, isCallWanted, values)).length === 1;
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId];
-    await this.#pool.query({ name: 'idempotency_renew', text: RENEW, values });
+    await run(this.#pool, renewIdempotencyKey, values);
   }
 
   async complete(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId, answer.statusCode, answer.sealed];
-    await this.#pool.query({ name: 'idempotency_complete', text: COMPLETE, values });
+    await run(this.#pool, completeIdempotencyKey, values);
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId];
-    await this.#pool.query({ name: 'idempotency_release', text: RELEASE, values });
+    await run(this.#pool, releaseIdempotencyKey, values);
   }
 
   /** Deletes keys older than a day, in bounded statements. Returns how many. */

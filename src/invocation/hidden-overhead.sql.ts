@@ -20,7 +20,7 @@ export const saveMargins: Statement = {
                         ELSE greatest(known.tokens + l.tokens - l."tokensBefore", 0) END
               FROM learnt l WHERE l.provider = known.provider AND l.model = known.model),
           reports = known.reports + excluded.reports,
-          updated_at = clock_timestamp()`,
+          updated_at = statement_timestamp()`,
 };
 
 /** The margins of the models that were called last. $1: at most so many. */

@@ -37,15 +37,17 @@ export const INVARIANTS: readonly Invariant[] = [
      WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.held <> coalesce(h.total, 0)
     UNION ALL
     SELECT k.id::text, 'key held ' || k.held
-      FROM api_keys k LEFT JOIN (SELECT api_key_id, sum(amount) AS total FROM holds GROUP BY 1) h ON h.api_key_id = k.id
+      FROM api_keys k LEFT JOIN (SELECT account_id, api_key_id, sum(amount) AS total FROM holds GROUP BY 1, 2) h
+        ON h.api_key_id = k.id AND h.account_id = k.account_id
      WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.held <> coalesce(h.total, 0)`,
   },
   {
     name: 'invariant_key_spent_is_sum_of_entries',
     claim: 'I3: what a key spent is its charges less what was refunded of them',
     text: `SELECT k.id::text AS object, 'spent ' || k.spent AS detail
-      FROM api_keys k LEFT JOIN (SELECT api_key_id, -sum(amount) AS total FROM ledger_entries
-        WHERE api_key_id IS NOT NULL AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1) e ON e.api_key_id = k.id
+      FROM api_keys k LEFT JOIN (SELECT account_id, api_key_id, -sum(amount) AS total FROM ledger_entries
+        WHERE api_key_id IS NOT NULL AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2) e
+        ON e.api_key_id = k.id AND e.account_id = k.account_id
      WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent <> coalesce(e.total, 0)`,
   },
   {
@@ -78,16 +80,16 @@ export const INVARIANTS: readonly Invariant[] = [
     text: `SELECT coalesce(g.id, e.reference)::text AS object, 'charge ' || coalesce(g.charge, 0) AS detail
       FROM (SELECT * FROM generations WHERE charge > 0 AND ($1::uuid IS NULL OR account_id = $1)) g
       FULL JOIN (SELECT * FROM ledger_entries WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1)) e
-        ON e.reference = g.id
-     WHERE g.id IS NULL OR e.reference IS NULL OR -e.amount <> g.charge OR e.account_id <> g.account_id
-        OR e.api_key_id <> g.api_key_id`,
+        ON e.reference = g.id AND e.account_id = g.account_id
+     WHERE g.id IS NULL OR e.reference IS NULL OR -e.amount <> g.charge OR e.api_key_id <> g.api_key_id`,
   },
   {
     name: 'invariant_task_and_hold_end_together',
     claim:
       'I7: a task that goes on has an open hold, one that ended has none and has a generation that says the same',
     text: `SELECT t.id::text AS object, t.state AS detail
-      FROM tasks t LEFT JOIN holds h ON h.id = t.id LEFT JOIN generations g ON g.id = t.id
+      FROM tasks t LEFT JOIN holds h ON h.id = t.id AND h.account_id = t.account_id
+      LEFT JOIN generations g ON g.id = t.id AND g.account_id = t.account_id
      WHERE ($1::uuid IS NULL OR t.account_id = $1)
        AND ((t.completed_at IS NULL) <> (h.id IS NOT NULL) OR (t.completed_at IS NULL) <> (g.id IS NULL)
          OR (g.id IS NOT NULL AND t.state <> CASE g.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed'
@@ -101,41 +103,46 @@ export const INVARIANTS: readonly Invariant[] = [
     text: `SELECT h.id::text AS object, 'expired ' || h.expires_at AS detail FROM holds h
      WHERE ($1::uuid IS NULL OR h.account_id = $1) AND NOT h.is_task AND h.expires_at < ledger_now() - interval '60 s'
     UNION ALL
-    SELECT h.id::text, 'hold and generation' FROM holds h JOIN generations g USING (id)
+    SELECT h.id::text, 'hold and generation' FROM holds h JOIN generations g USING (id, account_id)
      WHERE $1::uuid IS NULL OR h.account_id = $1`,
   },
   {
     name: 'invariant_paid_session_is_credited_once',
     claim: 'I9: a credited checkout session is paid and has exactly one purchase of its amount',
     text: `SELECT s.id::text AS object, s.payment_status AS detail
-      FROM checkout_sessions s LEFT JOIN ledger_entries e ON e.reference = s.id AND e.type = 'credit_purchase'
+      FROM checkout_sessions s LEFT JOIN ledger_entries e
+        ON e.reference = s.id AND e.type = 'credit_purchase' AND e.account_id = s.account_id
      WHERE ($1::uuid IS NULL OR s.account_id = $1)
        AND ((s.credited_at IS NOT NULL) <> (e.reference IS NOT NULL)
-         OR (e.reference IS NOT NULL AND (e.amount <> s.amount OR e.account_id <> s.account_id OR s.payment_status <> 'paid')))`,
+         OR (e.reference IS NOT NULL AND (e.amount <> s.amount OR s.payment_status <> 'paid')))`,
   },
   {
     name: 'invariant_refunds_within_charge',
     claim:
       'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what the entries say is owed',
     text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
-      FROM ledger_entries r LEFT JOIN ledger_entries c ON c.reference = r.reverses AND c.type = 'usage_charge'
+      FROM ledger_entries r LEFT JOIN ledger_entries c
+        ON c.reference = r.reverses AND c.type = 'usage_charge' AND c.account_id = r.account_id
      WHERE r.type = 'refund' AND r.contra = 'revenue' AND ($1::uuid IS NULL OR r.account_id = $1)
      GROUP BY r.reverses, c.amount HAVING c.amount IS NULL OR sum(r.amount) > -c.amount
     UNION ALL
     SELECT r.purchase_reference::text, 'reversed ' || sum(r.amount)
       FROM (SELECT account_id, purchase_reference, amount FROM payment_reversals
             UNION ALL SELECT account_id, purchase_reference, -amount FROM payment_reinstatements) r
-      LEFT JOIN ledger_entries p ON p.reference = r.purchase_reference AND p.type = 'credit_purchase'
+      LEFT JOIN ledger_entries p
+        ON p.reference = r.purchase_reference AND p.type = 'credit_purchase' AND p.account_id = r.account_id
      WHERE $1::uuid IS NULL OR r.account_id = $1
      GROUP BY r.purchase_reference, p.amount
     HAVING p.amount IS NULL OR sum(r.amount) NOT BETWEEN 0 AND p.amount
     UNION ALL
     SELECT r.reference::text, 'reversal of ' || r.amount
-      FROM payment_reversals r LEFT JOIN ledger_entries e ON e.reference = r.reference AND e.type = 'refund'
+      FROM payment_reversals r LEFT JOIN ledger_entries e
+        ON e.reference = r.reference AND e.type = 'refund' AND e.account_id = r.account_id
      WHERE ($1::uuid IS NULL OR r.account_id = $1) AND -coalesce(e.amount, 0) NOT IN (r.amount, r.from_balance)
     UNION ALL
     SELECT i.reference::text, 'reinstatement of ' || i.amount
-      FROM payment_reinstatements i LEFT JOIN ledger_entries e ON e.reference = i.reference AND e.type = 'adjustment'
+      FROM payment_reinstatements i LEFT JOIN ledger_entries e
+        ON e.reference = i.reference AND e.type = 'adjustment' AND e.account_id = i.account_id
      WHERE ($1::uuid IS NULL OR i.account_id = $1) AND coalesce(e.amount, 0) NOT IN (i.amount, i.to_balance)
     UNION ALL
     SELECT b.account_id::text, 'debt ' || b.debt FROM balances b
@@ -181,7 +188,8 @@ export const INVARIANTS: readonly Invariant[] = [
         USING (account_id, api_key_id, endpoint, model, bucket)
      WHERE (${USAGE_SUMS.map((name) => `g.${name}`).join(', ')}) IS DISTINCT FROM (${USAGE_SUMS.map((name) => `u.${name}`).join(', ')})
     UNION ALL
-    SELECT e.reference::text, 'booked at ' || e.at FROM ledger_entries e JOIN generations g ON g.id = e.reference
+    SELECT e.reference::text, 'booked at ' || e.at
+      FROM ledger_entries e JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id
      WHERE e.type = 'usage_charge' AND ($1::uuid IS NULL OR e.account_id = $1) AND e.at <> g.completed_at`,
   },
   {
@@ -212,7 +220,7 @@ export const INVARIANTS: readonly Invariant[] = [
                    e.type, e.reference, e AS entry, g AS call
               FROM ledger_seals d
               LEFT JOIN ledger_entries e ON e.account_id = d.account_id AND e.seq = d.seq
-              LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+              LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'
              WHERE $1::uuid IS NULL OR d.account_id = $1
             WINDOW w AS (PARTITION BY d.account_id ORDER BY d.seq)) s
      WHERE s.seq <> s.seq_before + 1 OR s.reference IS NULL

@@ -30,8 +30,8 @@ export const tailViolations: Statement = {
      WHERE b.account_id = $1 AND (b.posted <> m.balance + t.total OR b.seq <> m.seq + t.entries)
     UNION ALL
     SELECT 'I6: a usage entry has an equal generation', t.reference::text, 'amount ' || t.amount
-      FROM tail t LEFT JOIN generations g ON g.id = t.reference
-     WHERE t.type = 'usage_charge' AND (g.id IS NULL OR g.charge <> -t.amount OR g.account_id <> t.account_id)
+      FROM tail t LEFT JOIN generations g ON g.id = t.reference AND g.account_id = t.account_id
+     WHERE t.type = 'usage_charge' AND (g.id IS NULL OR g.charge <> -t.amount)
     UNION ALL
     SELECT 'I2: held money is what the open holds add up to', b.account_id::text, 'held ' || b.held
       FROM balances b WHERE b.account_id = $1
@@ -55,7 +55,7 @@ export const recordCheck: Statement = {
 /** The newest check of each kind: its age in seconds and how many violations it found. */
 export const latestChecks: Statement = {
   name: 'ledger_latest_checks',
-  text: `SELECT c.kind, extract(epoch FROM clock_timestamp() - c.at)::double precision AS age_seconds,
+  text: `SELECT c.kind, extract(epoch FROM statement_timestamp() - c.at)::double precision AS age_seconds,
                 jsonb_array_length(c.violations) AS violations
            FROM unnest(ARRAY['full', 'incremental']) k (kind) CROSS JOIN LATERAL
              (SELECT * FROM ledger_checks l WHERE l.kind = k.kind ORDER BY l.at DESC LIMIT 1) c`,
@@ -64,7 +64,7 @@ export const latestChecks: Statement = {
 /** $1 days. Checks that found nothing; what was found stays. */
 export const forgetCleanChecks: Statement = {
   name: 'ledger_forget_clean_checks',
-  text: `DELETE FROM ledger_checks WHERE at < clock_timestamp() - $1 * interval '1 day' AND violations = '[]'`,
+  text: `DELETE FROM ledger_checks WHERE at < statement_timestamp() - $1 * interval '1 day' AND violations = '[]'`,
 };
 
 /** $1: how many at most. Accounts with entries that are not sealed. */

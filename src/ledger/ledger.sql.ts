@@ -62,7 +62,7 @@ export const creditCheckoutSession: Statement = {
   text: `
     WITH paid AS (
       UPDATE checkout_sessions
-         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = clock_timestamp()
+         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = statement_timestamp()
        WHERE id = $1 AND credited_at IS NULL
        RETURNING id, account_id, amount, provider)
     SELECT ledger_purchase(account_id, id, amount, $3) AS outcome

@@ -2,7 +2,8 @@ import type pg from 'pg';
 
 /**
  * A statement with a name: prepared once per connection, and found by that name in the database's statistics. What asks an index for
- * rows before or after now compares with statement_timestamp(): clock_timestamp() may differ from row to row, so no index serves it.
+ * rows before or after now compares with statement_timestamp(), and what writes takes the time from it: clock_timestamp() may differ from
+ * row to row, so no index serves it, and databases that spread rows over several servers refuse it in writes.
  */
 export interface Statement {
   /** Unique over all statements: Postgres keeps one plan per name. */

@@ -28,20 +28,20 @@ function takeStatement(
         CROSS JOIN LATERAL (
           SELECT id, turn
             FROM (SELECT id, coalesce(r.tasks, 0) + row_number() OVER (ORDER BY id) AS turn,
-                         dispatched_at IS NULL OR dispatched_at < clock_timestamp() - $5 * interval '1 ms' AS due
+                         dispatched_at IS NULL OR dispatched_at < statement_timestamp() - $5 * interval '1 ms' AS due
                     FROM tasks
                    WHERE state = '${waiting}' ${pool} AND account_id = c.account_id
-                     AND not_before <= clock_timestamp() AND cancel_requested_at IS NULL
+                     AND not_before <= statement_timestamp() AND cancel_requested_at IS NULL
                    ORDER BY id LIMIT greatest($3 - coalesce(r.tasks, 0), 0)) oldest
            WHERE due LIMIT $4) w),
     picked AS (
       SELECT t.id, p.turn
         FROM tasks t JOIN (SELECT id, turn FROM turns ORDER BY turn, id LIMIT $4) p USING (id)
        WHERE t.state = '${waiting}'
-         AND (t.dispatched_at IS NULL OR t.dispatched_at < clock_timestamp() - $5 * interval '1 ms')
+         AND (t.dispatched_at IS NULL OR t.dispatched_at < statement_timestamp() - $5 * interval '1 ms')
        FOR UPDATE OF t SKIP LOCKED),
     marked AS (
-      UPDATE tasks t SET dispatched_at = clock_timestamp(), dispatches = t.dispatches + 1
+      UPDATE tasks t SET dispatched_at = statement_timestamp(), dispatches = t.dispatches + 1
         FROM picked p WHERE t.id = p.id
       RETURNING t.id, t.dispatches AS dispatch, p.turn)
     SELECT m.id, m.dispatch, h.request_id, (SELECT count(*) FROM considered)::integer AS accounts,
@@ -75,7 +75,7 @@ export const registerSlots: Statement = {
   name: 'worker_register_slots',
   text: `WITH left_off AS (DELETE FROM worker_slots WHERE worker = $1 AND queue <> ALL ($2::text[]))
     INSERT INTO worker_slots (worker, queue, slots, seen_at)
-      SELECT $1, u.queue, u.slots, clock_timestamp() FROM unnest($2::text[], $3::integer[]) u (queue, slots)
+      SELECT $1, u.queue, u.slots, statement_timestamp() FROM unnest($2::text[], $3::integer[]) u (queue, slots)
     ON CONFLICT (worker, queue) DO UPDATE SET slots = excluded.slots, seen_at = excluded.seen_at`,
 };
 
@@ -89,5 +89,5 @@ export const forgetWorker: Statement = {
 export const liveSlots: Statement = {
   name: 'worker_live_slots',
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
-     WHERE seen_at > clock_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
+     WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };

@@ -14,7 +14,7 @@ export const findExpiredMedia: Statement = {
 export const markMediaDeleted: Statement = {
   name: 'task_mark_media_deleted',
   text: `WITH outputs AS (DELETE FROM task_outputs WHERE task_id = ANY ($1::uuid[]))
-    UPDATE tasks SET media_deleted_at = clock_timestamp(), parameters = NULL
+    UPDATE tasks SET media_deleted_at = statement_timestamp(), parameters = NULL
      WHERE id = ANY ($1::uuid[]) AND completed_at IS NOT NULL AND media_deleted_at IS NULL`,
 };
 
@@ -51,7 +51,7 @@ export const deleteTask: Statement = {
 /** $1 days. */
 export const forgetSilentWorkers: Statement = {
   name: 'worker_forget_silent',
-  text: `DELETE FROM worker_slots WHERE seen_at < clock_timestamp() - $1 * interval '1 day'`,
+  text: `DELETE FROM worker_slots WHERE seen_at < statement_timestamp() - $1 * interval '1 day'`,
 };
 
 /**
@@ -62,6 +62,6 @@ export const findUnlisted: Statement = {
   name: 'task_find_unlisted',
   text: `SELECT f.key, t.id IS NOT NULL AS of_ended
       FROM unnest($1::uuid[], $2::text[]) f (task_id, key) LEFT JOIN tasks t ON t.id = f.task_id
-     WHERE (t.id IS NULL OR t.completed_at < clock_timestamp() - $3 * interval '1 ms')
+     WHERE (t.id IS NULL OR t.completed_at < statement_timestamp() - $3 * interval '1 ms')
        AND NOT EXISTS (SELECT FROM task_outputs o WHERE o.task_id = f.task_id AND o.storage_key = f.key)`,
 };

@@ -29,16 +29,16 @@ export const writeOffTotals: Statement = {
 export const liveTasks: Statement = {
   name: 'telemetry_live_tasks',
   text: `SELECT pool, state, count(*)::integer AS tasks,
-                coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::double precision AS oldest_seconds,
-                coalesce(extract(epoch FROM clock_timestamp() - min(not_before) FILTER
-                  (WHERE dispatched_at IS NULL AND not_before <= clock_timestamp())), 0)::double precision AS relay_seconds
+                coalesce(extract(epoch FROM statement_timestamp() - min(created_at)), 0)::double precision AS oldest_seconds,
+                coalesce(extract(epoch FROM statement_timestamp() - min(not_before) FILTER
+                  (WHERE dispatched_at IS NULL AND not_before <= statement_timestamp())), 0)::double precision AS relay_seconds
            FROM tasks WHERE completed_at IS NULL GROUP BY 1, 2`,
 };
 
 export const pendingDeliveries: Statement = {
   name: 'telemetry_pending_deliveries',
   text: `SELECT count(*)::integer AS deliveries,
-                greatest(coalesce(extract(epoch FROM clock_timestamp() - min(next_try_at)), 0), 0)::double precision
+                greatest(coalesce(extract(epoch FROM statement_timestamp() - min(next_try_at)), 0), 0)::double precision
                   AS overdue_seconds
            FROM webhook_deliveries WHERE state = 'pending'`,
 };
@@ -46,7 +46,7 @@ export const pendingDeliveries: Statement = {
 export const pendingPaymentEvents: Statement = {
   name: 'telemetry_pending_payment_events',
   text: `SELECT count(*)::integer AS events,
-                coalesce(extract(epoch FROM clock_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
+                coalesce(extract(epoch FROM statement_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
            FROM webhook_inbox WHERE processed_at IS NULL`,
 };
 
@@ -60,7 +60,7 @@ export const unbookedReversals: Statement = {
 export const workerSlots: Statement = {
   name: 'telemetry_worker_slots',
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
-          WHERE seen_at > clock_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
+          WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };
 
 /**

@@ -29,5 +29,5 @@ export const rotateSecret: Statement = {
   name: 'webhook_rotate_secret',
   text: `INSERT INTO webhook_secrets AS w (account_id, secret) VALUES ($1, $2)
     ON CONFLICT (account_id) DO UPDATE
-      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = clock_timestamp()`,
+      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = statement_timestamp()`,
 };
