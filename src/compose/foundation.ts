@@ -89,7 +89,7 @@ export async function composeFoundation(
     await Promise.all([database.close(), storage.storage.close()]);
     throw error;
   });
-  const ledgerStore = new LedgerStore(database.money);
+  const ledgerStore = new LedgerStore(database.money, config.ledgerPlans);
   const tracing = await composeTracing(config, process);
   const models = new ModelMemory();
   const observation = {

@@ -37,6 +37,8 @@ test.each([
   ['ADMIN_TOKENS', `alice:${'a'.repeat(24)},bob:${'a'.repeat(24)}`],
   ['LISTEN_SOCKET', 'relative.sock'],
   ['LOG_LEVEL', 'loud'],
+  ['LEDGER_PLANS', 'none'],
+  ['TOLLGATE_CELLS', '2'],
   ['STRIPE_WEBHOOK_SECRET', 'weak'],
 ])('%s=%s stops the start with one line that names it', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });

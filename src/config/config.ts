@@ -21,6 +21,8 @@ export interface Config {
   readonly databaseUrl: string;
   /** Connections this process may open, over both pools. */
   readonly databaseConnections: number;
+  /** Whether small batches of the ledger are planned once per connection, or each time. */
+  readonly ledgerPlans: 'kept' | 'fresh';
   readonly redisUrl: string;
   readonly dataFolder: string;
   /** Folder of the files that say what the books were at the end of each day; null: none are written. */
@@ -90,6 +92,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     port: settings.PORT,
     databaseUrl: checkedDatabaseUrl(settings.DATABASE_URL),
     databaseConnections: settings.DATABASE_CONNECTIONS,
+    ledgerPlans: settings.LEDGER_PLANS,
     redisUrl: checkedRedisUrl(settings.REDIS_URL),
     dataFolder: resolve(settings.DATA_DIR),
     bookRootsFolder: settings.BOOKS_ROOTS_DIR ?? null,

@@ -94,6 +94,16 @@ export const SETTINGS = z.object({
   DATABASE_CONNECTIONS: integer(4, 500)
     .default(20)
     .describe('of this process; a worker uses one more to listen'),
+  LEDGER_PLANS: z
+    .enum(['kept', 'fresh'], 'must be kept or fresh')
+    .default('kept')
+    .describe(
+      '`fresh`: small batches of calls are planned each time, for a database that cannot use kept plans ([Citus](../scaling.md)); a lone hold takes two thirds longer',
+    ),
+  TOLLGATE_CELLS: z
+    .literal('1', 'must be 1: several cells are not supported yet, see docs/scaling.md')
+    .default('1')
+    .describe('[cells](../scaling.md) that accounts are spread over'),
   TRUSTED_PROXIES: integer(0, 10)
     .default(0)
     .describe('number of proxies in front whose `X-Forwarded-For` is believed'),

@@ -58,9 +58,12 @@ const FEW = 8;
 /** The statements of the money path. One round trip each; batches are one statement. */
 export class LedgerStore {
   readonly #pool: pg.Pool;
+  readonly #fewMost: number;
 
-  constructor(pool: pg.Pool) {
+  /** `plans`: whether batches of few items are planned once per connection, or each time. */
+  constructor(pool: pg.Pool, plans: 'kept' | 'fresh' = 'kept') {
     this.#pool = pool;
+    this.#fewMost = plans === 'kept' ? FEW : 0;
   }
 
   /** Decides a batch of holds; `ttlMs` is the lease of a call's hold in ms. */
@@ -70,7 +73,7 @@ export class LedgerStore {
     );
     const rows = await run<{ id: string; outcome: string; granted: string | null }>(
       this.#pool,
-      requests.length <= FEW ? reserveFewHolds : reserveHolds,
+      requests.length <= this.#fewMost ? reserveFewHolds : reserveHolds,
       [batch],
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
@@ -103,7 +106,7 @@ export class LedgerStore {
     const batch = JSON.stringify(items.map(toSettlementRow));
     const rows = await run<{ id: string; outcome: SettleRow['outcome']; charge: string }>(
       this.#pool,
-      items.length <= FEW ? settleFewHolds : settleHolds,
+      items.length <= this.#fewMost ? settleFewHolds : settleHolds,
       [batch],
     );
     const byId = new Map(rows.map((row) => [row.id, row]));

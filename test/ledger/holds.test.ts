@@ -1,4 +1,5 @@
-import type { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import type pg from 'pg';
+import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
@@ -9,6 +10,7 @@ import {
   holdRequest,
   settlement,
   silentLog,
+  silentObserver,
   testKey,
   testLedger,
   usd,
@@ -177,6 +179,27 @@ test('a settlement whose lines do not add up is refused alone; the rest of its b
   );
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   await ledger.settle(settlement(holds[2]!, ZERO_USD, { status: 'failed' }));
+});
+
+test.each([
+  ['kept', ['ledger_reserve_few', 'ledger_settle_few']],
+  ['fresh', ['ledger_reserve', 'ledger_settle']],
+] as const)('with plans %s a lone call is held and settled by %p', async (plans, names) => {
+  const account = await fundedAccount(db.database, '5');
+  const sent: string[] = [];
+  const query = (statement: pg.QueryConfig) => {
+    sent.push(statement.name ?? '');
+    return db.database.money.query(statement);
+  };
+  const own = new PostgresLedger(
+    new LedgerStore({ query } as unknown as pg.Pool, plans),
+    silentLog,
+    silentObserver,
+  );
+  const hold = await own.reserve(holdRequest(account, usd('1')));
+  expect((await own.settle(settlement(hold, usd('0.25')))).outcome).toBe('settled');
+  expect(sent).toEqual(names);
+  await own.close();
 });
 
 test('an orphaned hold is closed at what was metered, a renewed one is not', async () => {
