@@ -59,7 +59,7 @@ export function rightsOf(applicationRole: string): string {
     BEGIN
       FOR inner_function IN SELECT p.oid::regprocedure FROM pg_proc p
         WHERE p.pronamespace = 'public'::regnamespace
-          AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt')
+          AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_write_settled', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt')
       LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM ${role}, PUBLIC', inner_function);
       END LOOP;

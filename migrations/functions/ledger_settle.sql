@@ -7,6 +7,7 @@ DECLARE
   settlements hold_settlement[];
   ended_tasks uuid[] := '{}';
   closing uuid[];
+  closed holds[];
   unusual boolean;
   settled_at timestamptz;
 BEGIN
@@ -24,8 +25,9 @@ BEGIN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
   END IF;
 
-  SELECT coalesce(array_agg(l.id), '{}'), coalesce(bool_or(l.unusual), false) INTO closing, unusual FROM (
-    SELECT h.id, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
+  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.hold), coalesce(bool_or(l.unusual), false)
+    INTO closing, closed, unusual FROM (
+    SELECT h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
         ON h.id = s.id AND h.account_id = s.account_id AND h.api_key_id = s.api_key_id
      WHERE (NOT s.only_expired OR h.expires_at < settled_at)
        AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
@@ -38,86 +40,13 @@ BEGIN
     settlements := ledger_cover(settlements, closing, settled_at);
   END IF;
 
-  RETURN QUERY
-  WITH closed AS (
-    DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id
-    RETURNING h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model) AS model,
-              coalesce(s.price_version, h.price_version) AS price_version, h.amount, h.created_at, s),
-  account_sums AS (
-    SELECT c.account_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
-           count(*) FILTER (WHERE (c.s).charge > 0) AS entries
-      FROM closed c GROUP BY 1),
-  moved AS (
-    UPDATE balances b
-       SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
-           seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
-      FROM account_sums t WHERE b.account_id = t.account_id
-    RETURNING b.account_id, b.posted, b.seq, b.last_at, t.charged, t.entries),
-  key_moved AS (
-    UPDATE api_keys k
-       SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
-           spent_before = budget_base(k, t.at),
-           counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
-      FROM (SELECT c.api_key_id, sum(c.amount)::bigint AS released, sum((c.s).charge)::bigint AS charged,
-                   max(m.last_at) AS at
-              FROM closed c JOIN moved m USING (account_id) GROUP BY 1) t
-     WHERE k.id = t.api_key_id),
-  recorded AS (
-    INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, error_code, error_message,
-        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source,
-        price_version, hold_amount, charge, lines, shortfall, provider, provider_cost, attempts, finish_reason,
-        streamed, latency_ms, first_token_ms, metering, created_at, completed_at)
-      SELECT c.id, c.account_id, c.api_key_id, c.request_id, c.endpoint, c.model, (c.s).status, (c.s).error_code,
-             (c.s).error_message, (c.s).input_tokens, (c.s).output_tokens, (c.s).cache_read_tokens,
-             (c.s).cache_write_tokens, (c.s).reasoning_tokens, (c.s).usage_source, c.price_version, c.amount,
-             (c.s).charge, (c.s).lines,
-             coalesce((c.s).shortfall, 0) + coalesce((c.s).beyond_max_cost, 0) + coalesce((c.s).waived, 0),
-             (c.s).provider, (c.s).provider_cost, (c.s).attempts, (c.s).finish_reason, (c.s).streamed, (c.s).latency_ms,
-             (c.s).first_token_ms, (c.s).metering, c.created_at, m.last_at
-        FROM closed c JOIN moved m USING (account_id)),
-  posted AS (
-    INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
-      SELECT c.account_id, m.seq - m.entries + row_number() OVER w, 'usage_charge', -(c.s).charge,
-             m.posted + m.charged - (sum((c.s).charge) OVER w)::bigint, 'revenue', c.id, c.api_key_id, m.last_at
-        FROM closed c JOIN moved m USING (account_id)
-       WHERE (c.s).charge > 0
-      WINDOW w AS (PARTITION BY c.account_id ORDER BY c.id)),
-  rolled AS (
-    INSERT INTO usage_rollups AS u
-      SELECT c.account_id, date_bin('5 minutes', m.last_at, 'epoch'::timestamptz), c.api_key_id, c.endpoint, c.model,
-             count(*), sum((c.s).input_tokens), sum((c.s).output_tokens), sum((c.s).cache_read_tokens),
-             sum((c.s).cache_write_tokens), sum((c.s).reasoning_tokens), sum((c.s).charge),
-             sum(coalesce(((c.s).lines->>'input')::bigint, 0)), sum(coalesce(((c.s).lines->>'output')::bigint, 0)),
-             sum(coalesce(((c.s).lines->>'cache_read')::bigint, 0)),
-             sum(coalesce(((c.s).lines->>'cache_write')::bigint, 0)),
-             sum(coalesce(((c.s).lines->>'reasoning')::bigint, 0)),
-             sum(coalesce(((c.s).lines->>'request')::bigint, 0)),
-             sum(coalesce(((c.s).lines->>'image')::bigint, 0)), sum(coalesce(((c.s).lines->>'video')::bigint, 0))
-        FROM closed c JOIN moved m USING (account_id)
-       GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-      ON CONFLICT (account_id, bucket, api_key_id, endpoint, model) DO UPDATE SET
-        requests = u.requests + excluded.requests,
-        input_tokens = u.input_tokens + excluded.input_tokens,
-        output_tokens = u.output_tokens + excluded.output_tokens,
-        cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
-        cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
-        reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
-        charge = u.charge + excluded.charge,
-        charge_input = u.charge_input + excluded.charge_input,
-        charge_output = u.charge_output + excluded.charge_output,
-        charge_cache_read = u.charge_cache_read + excluded.charge_cache_read,
-        charge_cache_write = u.charge_cache_write + excluded.charge_cache_write,
-        charge_reasoning = u.charge_reasoning + excluded.charge_reasoning,
-        charge_request = u.charge_request + excluded.charge_request,
-        charge_image = u.charge_image + excluded.charge_image,
-        charge_video = u.charge_video + excluded.charge_video),
-  lost AS (
-    INSERT INTO write_offs (generation_id, account_id, reason, amount)
-      SELECT c.id, c.account_id, w.reason, w.amount FROM closed c
-       CROSS JOIN LATERAL (VALUES ('above_hold', (c.s).shortfall), ('above_max_cost', (c.s).beyond_max_cost),
-         ('provider_failure', (c.s).waived)) w (reason, amount)
-       WHERE w.amount > 0)
-  SELECT c.id, 'settled', (c.s).charge FROM closed c;
+  IF cardinality(closing) > 0 THEN
+    PERFORM ledger_write_settled(settlements, closing, closed, settled_at);
+    RETURN QUERY SELECT s.id, 'settled', s.charge FROM unnest(settlements) s WHERE s.id = ANY (closing);
+  END IF;
+  IF cardinality(closing) = cardinality(settlements) THEN
+    RETURN;
+  END IF;
 
   -- The rest was closed before, is held by another claim of its task, or never existed.
   RETURN QUERY
@@ -135,6 +64,84 @@ BEGIN
               ELSE 'unknown' END,
          coalesce(r.stored, 0)
     FROM rest r;
+END $$;
+
+-- Writes what the settlement of open holds changes. Plain statements over arrays, one after the other: as parts of one statement they
+-- would be planned together for each batch, and a router of several databases would carry each result from node to node.
+CREATE OR REPLACE FUNCTION ledger_write_settled(settlements hold_settlement[], closing uuid[], closed holds[],
+  settled_at timestamptz) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  moved balances[];
+  recorded generations[];
+BEGIN
+  DELETE FROM holds h WHERE h.id = ANY (closing);
+  WITH after AS (
+    UPDATE balances b
+       SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
+           seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
+      FROM (SELECT h.account_id, sum(h.amount)::bigint AS released, sum(s.charge)::bigint AS charged,
+                   count(*) FILTER (WHERE s.charge > 0) AS entries
+              FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id GROUP BY 1) t
+     WHERE b.account_id = t.account_id
+    RETURNING b)
+  SELECT array_agg(a.b) INTO moved FROM after a;
+  -- in the order of the table's columns
+  recorded := ARRAY(
+    SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
+                s.error_message, s.input_tokens, s.output_tokens, s.cache_read_tokens, s.cache_write_tokens, s.reasoning_tokens,
+                s.usage_source, coalesce(s.price_version, h.price_version), h.amount, s.charge, s.lines,
+                coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), s.provider, s.provider_cost,
+                s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, m.last_at,
+                s.metering)::generations
+      FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
+  UPDATE api_keys k
+     SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
+         spent_before = budget_base(k, t.at),
+         counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
+    FROM (SELECT g.api_key_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
+                 max(g.completed_at) AS at
+            FROM unnest(recorded) g GROUP BY 1) t
+   WHERE k.id = t.api_key_id;
+  INSERT INTO generations SELECT * FROM unnest(recorded);
+  INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
+    SELECT g.account_id, m.seq - count(*) OVER account + row_number() OVER entry, 'usage_charge', -g.charge,
+           m.posted + (sum(g.charge) OVER account - sum(g.charge) OVER entry)::bigint, 'revenue', g.id, g.api_key_id, m.last_at
+      FROM unnest(recorded) g JOIN unnest(moved) m ON m.account_id = g.account_id
+     WHERE g.charge > 0
+    WINDOW account AS (PARTITION BY g.account_id), entry AS (PARTITION BY g.account_id ORDER BY g.id);
+  INSERT INTO usage_rollups AS u
+    SELECT g.account_id, date_bin('5 minutes', g.completed_at, 'epoch'::timestamptz), g.api_key_id, g.endpoint, g.model,
+           count(*), sum(g.input_tokens), sum(g.output_tokens), sum(g.cache_read_tokens), sum(g.cache_write_tokens),
+           sum(g.reasoning_tokens), sum(g.charge),
+           sum(coalesce((g.lines->>'input')::bigint, 0)), sum(coalesce((g.lines->>'output')::bigint, 0)),
+           sum(coalesce((g.lines->>'cache_read')::bigint, 0)), sum(coalesce((g.lines->>'cache_write')::bigint, 0)),
+           sum(coalesce((g.lines->>'reasoning')::bigint, 0)), sum(coalesce((g.lines->>'request')::bigint, 0)),
+           sum(coalesce((g.lines->>'image')::bigint, 0)), sum(coalesce((g.lines->>'video')::bigint, 0))
+      FROM unnest(recorded) g
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT (account_id, bucket, api_key_id, endpoint, model) DO UPDATE SET
+      requests = u.requests + excluded.requests,
+      input_tokens = u.input_tokens + excluded.input_tokens,
+      output_tokens = u.output_tokens + excluded.output_tokens,
+      cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+      cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+      reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+      charge = u.charge + excluded.charge,
+      charge_input = u.charge_input + excluded.charge_input,
+      charge_output = u.charge_output + excluded.charge_output,
+      charge_cache_read = u.charge_cache_read + excluded.charge_cache_read,
+      charge_cache_write = u.charge_cache_write + excluded.charge_cache_write,
+      charge_reasoning = u.charge_reasoning + excluded.charge_reasoning,
+      charge_request = u.charge_request + excluded.charge_request,
+      charge_image = u.charge_image + excluded.charge_image,
+      charge_video = u.charge_video + excluded.charge_video;
+  IF EXISTS (SELECT 1 FROM unnest(recorded) g WHERE g.shortfall > 0) THEN
+    INSERT INTO write_offs (generation_id, account_id, reason, amount)
+      SELECT s.id, s.account_id, w.reason, w.amount FROM unnest(settlements) s
+       CROSS JOIN LATERAL (VALUES ('above_hold', s.shortfall), ('above_max_cost', s.beyond_max_cost),
+         ('provider_failure', s.waived)) w (reason, amount)
+       WHERE s.id = ANY (closing) AND w.amount > 0;
+  END IF;
 END $$;
 
 -- Ends the tasks whose fence and state still fit; returns their ids.

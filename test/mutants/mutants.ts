@@ -46,9 +46,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'missing status guard: settling does not take the hold away',
     edits: [
       {
-        of: 'ledger_settle',
-        replace: 'DELETE FROM holds h USING unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id',
-        by: 'UPDATE holds h SET amount = h.amount FROM unnest(settlements) s WHERE h.id = ANY (closing) AND s.id = h.id',
+        of: 'ledger_write_settled',
+        replace: 'DELETE FROM holds h WHERE h.id = ANY (closing)',
+        by: 'UPDATE holds h SET amount = h.amount WHERE h.id = ANY (closing)',
       },
     ],
   },
@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'roll-up overwritten instead of added to',
     edits: [
       {
-        of: 'ledger_settle',
+        of: 'ledger_write_settled',
         replace: 'charge = u.charge + excluded.charge,',
         by: 'charge = excluded.charge,',
       },
@@ -204,8 +204,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'running balance ignores the order within a batch',
     edits: [
       {
-        of: 'ledger_settle',
-        replace: 'm.posted + m.charged - (sum((c.s).charge) OVER w)::bigint',
+        of: 'ledger_write_settled',
+        replace: 'm.posted + (sum(g.charge) OVER account - sum(g.charge) OVER entry)::bigint',
         by: 'm.posted',
       },
     ],

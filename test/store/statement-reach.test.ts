@@ -115,6 +115,7 @@ const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
     'ledger_reserve',
     'ledger_settle',
     'ledger_write_holds',
+    'ledger_write_settled',
   ],
   'chores that walk a cell': ['forget_api_keys', 'total_write_offs'],
 };
