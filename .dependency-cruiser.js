@@ -7,7 +7,8 @@
 const RANKS = [
   ['^src/lib/'],
   ['^src/config/', '^queues/'],
-  ['^src/store/', '^src/http/'],
+  ['^src/store/'],
+  ['^src/http/'],
   ['^src/providers/', '^src/engines/', '^src/media/'],
   ['^src/ledger/'],
   ['^src/keys/', '^src/catalog/', '^src/generations/'],
