@@ -30,6 +30,7 @@ import { keyBudgets } from './0029-key-budgets.ts';
 import { upstreamWords } from './0030-upstream-words.ts';
 import { servedModel } from './0031-served-model.ts';
 import { leftCalls } from './0032-left-calls.ts';
+import { workerDrains } from './0040-worker-drains.ts';
 import { accountAlerts } from './0045-account-alerts.ts';
 import { finalStatements } from './0050-final-statements.ts';
 import { bookingReferences } from './0070-booking-references.ts';
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly Migration[] = [
   upstreamWords,
   servedModel,
   leftCalls,
+  workerDrains,
   accountAlerts,
   finalStatements,
   bookingReferences,

@@ -671,6 +671,12 @@ TABLE webhook_tries
   webhook_tries_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE
   webhook_tries_pkey PRIMARY KEY (delivery_id, try)
 
+TABLE worker_drains
+  host text NOT NULL
+  actor text NOT NULL
+  at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  worker_drains_pkey PRIMARY KEY (host)
+
 TABLE worker_slots
   worker text NOT NULL
   queue text NOT NULL
@@ -678,6 +684,20 @@ TABLE worker_slots
   seen_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   worker_slots_pkey PRIMARY KEY (worker, queue)
   worker_slots_slots_check CHECK ((slots > 0))
+
+TABLE workers
+  worker text NOT NULL
+  host text NOT NULL
+  version text NOT NULL
+  queues text[] NOT NULL
+  resting text[] NOT NULL
+  running integer NOT NULL
+  draining text
+  started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  seen_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  workers_draining_check CHECK ((draining = ANY (ARRAY['operator'::text, 'notice'::text])))
+  workers_pkey PRIMARY KEY (worker)
+  workers_running_check CHECK ((running >= 0))
 
 TABLE write_off_totals
   reason text NOT NULL

@@ -2,6 +2,8 @@
 const READ = [
   'task_outputs',
   'worker_slots',
+  'workers',
+  'worker_drains',
   'schema_migrations',
   'schema_functions',
   'api_keys (id, hash)',
@@ -52,7 +54,7 @@ export function rightsOfWorker(workerRole: string): string {
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
     GRANT SELECT, UPDATE (${ATTEMPT_COLUMNS.join(', ')}) ON tasks TO ${role};
     GRANT INSERT ON task_events TO ${role};
-    GRANT INSERT, UPDATE, DELETE ON worker_slots TO ${role};
+    GRANT INSERT, UPDATE, DELETE ON worker_slots, workers TO ${role};
     ${reads.join('\n    ')}
     GRANT EXECUTE ON FUNCTION ${SETTLING.join(', ')} TO ${role};
   `;

@@ -54,6 +54,7 @@ export const API_EXAMPLES: ApiExamples = {
     task_id: TASK,
     model: 'acme/small',
     name: 'generate-local',
+    host: 'gpu-3',
     id: ACCOUNT,
     q: GENERATION,
     'getMedia.key': '01KAJ3X1C3E5G7J9M1P3R5T7V9/0-original.png',

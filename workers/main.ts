@@ -9,6 +9,7 @@ import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { followHangUp } from '../src/lib/hang-up.ts';
 import { createJobMetrics } from './job-metrics.ts';
+import { PreemptionNotice } from './preemption-notice.ts';
 import {
   parseQueueSelection,
   type QueueSelection,
@@ -35,7 +36,8 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   process.once('disconnect', leave);
   await untilRedisWorks(config.redisUrl, REDIS_PREFIX, log);
   process.off('disconnect', leave);
-  const parts = { ...worker.parts, observer: createJobMetrics(registry) };
+  const notice = new PreemptionNotice(config.preemption, log);
+  const parts = { ...worker.parts, notice, observer: createJobMetrics(registry) };
   const settings = {
     redisUrl: config.redisUrl,
     prefix: REDIS_PREFIX,
@@ -44,6 +46,7 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     workerName: worker.workerName,
   };
   const running = runWorkerProcess(parts, settings, async () => {
+    await notice.close();
     page.close();
     await worker.close();
     await foundation.close();

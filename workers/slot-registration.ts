@@ -1,28 +1,34 @@
 import { every, type Loop } from '../src/lib/every.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
+import type { WorkerReport, WorkersStore } from '../src/tasks/workers.store.ts';
 
 const HEARTBEAT_MS = 5_000;
 
-/** Tells the relays, as long as the process lives, how much it can run. */
+export interface RegistrationParts {
+  readonly dispatch: Pick<TaskDispatchStore, 'registerSlots' | 'forgetWorker'>;
+  readonly workers: Pick<WorkersStore, 'report' | 'remove'>;
+  /** What the process says of itself now. */
+  readonly report: () => WorkerReport;
+  /** What it can run at once now, by queue. */
+  readonly slots: () => ReadonlyMap<string, number>;
+  /** Hears, before the slots are told, whether an operator has drained the host. Says whether that is news. */
+  readonly onDrained: (isDrained: boolean) => boolean;
+  readonly onError: (error: unknown) => void;
+  /** Ms between two reports. */
+  readonly heartbeatMs?: number | undefined;
+}
+
+/** Tells operators that the process lives, and the relays how much it can run. */
 export class SlotRegistration {
-  readonly #store: TaskDispatchStore;
+  readonly #parts: RegistrationParts;
   readonly #worker: string;
-  readonly #slots: () => ReadonlyMap<string, number>;
-  readonly #onError: (error: unknown) => void;
   readonly #heartbeat: Loop;
 
   /** Starts at once. */
-  constructor(
-    store: TaskDispatchStore,
-    worker: string,
-    slots: () => ReadonlyMap<string, number>,
-    onError: (error: unknown) => void,
-  ) {
-    this.#store = store;
-    this.#worker = worker;
-    this.#slots = slots;
-    this.#onError = onError;
-    this.#heartbeat = every(HEARTBEAT_MS, () => this.#beat());
+  constructor(parts: RegistrationParts) {
+    this.#parts = parts;
+    this.#worker = parts.report().worker;
+    this.#heartbeat = every(parts.heartbeatMs ?? HEARTBEAT_MS, () => this.#beat());
     void this.#heartbeat.runNow();
   }
 
@@ -31,13 +37,22 @@ export class SlotRegistration {
     void this.#heartbeat.runNow();
   }
 
-  /** Removes this worker's slots. */
+  /** Removes this worker. */
   async close(): Promise<void> {
     await this.#heartbeat.close();
-    await this.#store.forgetWorker(this.#worker).catch(this.#onError);
+    const { dispatch, workers, onError } = this.#parts;
+    await Promise.all([dispatch.forgetWorker(this.#worker), workers.remove(this.#worker)]).catch(onError);
   }
 
   async #beat(): Promise<void> {
-    await this.#store.registerSlots(this.#worker, this.#slots()).catch(this.#onError);
+    const { dispatch, workers, report, slots, onDrained, onError } = this.#parts;
+    try {
+      if (onDrained(await workers.report(report()))) {
+        await workers.report(report());
+      }
+      await dispatch.registerSlots(this.#worker, slots());
+    } catch (error) {
+      onError(error);
+    }
   }
 }

@@ -11,6 +11,7 @@ import { buildWorkers } from './build-workers.ts';
 import { Complaints } from './complaints.ts';
 import { Liveness, type LivenessSettings } from './liveness.ts';
 import { createProcessors } from './processors/index.ts';
+import { QueueGates } from './queue-gates.ts';
 import { type QueueSelection, QueueSelectionError } from './queue-selection.ts';
 import { ChoreSchedule } from './schedulers.ts';
 import { SlotRegistration } from './slot-registration.ts';
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   /** Ms that running jobs get to finish when the process leaves; then they are given back. */
   readonly drainMs: number;
   readonly relay?: RelaySettings;
+  /** Ms between two reports of this process. */
+  readonly heartbeatMs?: number;
   readonly liveness?: LivenessSettings;
   /** Jobs wait and a worker of this process does not take them: it should be replaced. */
   readonly onDeaf: (queue: string) => void;
@@ -69,16 +72,14 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
   const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
-  const rests = followRests(parts, slots, workers, complaints);
-  const registration = new SlotRegistration(parts.dispatch, options.workerName, rests.open, (error) =>
-    complaints.hear(error, 'slots'),
-  );
-  rests.begin(() => registration.renew());
+  const gates = new QueueGates(workers, (error, queue) => complaints.hear(error, queue));
+  const registration = register(parts, options, { slots, gates, complaints });
+  const stopFollowing = followAbsences(parts, slots, gates, () => registration.renew());
   const upkeep = startUpkeep(parts, options, producer, complaints);
   return {
     slots,
     close: async () => {
-      rests.close();
+      stopFollowing();
       // a look in flight may wait for a silent Redis: its end concerns nobody
       void liveness.close();
       await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
@@ -109,39 +110,73 @@ function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, n
   return slots;
 }
 
-/** Keeps the workers of pools whose engine is away from taking jobs, and their slots from being counted on. */
-function followRests(
-  { rests, engines }: Pick<WorkerParts, 'rests' | 'engines'>,
-  slots: ReadonlyMap<string, number>,
-  workers: readonly Worker[],
-  complaints: Complaints,
-) {
-  const pools = new Map(engines.names.map((pool) => [queueName('generate', pool), pool]));
-  const follow = (pool: string, isResting: boolean): void => {
-    const queue = queueName('generate', pool);
-    const worker = workers.find(({ name }) => name === queue);
-    const done = isResting ? worker?.pause(true) : worker?.resume();
-    done?.catch((error: Error) => complaints.hear(error, queue));
-  };
-  let stop: (() => void) | undefined;
-  return {
-    /** The slots that can be counted on. */
-    open: () => new Map([...slots].filter(([queue]) => !rests.isResting(pools.get(queue) ?? ''))),
-    begin: (onChange: () => void): void => {
-      stop = rests.onChange((pool, isResting) => {
-        follow(pool, isResting);
-        onChange();
-      });
-      for (const [queue, pool] of pools) {
-        if (slots.has(queue)) {
-          if (rests.isResting(pool)) {
-            follow(pool, true);
-          }
-          void rests.restUntilReady(pool);
-        }
+/** Tells of this process as long as it lives, and closes its queues while an operator wants its host drained. */
+function register(
+  { engines, rests, leases, dispatch, workers, log }: WorkerParts,
+  { workerName, heartbeatMs }: WorkerOptions,
+  own: {
+    readonly slots: ReadonlyMap<string, number>;
+    readonly gates: QueueGates;
+    readonly complaints: Complaints;
+  },
+): SlotRegistration {
+  const { slots, gates, complaints } = own;
+  const served = engines.names.filter((pool) => slots.has(queueName('generate', pool)));
+  return new SlotRegistration({
+    ...{ dispatch, workers },
+    report: () => ({
+      worker: workerName,
+      queues: [...slots.keys()],
+      resting: served.filter((pool) => rests.isResting(pool)),
+      running: leases.size,
+      draining: gates.isClosedBy('notice') ? 'notice' : gates.isClosedBy('operator') ? 'operator' : null,
+    }),
+    slots: () => new Map([...slots].filter(([queue]) => gates.isOpen(queue))),
+    onDrained: (isDrained) => {
+      const isNews = isDrained !== gates.isClosedBy('operator');
+      if (isNews) {
+        gates.setAll('operator', isDrained);
+        log.info(
+          { tasks: leases.size },
+          isDrained ? 'an operator drains this host' : 'this host takes work again',
+        );
       }
+      return isNews;
     },
-    close: () => stop?.(),
+    onError: (error) => complaints.hear(error, 'slots'),
+    heartbeatMs,
+  });
+}
+
+/** Closes the queues of pools whose engine is away, and all of them while the host is about to go. Returns what ends that. */
+function followAbsences(
+  { rests, notice, engines }: Pick<WorkerParts, 'rests' | 'notice' | 'engines'>,
+  slots: ReadonlyMap<string, number>,
+  gates: QueueGates,
+  onChange: () => void,
+): () => void {
+  const stops = [
+    rests.onChange((pool, isResting) => {
+      gates.set(queueName('generate', pool), 'engine', isResting);
+      onChange();
+    }),
+    notice?.onChange((isGiven) => {
+      gates.setAll('notice', isGiven);
+      onChange();
+    }),
+  ];
+  gates.setAll('notice', notice?.isGiven ?? false);
+  for (const pool of engines.names) {
+    const queue = queueName('generate', pool);
+    if (slots.has(queue)) {
+      gates.set(queue, 'engine', rests.isResting(pool));
+      void rests.restUntilReady(pool);
+    }
+  }
+  return () => {
+    for (const stop of stops) {
+      stop?.();
+    }
   };
 }
 

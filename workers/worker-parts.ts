@@ -5,8 +5,10 @@ import type { InPlaceService } from '../src/tasks/in-place.service.ts';
 import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
 import type { TaskSignal } from '../src/tasks/task-signals.store.ts';
+import type { WorkersStore } from '../src/tasks/workers.store.ts';
 import type { WebhookDeliveriesStore } from '../src/webhooks/webhook-deliveries.store.ts';
 import type { JobObserver } from './job-metrics.ts';
+import type { PreemptionNotice } from './preemption-notice.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** What a worker process is made of before it is told which queues to serve. */
@@ -16,6 +18,9 @@ export interface WorkerParts {
   /** Pools whose engine is away from this process. */
   readonly rests: EngineRests;
   readonly leases: LeaseKeeper;
+  /** Whether the host is about to go. Absent: nobody would tell. */
+  readonly notice?: Pick<PreemptionNotice, 'isGiven' | 'onChange'>;
+  readonly workers: WorkersStore;
   /** What goes on after its job has ended. Absent where every task takes the way through the queue. */
   readonly inPlace?: Pick<InPlaceService, 'idle'>;
   readonly dispatch: TaskDispatchStore;

@@ -70,6 +70,10 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   task_not_found: ['no such task in this account, or its row is older than 30 days', 'check the id'],
   session_not_found: ['no such sign-in of a browser', 'check the id'],
   account_not_found: ['operators: no such account', 'check the id'],
+  worker_not_found: [
+    'operators: no live worker runs on a host of that name',
+    '`tollgate workers list` names them',
+  ],
   queue_not_found: ['operators: no such queue', 'check the id'],
   delivery_not_found: ['no such delivery in this account', 'check the id'],
   media_not_found: ['the task ended without that file', 'check `index` and `variant`'],

@@ -38,6 +38,8 @@ import { QueuesService } from '../operators/queues.service.ts';
 import { StatementsService } from '../operators/statements.service.ts';
 import { TaskRetryService } from '../operators/task-retry.service.ts';
 import { TaskRetryStore } from '../operators/task-retry.store.ts';
+import { WorkersService } from '../operators/workers.service.ts';
+import { HostsStore } from '../operators/workers.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { createStatements } from './billing.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
@@ -146,6 +148,7 @@ export function composeOperatorServices(
       deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
     }),
     queues: new QueuesService(inspector, new QueuesReadModel(sequelize), audit),
+    workers: new WorkersService(new HostsStore(money), audit),
     deliveries: new DeliveriesService(
       new DeliveriesReadModel(sequelize),
       new WebhookDeliveriesStore(money),

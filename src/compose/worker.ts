@@ -29,6 +29,7 @@ import { TaskOverflowStore } from '../tasks/task-overflow.store.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { WorkersStore } from '../tasks/workers.store.ts';
 import {
   createRunFailureCounter,
   createServerStartCounter,
@@ -98,6 +99,7 @@ export async function composeWorker(
       leases,
       ...(inPlace ? { inPlace } : {}),
       dispatch: tasks.dispatch,
+      workers: new WorkersStore(database.money),
       deliveries: tasks.deliveries,
       listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
         new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),

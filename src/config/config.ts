@@ -51,6 +51,8 @@ export interface Config {
   readonly workerPort: number;
   /** The host, as workers name themselves after it: what failed on one is tried on another. */
   readonly workerName: string;
+  /** Where a worker looks whether its host is about to be taken away. */
+  readonly preemption: { readonly file: string | null; readonly url: string | null };
   /** Collector of traces; null: none are made. */
   readonly otlpEndpoint: string | null;
   /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
@@ -109,6 +111,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     ffprobePath: settings.FFPROBE_PATH,
     workerPort: settings.WORKER_PORT,
     workerName: settings.WORKER_NAME ?? hostname(),
+    preemption: { file: settings.PREEMPTION_FILE ?? null, url: settings.PREEMPTION_URL ?? null },
     otlpEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
     keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',

@@ -132,6 +132,19 @@ export const SETTINGS = z.object({
     .optional()
     .meta({ allowed: '1 to 63 letters, digits, dots, dashes' })
     .describe("host of a worker: what failed on one is tried on another; left out: the host's name"),
+  PREEMPTION_FILE: z
+    .string()
+    .startsWith('/', 'must be an absolute path')
+    .optional()
+    .meta({ allowed: 'an absolute path' })
+    .describe(
+      'while this file is there, a worker takes no work: its host is about to go ([GPU hosts](../gpu-hosts.md))',
+    ),
+  PREEMPTION_URL: url(['http:', 'https:'])
+    .optional()
+    .describe(
+      'the same while this address answers 200 with another word than FALSE or NONE: the metadata server of a cloud',
+    ),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
     .optional()
     .describe('where traces go; without it none are made'),

@@ -31,6 +31,7 @@ const ERROR_TABLE = {
   task_not_found: { status: 404, type: 'not_found_error' },
   session_not_found: { status: 404, type: 'not_found_error' },
   account_not_found: { status: 404, type: 'not_found_error' },
+  worker_not_found: { status: 404, type: 'not_found_error' },
   queue_not_found: { status: 404, type: 'not_found_error' },
   delivery_not_found: { status: 404, type: 'not_found_error' },
   media_not_found: { status: 404, type: 'not_found_error' },

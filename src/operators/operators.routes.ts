@@ -24,6 +24,8 @@ import { statementRoutes } from './statements.routes.ts';
 import type { StatementsService } from './statements.service.ts';
 import type { TaskRetryService } from './task-retry.service.ts';
 import { verifyRoute } from './verify.routes.ts';
+import { workerRoutes } from './workers.routes.ts';
+import type { WorkersService } from './workers.service.ts';
 
 export interface OperatorServices {
   readonly accounts: AccountsService;
@@ -36,6 +38,7 @@ export interface OperatorServices {
   readonly tasks: OperatorTasksService;
   readonly retries: TaskRetryService;
   readonly queues: QueuesService;
+  readonly workers: WorkersService;
   readonly deliveries: DeliveriesService;
   readonly audit: AuditReadModel;
   readonly lookup: LookupParts;
@@ -54,6 +57,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...periodReportRoutes(services.bookReports),
     ...operatorTaskRoutes(services.tasks, services.retries),
     ...queueRoutes(services.queues),
+    ...workerRoutes(services.workers),
     ...deliveryRoutes(services.deliveries),
     ...auditRoutes(services.audit),
     ...lookupRoutes(services.lookup, services.accounts),

@@ -13,14 +13,15 @@ const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$
 /**
  * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts, $7 pools that
  * the callers serve, NULL: any. The one way to begin work: whoever changes the row has it, with the next number of the fence. A task
- * that has gone on to another pool is that pool's, whatever job still names it. A task that failed on the host just now is left
- * to another one that serves its pool: it is put back for the relay's next look.
+ * that has gone on to another pool is that pool's, whatever job still names it. What failed on the host just now is left to another one
+ * that serves its pool, and a drained host begins nothing: such tasks are put back for the relay's next look.
  */
 export const claimTasks: Statement = {
   name: 'task_claim',
   text: `WITH free AS (
       SELECT t.id, i.worker, i.lease_ms,
-             $5 = 'generating' AND t.avoid_until > statement_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
+             EXISTS (SELECT FROM worker_drains d WHERE d.host = ${hostOf('i.worker')})
+             OR $5 = 'generating' AND t.avoid_until > statement_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
              AND EXISTS (
                SELECT 1 FROM worker_slots s
                 WHERE s.queue = 'generate-' || t.pool AND ${hostOf('s.worker')} <> t.avoid_host

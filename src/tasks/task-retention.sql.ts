@@ -51,7 +51,8 @@ export const deleteTask: Statement = {
 /** $1 days. */
 export const forgetSilentWorkers: Statement = {
   name: 'worker_forget_silent',
-  text: `DELETE FROM worker_slots WHERE seen_at < statement_timestamp() - $1 * interval '1 day'`,
+  text: `WITH gone AS (DELETE FROM workers WHERE seen_at < statement_timestamp() - $1 * interval '1 day')
+    DELETE FROM worker_slots WHERE seen_at < statement_timestamp() - $1 * interval '1 day'`,
 };
 
 /**

@@ -50,6 +50,8 @@ const PLAIN = [
   'kid',
   'sig',
   'dl',
+  // of a worker
+  'host',
 ];
 
 /**

@@ -128,6 +128,8 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   await eventually(async () => starts() > before, 30_000, 'a changed workflow serves');
   await writeFile(workflow, '{}');
   await says('is no workflow in API format');
+  worker.child.kill('SIGUSR2');
+  await says('this host is about to go');
   worker.child.kill('SIGTERM');
   expect(await worker.code).toBe(0);
 }, 60_000);

@@ -48,6 +48,7 @@ import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
 import { TaskSweepStore } from '../../src/tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../../src/tasks/task-waiter.ts';
 import { TasksService } from '../../src/tasks/tasks.service.ts';
+import { WorkersStore } from '../../src/tasks/workers.store.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { AlertsStore } from '../../src/webhooks/alerts.store.ts';
 import { DeliverWebhookService } from '../../src/webhooks/deliver-webhook.service.ts';
@@ -193,6 +194,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     engines,
     rests,
     leases,
+    workers: new WorkersStore(pool),
     ...(inPlace ? { inPlace } : {}),
     dispatch,
     deliveries,
@@ -237,6 +239,7 @@ export async function createTaskStack(options: TaskStackOptions) {
         selection: parseQueueSelection(queues === undefined ? [] : [`--queues=${queues}`]),
         concurrency: { postprocess: 4, webhooks: 8, maintenance: 4 },
         drainMs,
+        heartbeatMs: 100,
         relay: { ...FAST_RELAY, ...options.relay },
         onDeaf: () => undefined,
       });

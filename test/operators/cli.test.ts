@@ -209,6 +209,28 @@ describe('every command', () => {
     );
   });
 
+  test('hosts of workers are listed, drained and resumed, by name and with who did it', async () => {
+    const { money } = server.db.database;
+    await money.query(
+      "INSERT INTO workers (worker, host, version, queues, resting, running) VALUES ('gpu-3.77', 'gpu-3', '1', '{generate-local}', '{local}', 2)",
+    );
+    expect((await run('workers', 'list')).stdout).toMatch(
+      /^gpu-3 +gpu-3\.77 +serves +2 +local +generate-local/m,
+    );
+    const drained = await run('workers', 'drain', 'gpu-3');
+    expect(drained.stdout).toBe('Host gpu-3 takes no more work within five seconds; 2 tasks run there.\n');
+    expect(await json('workers', 'list')).toMatchObject([
+      { host: 'gpu-3', drained_by: 'operator', draining: null },
+    ]);
+    expect((await run('workers', 'list')).stdout).toMatch(/^gpu-3 +gpu-3\.77 +draining /m);
+    await money.query('DELETE FROM workers');
+    expect((await run('workers', 'list')).stdout).toMatch(/^gpu-3 +– +drained, none runs /m);
+    expect((await run('workers', 'resume', 'gpu-3')).stdout).toBe('Host gpu-3 takes work again.\n');
+    expect((await run('workers', 'resume', 'gpu-3')).stderr).toContain('worker_not_found');
+    const acts = await json('audit', '--object', 'gpu-3');
+    expect(acts.map(({ action }: { action: string }) => action)).toEqual(['worker.resume', 'worker.drain']);
+  });
+
   test('queues and webhooks', async () => {
     expect(await json('queues', 'pause', 'postprocess')).toMatchObject({ paused: true });
     expect((await run('queues', 'list')).stdout).toMatch(/^postprocess +paused/m);

@@ -15,6 +15,7 @@ import { addQueueCommands } from './commands/queues.command.ts';
 import { addStatementCommands } from './commands/statements.command.ts';
 import { addTaskCommands } from './commands/tasks.command.ts';
 import { addWebhookCommands } from './commands/webhooks.command.ts';
+import { addWorkerCommands } from './commands/workers.command.ts';
 
 const AFTER_HELP = `
 Environment:
@@ -80,6 +81,7 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addKeyCommands(program, surroundings);
   addTaskCommands(program, surroundings);
   addQueueCommands(program, surroundings);
+  addWorkerCommands(program, surroundings);
   addWebhookCommands(program, surroundings);
   addLedgerCommands(program, surroundings);
   addAuditCommand(program, surroundings);

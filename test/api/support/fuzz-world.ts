@@ -55,6 +55,11 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
   const media = new URL(content.headers.get('location') ?? '');
   const ended = [own.ids.task, ...(await orders())];
   const account = [publicId('account', (await createAccount(database)).id), other.ids.account];
+  // a worker that is heard of for as long as the calls go on
+  await database.money.query(
+    `INSERT INTO workers (worker, host, version, queues, resting, running, seen_at)
+     VALUES ('gpu-3.77', 'gpu-3', '1', '{generate-local}', '{}', 0, now() + interval '1 h')`,
+  );
   return {
     keySecret: own.owner,
     operatorToken: ADMIN_TOKEN,
@@ -65,6 +70,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         model: ['acme/small', 'acme%2Fhidden'],
         account_id: account,
       },
+      host: ['gpu-3'],
       invoice_id: [own.ids.invoice, `${own.ids.invoice}.csv`, `${own.ids.invoice}.pdf`],
       ...{ task_id: ended, name: ['webhooks', 'generate-local'], 'getGeneration.id': [own.ids.generation] },
       ...{

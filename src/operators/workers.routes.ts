@@ -1,0 +1,51 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import { OPERATOR_ROUTE } from './operator-access.ts';
+import { presentWorker } from './workers.presenter.ts';
+import { hostParams, workerListResponse } from './workers.schema.ts';
+import type { WorkersService } from './workers.service.ts';
+
+/** `/admin/v1/workers`. */
+export function workerRoutes(workers: WorkersService): Route[] {
+  const change = {
+    ...OPERATOR_ROUTE,
+    method: 'post',
+    params: hostParams,
+    response: { status: 200, schema: workerListResponse },
+    errors: ['worker_not_found'],
+    idempotency: 'natural',
+  } as const;
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/workers',
+      operationId: 'listWorkers',
+      summary: 'List the live workers, and the hosts that are drained',
+      response: { status: 200, schema: workerListResponse },
+      errors: [],
+      async handle() {
+        return { body: { data: (await workers.list()).map(presentWorker) } };
+      },
+    }),
+    defineRoute({
+      ...change,
+      path: '/admin/v1/workers/{host}/drain',
+      operationId: 'drainHost',
+      summary: 'Let the workers of a host finish what runs and take nothing more',
+      async handle({ params, operator, requestId }) {
+        const rows = await workers.drain(params.host, { operator, requestId });
+        return { body: { data: rows.map(presentWorker) } };
+      },
+    }),
+    defineRoute({
+      ...change,
+      path: '/admin/v1/workers/{host}/resume',
+      operationId: 'resumeHost',
+      summary: 'Let the workers of a host take work again',
+      async handle({ params, operator, requestId }) {
+        const rows = await workers.resume(params.host, { operator, requestId });
+        return { body: { data: rows.map(presentWorker) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,28 @@
+import type { Statement } from '../store/statement.ts';
+
+/**
+ * $1 ms after which a silent worker no longer counts, $2 host or NULL. Live workers, and hosts that are drained without one: the drain is
+ * theirs when they come back.
+ */
+export const listWorkers: Statement = {
+  name: 'operator_workers',
+  text: `WITH live AS (
+      SELECT * FROM workers WHERE seen_at > clock_timestamp() - $1 * interval '1 ms')
+    SELECT coalesce(l.host, d.host) AS host, l.worker, l.version, l.queues, l.resting, l.running, l.draining,
+           l.started_at, l.seen_at, d.actor AS drained_by, d.at AS drained_at
+      FROM live l FULL JOIN worker_drains d USING (host)
+     WHERE $2::text IS NULL OR coalesce(l.host, d.host) = $2
+     ORDER BY 1, 2`,
+};
+
+/** $1 host, $2 actor. No row where it is drained already. */
+export const drainHost: Statement = {
+  name: 'operator_drain_host',
+  text: 'INSERT INTO worker_drains (host, actor) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING host',
+};
+
+/** $1 host. No row where it was not drained. */
+export const resumeHost: Statement = {
+  name: 'operator_resume_host',
+  text: 'DELETE FROM worker_drains WHERE host = $1 RETURNING host',
+};

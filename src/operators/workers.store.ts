@@ -1,0 +1,43 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
+import { drainHost, listWorkers, resumeHost } from './workers.sql.ts';
+
+/** A live worker process, or, without `worker`, a drained host that has none. */
+export interface WorkerRow {
+  readonly host: string;
+  readonly worker: string | null;
+  readonly version: string | null;
+  readonly queues: readonly string[] | null;
+  readonly resting: readonly string[] | null;
+  readonly running: number | null;
+  readonly draining: 'operator' | 'notice' | null;
+  readonly started_at: Date | null;
+  readonly seen_at: Date | null;
+  readonly drained_by: string | null;
+  readonly drained_at: Date | null;
+}
+
+/** The hosts of workers, as an operator sees and drains them. */
+export class HostsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Those of one host, or all. */
+  async list(host: string | null = null): Promise<WorkerRow[]> {
+    return await run<WorkerRow>(this.#pool, listWorkers, [WORKER_SILENT_MS, host]);
+  }
+
+  /** False where it was drained already. */
+  async drain(host: string, actor: string): Promise<boolean> {
+    return (await run(this.#pool, drainHost, [host, actor])).length === 1;
+  }
+
+  /** False where it was not drained. */
+  async resume(host: string): Promise<boolean> {
+    return (await run(this.#pool, resumeHost, [host])).length === 1;
+  }
+}

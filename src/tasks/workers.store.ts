@@ -1,0 +1,39 @@
+import type pg from 'pg';
+import { VERSION } from '../lib/version.ts';
+import { run } from '../store/statement.ts';
+import { removeWorker, reportWorker } from './workers.sql.ts';
+
+/** What a worker process says of itself with every heartbeat. */
+export interface WorkerReport {
+  /** Host and process. */
+  readonly worker: string;
+  readonly queues: readonly string[];
+  /** Pools whose engine is away from it. */
+  readonly resting: readonly string[];
+  /** Tasks it has claimed. */
+  readonly running: number;
+  /** Why it takes no work; null: it does. */
+  readonly draining: 'operator' | 'notice' | null;
+}
+
+/** The worker processes of this installation, as they report themselves. */
+export class WorkersStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Says whether an operator has drained its host. */
+  async report({ worker, queues, resting, running, draining }: WorkerReport): Promise<boolean> {
+    const host = worker.replace(/\.[^.]*$/, '');
+    const values = [worker, host, VERSION, queues, resting, running, draining];
+    const [row] = await run<{ drained: boolean }>(this.#pool, reportWorker, values);
+    return row?.drained ?? false;
+  }
+
+  /** A worker that leaves in good order. */
+  async remove(worker: string): Promise<void> {
+    await run(this.#pool, removeWorker, [worker]);
+  }
+}

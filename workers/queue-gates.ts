@@ -1,0 +1,56 @@
+import type { Worker } from 'bullmq';
+
+/** Why the jobs of a queue are left alone: its engine is away, an operator drains the host, or the host is about to go. */
+export type ClosedBy = 'engine' | 'operator' | 'notice';
+
+/** Which queues a process takes jobs of. A queue is open while nothing keeps it closed; jobs that run go on. */
+export class QueueGates {
+  readonly #workers: ReadonlyMap<string, Worker>;
+  readonly #closedBy = new Map<string, Set<ClosedBy>>();
+  readonly #onError: (error: Error, queue: string) => void;
+
+  constructor(workers: readonly Worker[], onError: (error: Error, queue: string) => void) {
+    this.#workers = new Map(workers.map((worker) => [worker.name, worker]));
+    this.#onError = onError;
+  }
+
+  isOpen(queue: string): boolean {
+    return (this.#closedBy.get(queue)?.size ?? 0) === 0;
+  }
+
+  /** Whether this keeps all queues closed. */
+  isClosedBy(reason: ClosedBy): boolean {
+    return (
+      this.#workers.size > 0 &&
+      [...this.#workers.keys()].every((queue) => this.#closedBy.get(queue)?.has(reason))
+    );
+  }
+
+  set(queue: string, reason: ClosedBy, isClosed: boolean): void {
+    const worker = this.#workers.get(queue);
+    if (!worker) {
+      return;
+    }
+    const wasOpen = this.isOpen(queue);
+    const reasons = this.#closedBy.get(queue) ?? new Set();
+    this.#closedBy.set(queue, reasons);
+    if (isClosed) {
+      reasons.add(reason);
+    } else {
+      reasons.delete(reason);
+    }
+    const isOpen = reasons.size === 0;
+    if (wasOpen && !isOpen) {
+      worker.pause(true).catch((error: Error) => this.#onError(error, queue));
+    } else if (isOpen && !wasOpen) {
+      worker.resume().catch((error: Error) => this.#onError(error, queue));
+    }
+  }
+
+  /** The same for every queue of the process. */
+  setAll(reason: ClosedBy, isClosed: boolean): void {
+    for (const queue of this.#workers.keys()) {
+      this.set(queue, reason, isClosed);
+    }
+  }
+}
