@@ -100,7 +100,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(dist|\\.data)/' },
+    // what clients' programs need is installed outside of the repository
+    exclude: { path: '(^|/)(dist|\\.data)/|^test/languages/programs/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -16,6 +16,7 @@ export interface CaseSeen {
   readonly models?: readonly string[];
   readonly model?: string | null;
   readonly chunks?: number;
+  readonly dimensions?: number;
   readonly error?: {
     readonly status?: number | null;
     readonly code?: string | null;
@@ -65,6 +66,14 @@ export const CASES: Readonly<Record<string, Check>> = {
     return 'left after 3 chunks';
   },
   'time-out': raised,
+};
+
+/** What only some clients have a way to do. */
+export const MORE_CASES: Readonly<Record<string, Check>> = {
+  embeddings: (seen) => {
+    assert.ok((told(seen).dimensions ?? 0) > 0, String(seen.dimensions));
+    return `${seen.dimensions} dimensions`;
+  },
 };
 
 function told(seen: CaseSeen): CaseSeen {

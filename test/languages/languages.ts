@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cachedFolder } from '../clients/client-cache.ts';
+import { cachedFolder, installFromNpm } from '../clients/client-cache.ts';
 import { programOf } from '../clients/page-program.ts';
 import { runTool } from '../clients/run-program.ts';
 import type { Family } from './simulated-models.ts';
@@ -24,6 +24,8 @@ export interface InstalledClient extends Runnable {
   readonly family: Family;
   /** Cases that this client has no way to do. */
   readonly lacks?: readonly string[];
+  /** Cases that few clients have. */
+  readonly also?: readonly string[];
 }
 
 export interface InstalledLanguage {
@@ -47,6 +49,16 @@ const PYTHON_PACKAGES = [
   'langchain-openai==1.7.3',
   'langchain-anthropic==1.7.7',
   'requests==2.34.2',
+];
+
+const NPM_PACKAGES = [
+  '@langchain/core@1.4.0',
+  '@langchain/openai@1.6.0',
+  '@langchain/anthropic@1.5.11',
+  'ai@7.0.173',
+  '@ai-sdk/openai@4.0.118',
+  '@ai-sdk/anthropic@4.0.105',
+  'zod@4.6.7',
 ];
 
 export const LANGUAGES: readonly Language[] = [
@@ -91,12 +103,38 @@ async function installPython(cache: string, folder: string): Promise<InstalledLa
   };
 }
 
-/** Only the page: `npm test` has the clients of JavaScript in it. */
-async function installJavaScript(_: string, folder: string): Promise<InstalledLanguage> {
+/** The frameworks; the official SDKs of JavaScript are in `npm test`. */
+async function installJavaScript(cache: string, folder: string): Promise<InstalledLanguage> {
   await symlink(NODE_MODULES, join(folder, 'node_modules'));
   const guide = join(folder, 'guide.mjs');
   await writeFile(guide, programOf('javascript.md', 'js'));
-  return { clients: [], guide: { program: process.execPath, args: [guide] } };
+  const name = `javascript-${createHash('sha256').update(NPM_PACKAGES.join()).digest('hex').slice(0, 16)}`;
+  const packages = await cachedFolder(join(cache, 'languages', name), (partial) =>
+    installFromNpm(partial, NPM_PACKAGES),
+  );
+  const programs = join(folder, 'programs');
+  await cp(join(PROGRAMS, 'javascript'), programs, { recursive: true });
+  await symlink(join(packages, 'node_modules'), join(programs, 'node_modules'));
+  const runs = (file: string, kind: string) => ({
+    program: process.execPath,
+    args: [join(programs, file), kind],
+    // neither framework lists models
+    lacks: ['models'],
+  });
+  const langchain = (kind: string) => runs('langchain.mjs', kind);
+  const aiSdk = (kind: string) => runs('ai_sdk.mjs', kind);
+  const embeds = { also: ['embeddings'] };
+  return {
+    clients: [
+      { name: 'langchain.js openai 1.6.0', family: 'openai', ...embeds, ...langchain('openai') },
+      { name: 'langchain.js openai 1.6.0, Responses', family: 'openai', ...langchain('responses') },
+      { name: 'langchain.js anthropic 1.5.11', family: 'anthropic', ...langchain('anthropic') },
+      { name: 'ai 7.0.173, openai by default', family: 'openai', ...embeds, ...aiSdk('openai') },
+      { name: 'ai 7.0.173, a Claude behind it', family: 'anthropic', ...aiSdk('openai') },
+      { name: 'ai 7.0.173, anthropic', family: 'anthropic', ...aiSdk('anthropic') },
+    ],
+    guide: { program: process.execPath, args: [guide] },
+  };
 }
 
 async function installGo(_: string, folder: string): Promise<InstalledLanguage> {

@@ -6,7 +6,7 @@ import { type ClientRow, runRows } from '../clients/client-rows.ts';
 import { type ClientStack, startClientStack } from '../clients/client-stack.ts';
 import { missingPrograms, runProgram, runTool } from '../clients/run-program.ts';
 import { eventually } from '../factories/eventually.ts';
-import { CASES, type CaseSeen } from './cases.ts';
+import { CASES, type CaseSeen, MORE_CASES } from './cases.ts';
 import { type InstalledClient, type InstalledLanguage, LANGUAGES, type Language } from './languages.ts';
 import { type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
 
@@ -104,7 +104,10 @@ async function rowsOf(
     patient.requests.every(({ finished, abortedAt }) => finished || abortedAt !== undefined),
   );
   const aborted = patient.requests.some(({ abortedAt }) => abortedAt !== undefined);
-  const known = Object.entries(CASES).filter(([name]) => !client.lacks?.includes(name));
+  const known = [
+    ...Object.entries(CASES).filter(([name]) => !client.lacks?.includes(name)),
+    ...Object.entries(MORE_CASES).filter(([name]) => client.also?.includes(name)),
+  ];
   return known.map(([call, check]) => ({
     client: client.name,
     call,
