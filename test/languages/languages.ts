@@ -10,7 +10,7 @@ import type { Family } from './simulated-models.ts';
 const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url));
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-interface Runnable {
+export interface Runnable {
   readonly program: string;
   readonly args: readonly string[];
   readonly environment?: NodeJS.ProcessEnv;
@@ -30,8 +30,8 @@ export interface InstalledClient extends Runnable {
 
 export interface InstalledLanguage {
   readonly clients: readonly InstalledClient[];
-  /** Every snippet of the language's page, as one program. */
-  readonly guide: Runnable;
+  /** Every snippet of the language's page, as one program; a framework has none. */
+  readonly guide?: Runnable;
 }
 
 export interface Language {
@@ -63,23 +63,29 @@ const NPM_PACKAGES = [
 
 export const LANGUAGES: readonly Language[] = [
   { name: 'python', needs: ['python3'], install: installPython },
+  // in a folder of its own: it wants other versions of the SDKs
+  { name: 'pydantic-ai', needs: ['python3'], install: installPydanticAi },
   { name: 'javascript', needs: [], install: installJavaScript },
   { name: 'go', needs: ['go'], install: installGo },
   { name: 'java', needs: ['java', 'javac', 'mvn'], install: installJava },
   { name: 'rust', needs: ['cargo'], install: installRust },
 ];
 
-async function installPython(cache: string, folder: string): Promise<InstalledLanguage> {
-  const name = `python-${PYTHON_PACKAGES.join('+')}`;
-  const packages = await cachedFolder(join(cache, 'languages', name), (partial) =>
-    runTool('python3', ['-m', 'pip', 'install', '-q', '-t', partial, ...PYTHON_PACKAGES]),
+/** A folder of the cache with these packages and what they need. */
+function pythonPackages(cache: string, packages: readonly string[]): Promise<string> {
+  return cachedFolder(join(cache, 'languages', `python-${packages.join('+')}`), (partial) =>
+    runTool('python3', ['-m', 'pip', 'install', '-q', '-t', partial, ...packages]),
   );
+}
+
+function pythonRuns(packages: string, path: string, ...args: string[]): Runnable {
   const environment = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
-  const runs = (path: string, ...args: string[]) => ({
-    program: 'python3',
-    args: [path, ...args],
-    environment,
-  });
+  return { program: 'python3', args: [path, ...args], environment };
+}
+
+async function installPython(cache: string, folder: string): Promise<InstalledLanguage> {
+  const packages = await pythonPackages(cache, PYTHON_PACKAGES);
+  const runs = (path: string, ...args: string[]) => pythonRuns(packages, path, ...args);
   const openai = runs(join(PROGRAMS, 'python/openai_client.py'));
   const anthropic = runs(join(PROGRAMS, 'python/anthropic_client.py'));
   const langchain = (dialect: Family) => runs(join(PROGRAMS, 'python/langchain_client.py'), dialect);
@@ -100,6 +106,23 @@ async function installPython(cache: string, folder: string): Promise<InstalledLa
       },
     ],
     guide: runs(guide),
+  };
+}
+
+async function installPydanticAi(cache: string): Promise<InstalledLanguage> {
+  const packages = await pythonPackages(cache, ['pydantic-ai-slim[openai,anthropic]==2.68.0']);
+  const runs = pythonRuns(packages, join(PROGRAMS, 'python/pydantic_ai_client.py'));
+  return {
+    clients: [
+      { name: 'pydantic-ai 2.68.0', family: 'openai', lacks: ['models'], ...runs },
+      // of models whose name it does not know it asks no schema
+      {
+        name: 'pydantic-ai 2.68.0, anthropic',
+        family: 'anthropic',
+        lacks: ['models', 'structured'],
+        ...runs,
+      },
+    ],
   };
 }
 

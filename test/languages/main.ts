@@ -7,7 +7,13 @@ import { type ClientStack, startClientStack } from '../clients/client-stack.ts';
 import { missingPrograms, runProgram, runTool } from '../clients/run-program.ts';
 import { eventually } from '../factories/eventually.ts';
 import { CASES, type CaseSeen, MORE_CASES } from './cases.ts';
-import { type InstalledClient, type InstalledLanguage, LANGUAGES, type Language } from './languages.ts';
+import {
+  type InstalledClient,
+  type InstalledLanguage,
+  LANGUAGES,
+  type Language,
+  type Runnable,
+} from './languages.ts';
 import { type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
 
 /**
@@ -54,7 +60,7 @@ async function rowsOfLanguage(
   for (const client of installed.clients) {
     rows.push(...(await rowsOf(client, stack, simulated)));
   }
-  return [...rows, guideRow(language, installed, stack)];
+  return installed.guide ? [...rows, guideRow(language, installed.guide, stack)] : rows;
 }
 
 function skipped({ name }: Language, reason: string): ClientRow[] {
@@ -63,7 +69,7 @@ function skipped({ name }: Language, reason: string): ClientRow[] {
 }
 
 /** What is written in the guide runs to its end, against the models of a first start. */
-function guideRow({ name }: Language, { guide }: InstalledLanguage, stack: ClientStack): ClientRow {
+function guideRow({ name }: Language, guide: Runnable, stack: ClientStack): ClientRow {
   return {
     client: `docs/languages/${name}.md`,
     call: 'every snippet',
