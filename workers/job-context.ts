@@ -11,6 +11,17 @@ export interface JobContext {
   readonly log: Logger;
 }
 
+/** Thrown for a job whose task has failed for good: the job is a failed one on the board, by the task's code, and is not run again. */
+export class TaskFailedError extends Error {
+  override readonly name = 'TaskFailedError';
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`the task failed: ${code}`);
+    this.code = code;
+  }
+}
+
 /** Does one kind of job. What it returns is kept in Redis for an hour: an outcome's name or counts, nothing of a customer's. */
 export type Processor<Name extends JobName> = (
   payload: PayloadOf<Name>,

@@ -4,7 +4,7 @@ import type { JobContract } from '../queues/define-job.ts';
 import { publicId } from '../src/lib/ids.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { taskFields } from '../src/tasks/task-fields.ts';
-import type { JobContext, Processors } from './job-context.ts';
+import { type JobContext, type Processors, TaskFailedError } from './job-context.ts';
 import { type JobObserver, SILENT_OBSERVER } from './job-metrics.ts';
 
 /** Ms a processor has to stop after its signal aborted; then its slot is taken from it. */
@@ -32,11 +32,11 @@ export async function runJob(
   const log = logger.child({ job: name, jobId, ...idsOf(payload.data) });
   const startedAt = performance.now();
   const waitedMs = Math.max(0, (job.processedOn ?? Date.now()) - job.timestamp - job.delay);
-  const end = (outcome: string): void => {
+  const end = (outcome: string, facts: Readonly<Record<string, string>> = {}): void => {
     const durationMs = Math.round(performance.now() - startedAt);
     observer.ended({ job: name, queue, outcome, waitedMs, durationMs });
     const level = contract.family === 'maintenance' && outcome !== 'error' ? 'debug' : 'info';
-    log[level]({ queue, outcome, waitedMs, durationMs }, 'job');
+    log[level]({ queue, outcome, ...facts, waitedMs, durationMs }, 'job');
   };
   observer.started(queue);
   try {
@@ -46,6 +46,10 @@ export async function runJob(
     end(typeof result === 'string' ? result : 'done');
     return result;
   } catch (error) {
+    if (error instanceof TaskFailedError) {
+      end('failed', { code: error.code });
+      throw new UnrecoverableError(error.message);
+    }
     end('error');
     log.error({ error }, 'a job failed');
     throw isFinal(error) ? new UnrecoverableError(nameOf(error)) : new Error(nameOf(error));

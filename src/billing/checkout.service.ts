@@ -105,7 +105,10 @@ export class CheckoutService {
     } else if (outcome.kind === 'move') {
       await this.#store.move(row.id, outcome.status, outcome.paymentStatus);
     } else if (outcome.kind === 'mismatch') {
-      this.#log.error({ session: row.id, reason: outcome.reason }, 'payment not credited: it does not match');
+      this.#log.error(
+        { session: publicId('checkoutSession', row.id), reason: outcome.reason },
+        'payment not credited: it does not match',
+      );
     }
   }
 

@@ -68,7 +68,11 @@ export class ReversalsService {
     });
     if (unbooked > 0n) {
       this.#log.error(
-        { session: session.id, payment: paymentId, unbooked: formatUsd(unbooked) },
+        {
+          session: publicId('checkoutSession', session.id),
+          payment: paymentId,
+          unbooked: formatUsd(unbooked),
+        },
         'the provider took more of a payment than was paid: what exceeds it is not booked',
       );
     }

@@ -1,5 +1,6 @@
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CheckoutService } from './checkout.service.ts';
@@ -30,7 +31,10 @@ export class TestCheckoutService {
     const row = await this.find(id);
     if (row.status === 'open') {
       await this.#movements.creditCheckout(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
-      this.#log.warn({ session: row.id, amount: row.amount }, 'credits were given by a test payment');
+      this.#log.warn(
+        { session: publicId('checkoutSession', row.id), amount: row.amount },
+        'credits were given by a test payment',
+      );
     }
     return this.find(id);
   }

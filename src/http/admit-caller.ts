@@ -1,4 +1,5 @@
 import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
@@ -34,8 +35,8 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     return { ...NOBODY, operator };
   }
   const { principal, session } = await identify(kernel, route, exchange);
-  exchange.accountId = principal.accountId;
-  exchange.apiKeyId = principal.apiKeyId;
+  exchange.facts.accountId = publicId('account', principal.accountId);
+  exchange.facts.apiKeyHash = principal.keyHash;
   kernel.onAuthenticated(principal);
   kernel.onProven(request.socket);
   const ticket = await kernel.rateLimiter.admit(

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Envelope } from './envelope.ts';
 import { envelopeOfPath } from './envelope.ts';
 import type { HttpMetrics } from './http-metrics.ts';
+import type { RequestFacts } from './request-facts.ts';
 import { effectiveRequestId } from './request-id.ts';
 
 /** One request and its response, with what the kernel learns about it on the way. */
@@ -14,10 +15,8 @@ export interface Exchange {
   /** Route pattern for metrics and log; `unmatched` until a route is found. */
   route: string;
   envelope: Envelope;
-  accountId: string | undefined;
-  apiKeyId: string | undefined;
-  /** Public id of the generation (for a task also its id) that a paid call makes. */
-  generationId: string | undefined;
+  /** What else stands in the log line: ids as the API tells them, nothing a customer wrote or got. */
+  readonly facts: RequestFacts;
 }
 
 /** Where the framework keeps what belongs to one request. */
@@ -44,9 +43,7 @@ export function openExchange(request: Request, response: Response, report: Excha
     log,
     route: 'unmatched',
     envelope: envelopeOfPath(request.path),
-    accountId: undefined,
-    apiKeyId: undefined,
-    generationId: undefined,
+    facts: {},
   };
   (response.locals as ExchangeLocals).exchange = exchange;
   response.setHeader('x-request-id', requestId);
@@ -73,8 +70,7 @@ function summary(exchange: Exchange, durationMs: number): object {
     status: exchange.response.statusCode,
     durationMs: Math.round(durationMs * 10) / 10,
     complete: exchange.response.writableFinished,
-    accountId: exchange.accountId,
-    apiKeyId: exchange.apiKeyId,
-    generationId: exchange.generationId,
+    client: exchange.request.ip,
+    ...exchange.facts,
   };
 }

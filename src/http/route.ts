@@ -6,6 +6,7 @@ import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './browser-session.ts';
 import type { OwnRateLimits } from './rate-policy.ts';
+import type { RequestFacts } from './request-facts.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 /** Where a key and its account may do less, or more, than is configured. */
@@ -59,6 +60,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly signal: StopSignal;
   /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
   readonly reportTokens: (tokens: number) => void;
+  /** Puts facts of the call into the request's log line. */
+  readonly note: (facts: RequestFacts) => void;
   /** For handlers that stream; a handler that returns a {@link Reply} does not touch it. */
   readonly response: Response;
 }

@@ -63,7 +63,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
       return;
     }
     if (route.access === 'inference' && route.idempotency === 'replay') {
-      exchange.generationId = publicId('generation', call.generationId);
+      exchange.facts.generationId = publicId('generation', call.generationId);
     }
     await answer(route, exchange, contextOf(exchange, admission, input, call), input, call);
   } catch (error) {
@@ -243,6 +243,7 @@ function contextOf(
     url: request.originalUrl,
     signal,
     reportTokens: admission.reportTokens,
+    note: (facts) => Object.assign(exchange.facts, facts),
     response,
   };
 }

@@ -24,6 +24,7 @@ export function sendSuccess(exchange: Exchange, status: number, body: object): v
  */
 export function sendError(exchange: Exchange, thrown: unknown): void {
   const error = toAppError(thrown);
+  exchange.facts.code = error.code;
   if (error.status >= 500) {
     exchange.log.error(
       {

@@ -82,7 +82,7 @@ export class Admission {
       failureAllowance: settings.failureAllowance,
       inTurn,
       onReport: (route, inputTokens) => this.#learn(candidates, route, inputTokens),
-      onUsage: invocation.onUsage,
+      onSettled: invocation.onSettled,
     });
     return { invocation, call, ignored, inTurn };
   }

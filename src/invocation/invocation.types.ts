@@ -92,8 +92,20 @@ export interface Invocation {
   readonly usageApart: boolean;
   /** Aborts when the client leaves. */
   readonly signal: StopSignal;
-  /** Told what the call really used, once it is settled. */
-  readonly onUsage: (usage: TokenUsage) => void;
+  /** Told what the call really used and cost, once it is settled. */
+  readonly onSettled: (settled: SettledCall) => void;
+}
+
+/** What is known of a call once its charge is committed. */
+export interface SettledCall {
+  /** The model that was charged for. */
+  readonly model: string;
+  readonly provider: string | undefined;
+  readonly usage: TokenUsage;
+  /** In nano-USD. */
+  readonly charge: NanoUsd;
+  /** Code of the error that ended it. */
+  readonly code: string | undefined;
 }
 
 /** How a call ended, after its charge is committed. */

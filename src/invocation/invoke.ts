@@ -2,7 +2,7 @@ import type { Reply, RouteContext } from '../http/route.ts';
 import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
-import { type NanoUsd, parseUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, parseUsd } from '../lib/money.ts';
 import { inputsToEmbed } from '../providers/embeddings-reader.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { RequestDialect } from '../providers/provider.types.ts';
@@ -53,6 +53,9 @@ export async function countInput(
   return { headers: route.headers, body: { input_tokens: tokens } };
 }
 
+/** Characters of a model's name in the log: it may be one that nobody has. */
+const MODEL_LOGGED_MAX = 200;
+
 export type InvocationContext = Omit<RouteContext<'inference', unknown, unknown, unknown>, 'body'>;
 
 /** Answers one request of any dialect, as JSON or as a stream. */
@@ -88,6 +91,7 @@ export function invocationOf(
   { dialect, endpoint, servedBy, ignored }: CallRoute,
 ): Invocation {
   const admissible = applyRequestPolicy(dialect, body);
+  context.note({ model: body.model.slice(0, MODEL_LOGGED_MAX) });
   return {
     dialect,
     endpoint,
@@ -108,7 +112,15 @@ export function invocationOf(
     streamed: body.stream === true,
     usageApart: objectOf(body.stream_options).include_usage === true,
     signal: context.signal,
-    onUsage: (usage) => context.reportTokens(usage.inputTokens + usage.outputTokens),
+    onSettled: ({ model, provider, usage, charge, code }) => {
+      const { inputTokens, outputTokens } = usage;
+      context.reportTokens(inputTokens + outputTokens);
+      context.note({
+        ...{ model, inputTokens, outputTokens, charge: formatUsd(charge) },
+        ...(provider !== undefined && { provider }),
+        ...(code !== undefined && { code }),
+      });
+    },
   };
 }
 

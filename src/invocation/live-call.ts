@@ -1,6 +1,7 @@
 import { affordableOutputTokens, capCharge, chargeFor } from '../catalog/pricing.ts';
 import type { Charge, MeteredSoFar, ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
@@ -137,7 +138,10 @@ export class LiveCall {
 
   /** The answer is complete: charges it, by the provider's figure where that can be believed. */
   complete(finishReason: FinishReason): Promise<CallEnd> {
-    this.#tellUnknownFinish();
+    const word = this.meter.unknownFinish;
+    if (word !== undefined) {
+      this.#warn({ word }, 'unknown finish reason, taken for an ordinary end');
+    }
     return this.#end('answered', this.#judge(), finishReason);
   }
 
@@ -204,20 +208,14 @@ export class LiveCall {
     const verdict = judgeUsage(this.#evidence());
     if (verdict.absurd) {
       const { reported, counted } = verdict;
-      this.parts.log.warn(
-        { generation: this.parts.hold.id, provider: this.#route?.provider, reported, counted },
-        'usage reported that cannot be true, corrected',
-      );
+      this.#warn({ reported, counted }, 'usage reported that cannot be true, corrected');
     }
     return verdict;
   }
 
-  #tellUnknownFinish(): void {
-    const word = this.meter.unknownFinish;
-    if (word !== undefined) {
-      const about = { generation: this.parts.hold.id, provider: this.#route?.provider, word };
-      this.parts.log.warn(about, 'unknown finish reason, taken for an ordinary end');
-    }
+  #warn(facts: object, message: string): void {
+    const generationId = publicId('generation', this.parts.hold.id);
+    this.parts.log.warn({ generationId, provider: this.#route?.provider, ...facts }, message);
   }
 
   #wholeCap(verdict: Verdict): Verdict {
@@ -262,7 +260,8 @@ export class LiveCall {
     if (this.#route && source === 'provider' && !absurd) {
       this.parts.onReport(this.#route, usage.inputTokens);
     }
-    this.parts.onUsage(usage);
+    const [model, provider] = [this.alternative.model.id, this.#route?.provider];
+    this.parts.onSettled({ model, provider, usage, charge: result.charge, code: error?.code });
     return result.charge;
   }
 

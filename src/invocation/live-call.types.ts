@@ -3,9 +3,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { InTurn } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import type { TokenUsage } from '../lib/usage.ts';
 import type { Alternatives } from './alternatives.ts';
-import type { ModelRoute } from './invocation.types.ts';
+import type { ModelRoute, SettledCall } from './invocation.types.ts';
 
 /** What a call under way works with and whom it tells. */
 export interface LiveCallParts {
@@ -28,6 +27,6 @@ export interface LiveCallParts {
   readonly inTurn: InTurn;
   /** Told what a provider reports of the input, in tokens, where that can be true. */
   readonly onReport: (route: ModelRoute, inputTokens: number) => void;
-  /** Told what the call really used, once it is settled. */
-  readonly onUsage: (usage: TokenUsage) => void;
+  /** Told what the call really used and cost, once it is settled. */
+  readonly onSettled: (settled: SettledCall) => void;
 }

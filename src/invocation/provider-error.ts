@@ -1,5 +1,6 @@
 import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import { AppError, type ErrorCode } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
 import type { ProviderFailure } from '../providers/provider-failure.ts';
 import type { InputEstimate } from './input-estimate.ts';
 import { contextExceeded } from './input-estimate.ts';
@@ -29,7 +30,7 @@ export function logRefusals(
 ): void {
   const said = attempts.filter((attempt) => attempt.said !== undefined);
   if (said.length > 0) {
-    log.warn({ generation: hold.id, attempts: said }, 'providers refused a call');
+    log.warn({ generationId: publicId('generation', hold.id), attempts: said }, 'providers refused a call');
   }
 }
 

@@ -127,7 +127,7 @@ export class PostgresLedger implements Ledger {
     if (result.shortfall > 0n) {
       const shortfall = formatUsd(result.shortfall);
       this.#log.warn(
-        { generationId: settlement.holdId, shortfall },
+        { generationId: publicId('generation', settlement.holdId), shortfall },
         'a call cost more than could be charged',
       );
     }
@@ -162,7 +162,10 @@ export class PostgresLedger implements Ledger {
   #releaseLate(request: HoldRequest, row: ReserveRow): void {
     if (row.outcome === 'held' && row.granted !== null) {
       this.settle(unusedSettlement(request)).catch((error: unknown) =>
-        this.#log.warn({ error, generationId: request.id }, 'an unused hold was not released'),
+        this.#log.warn(
+          { error, generationId: publicId('generation', request.id) },
+          'an unused hold was not released',
+        ),
       );
     }
   }

@@ -62,8 +62,9 @@ export class GenerateService {
       const message = engine
         ? 'every attempt at this task failed'
         : 'no engine serves this model at the moment';
-      await endings.fail(task, fence, { code: 'upstream_unavailable', message });
-      return { result: 'ended' };
+      const error = { code: 'upstream_unavailable', message };
+      await endings.fail(task, fence, error);
+      return { result: 'failed', code: error.code };
     }
     const attempt: Attempt = {
       task,
@@ -211,7 +212,7 @@ export class GenerateService {
         await this.#stopEngine(attempt);
         const error = overdueError(isStorageAway);
         await endings.fail(task, fence, error, engineRunOf(attempt, error.code));
-        return { result: 'ended' };
+        return { result: 'failed', code: error.code };
       }
       case 'run_timeout': {
         if (isStorageAway) {

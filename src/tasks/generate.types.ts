@@ -18,8 +18,10 @@ export interface GenerateSettings {
 
 /** What became of a job: everything that went wrong with the task is dealt with in its row. */
 export interface AttemptOutcome {
-  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt. */
-  readonly result: 'advanced' | 'skipped' | 'ended' | 'returned' | 'claim_lost';
+  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt; `ended`: by its customer. */
+  readonly result: 'advanced' | 'skipped' | 'ended' | 'failed' | 'returned' | 'claim_lost';
+  /** Why the task failed: the code its customer reads. */
+  readonly code?: string;
   /** Ms for which the whole pool should pause. */
   readonly pausePoolMs?: number;
 }

@@ -41,8 +41,8 @@ Members that only tune the picture (\`quality\`, \`style\`, \`background\`, …)
         'provider_timeout',
       ],
       idempotency: 'replay',
-      async handle({ principal, body, requestId, generationId, signal }) {
-        const caller = { principal, requestId, generationId, signal };
+      async handle({ principal, body, requestId, generationId, signal, note }) {
+        const caller = { principal, requestId, generationId, signal, note };
         const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
         const result = await images.draw(order, caller);
         return result && { headers: ignoredHeader(body, SAID), body: presentImage(result) };

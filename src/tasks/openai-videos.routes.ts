@@ -44,10 +44,10 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
     response: { status: 200, schema: openAiVideo },
     errors: SUBMIT_ERRORS,
     idempotency: 'replay',
-    async handle({ principal, body, requestId, generationId, signal }) {
+    async handle({ principal, body, requestId, generationId, signal, note }) {
       const { options } = submits.model(body.model, 'video', principal);
       const said = options.seconds ? [...SAID, 'seconds'] : SAID;
-      const caller = { principal, requestId, generationId, signal };
+      const caller = { principal, requestId, generationId, signal, note };
       const id = await orderVideo(submits, orderOf(body, options), caller, PATH);
       return { headers: ignoredHeader(body, said), body: presentVideo(await videoOf(tasks, id, principal)) };
     },

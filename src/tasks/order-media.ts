@@ -25,6 +25,7 @@ export async function orderImage(
   path?: string,
 ): Promise<string> {
   const model = submits.model(name, 'image', context.principal);
+  context.note?.({ model: model.id });
   const { model_name: named = name } = body;
   if (named !== name && named !== model.id) {
     throw new FieldError('model_name', `the path orders from "${name}"; another model has a path of its own`);
@@ -50,6 +51,7 @@ export async function orderVideo(
   endpoint = VIDEO_PATH,
 ): Promise<string> {
   const model = submits.model(body.model_name, 'video', context.principal);
+  context.note?.({ model: model.id });
   const { prompt, width, height, steps, seconds, seed, extra } = validate(
     videoOrder(model.options),
     body,

@@ -156,7 +156,7 @@ export class PostprocessService {
     if (outcome === 'settled') {
       await this.#deleteRaw(task, task.generated);
     }
-    return { result: 'ended' };
+    return { result: 'failed', code: error.code };
   }
 
   /** A raw file that stays behind costs space, not correctness: the task is settled. */

@@ -184,7 +184,7 @@ export class RunFailures {
     const error = { code, message: failure.message };
     const ended = { ...engineRunOf(run, failure.code), said: wordsOf(run) };
     await this.#dependencies.endings.fail(task, fence, error, ended);
-    return { result: 'ended' };
+    return { result: 'failed', code };
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { MediaModel } from '../catalog/catalog.service.ts';
+import type { RequestFacts } from '../http/request-facts.ts';
 import type { Principal } from '../http/route.ts';
 import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
@@ -46,6 +47,8 @@ export interface SubmitContext {
   readonly signal: StopSignal;
   /** The id to use, where one was promised for the request's Idempotency-Key. */
   readonly generationId?: string | undefined;
+  /** Puts facts of the order into the request's log line. */
+  readonly note?: (facts: RequestFacts) => void;
 }
 
 /** Takes orders: one statement holds the money and inserts the task. Redis has no part in it. */

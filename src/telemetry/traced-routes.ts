@@ -28,6 +28,10 @@ export function tracedRoute(route: Route, tracing: Tracing): Route {
       } as const;
       return tracing.span(`${method} ${route.path}`, options, async (span) => {
         try {
+          const [, traceId] = tracing.current()?.split('-') ?? [];
+          if (traceId !== undefined) {
+            context.note({ traceId });
+          }
           const reply = await route.handle(context);
           span.add({ 'http.response.status_code': reply?.status ?? route.response.status });
           return reply;

@@ -204,6 +204,7 @@ async function carry(
       url: request.url,
       signal: controller.signal,
       reportTokens: () => undefined,
+      note: () => undefined,
       response,
     });
     if (reply) {

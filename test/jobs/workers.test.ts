@@ -77,6 +77,20 @@ test('what a processor throws reaches Redis as a name, and for good when it says
   await expect(fail(final)).rejects.toMatchObject({ name: 'UnrecoverableError', message: 'Error' });
 });
 
+test('a task that fails for good is a failed job on the board, by its code, and is not run again', async () => {
+  const running = it.stack.start();
+  const id = await submitImage(it.stack, it.who, 'fail=content_refused');
+  await it.ended(id);
+  const queue = producer.queue('generate-gpu');
+  const failed = await eventually(
+    async () => (await queue.getFailed()).find(({ data }) => data.taskId === id),
+    5_000,
+    'the failed job',
+  );
+  await running.close();
+  expect(failed).toMatchObject({ failedReason: 'the task failed: content_refused', attemptsMade: 1 });
+});
+
 test('a worker that is connected but takes nothing while jobs wait is noticed; one that is paused on purpose is not', async () => {
   const connection = createWorkerConnection(it.redisUrl, () => undefined);
   const queue = new Queue('deaf', { connection: redis, prefix: it.stack.prefix });

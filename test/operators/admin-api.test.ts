@@ -215,6 +215,30 @@ describe('queues', () => {
   });
 });
 
+test('a queue tells what waits in the database, for how long, and who serves it', async () => {
+  const { money } = server.db.database;
+  const pool = async () => {
+    const { data } = (await admin('GET', '/queues')).json;
+    return data.find(({ name }: { name: string }) => name === 'generate-local');
+  };
+  const before = await pool();
+  expect(before).toMatchObject({ workers: 0, slots: 0 });
+  const id = await orderImage(server, who);
+  await money.query(`UPDATE tasks SET created_at = created_at - interval '2 minutes' WHERE id = $1`, [
+    parsePublicId('generation', id),
+  ]);
+  await money.query(
+    `INSERT INTO worker_slots (worker, queue, slots, seen_at) VALUES
+       ('a', 'generate-local', 2, clock_timestamp()), ('b', 'generate-local', 3, clock_timestamp()),
+       ('gone', 'generate-local', 8, clock_timestamp() - interval '1 minute')`,
+  );
+  const after = await pool();
+  expect(after).toMatchObject({ workers: 2, slots: 5, backlog: before.backlog + 1 });
+  expect(after.oldest_seconds).toBeGreaterThanOrEqual(120);
+  await money.query('DELETE FROM worker_slots');
+  await failTask(server, who, id, false);
+});
+
 describe('webhooks', () => {
   test('a delivery that was given up gets another try; of its address operators see the origin', async () => {
     const customer = await createCustomer(server);

@@ -263,9 +263,40 @@ test('the log: a request and a job in one line each, with the ids that tie them 
       requestId: expect.stringMatching(/^req_/),
       route: '/v3/async/image-turbo',
       status: 200,
-      accountId: who.accountId,
+      accountId: who.account,
+      apiKeyHash: who.hash,
+      client: '127.0.0.1',
+      model: 'image-turbo',
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
     },
   ]);
+  const chats = requests!.filter(
+    ({ msg, route }) => msg === 'request' && route === '/api/v1/chat/completions',
+  );
+  const called = {
+    status: 200,
+    accountId: who.account,
+    apiKeyHash: who.hash,
+    generationId: expect.stringMatching(/^gen-/),
+    traceId: TRACE_ID,
+    model: 'tollgate/small',
+    provider: 'builtin',
+    inputTokens: expect.any(Number),
+    outputTokens: expect.any(Number),
+    charge: expect.stringMatching(/^0\.\d+$/),
+  };
+  expect(chats).toMatchObject([called, called]);
+  const refused = await server.call('POST', '/api/v1/chat/completions', {
+    token: who.secret,
+    body: { model: 'tollgate/smal', messages: [{ role: 'user', content: 'a canary' }] },
+  });
+  expect(refused.status).toBe(404);
+  const line = await eventually(
+    async () => server.log.text.split('\n').find((text) => text.includes('"code":"model_not_found"')),
+    2_000,
+    'the line of the refused call',
+  );
+  expect(JSON.parse(String(line))).toMatchObject({ msg: 'request', status: 404, model: 'tollgate/smal' });
   const { requestId } = submitted[0];
   const ran = jobs!.filter(({ msg, taskId }) => msg === 'job' && taskId === task);
   expect(ran.slice(0, 2)).toMatchObject([

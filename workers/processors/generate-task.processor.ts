@@ -2,6 +2,7 @@ import type { Producer } from '../../queues/producer.ts';
 import { poolOf } from '../../queues/queue-name.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
+import { outcomeOf } from './task-outcome.ts';
 
 /** Runs a task on its engine; a pool that is busy for several accounts, or has no room to write, rests. */
 export function generateTaskProcessor(
@@ -9,12 +10,13 @@ export function generateTaskProcessor(
   producer: Pick<Producer, 'pauseFor'>,
 ): Processor<'tasks.generate'> {
   return async ({ taskId }, { queue, signal, log }) => {
-    const { result, pausePoolMs } = await services.generate.run(taskId, signal, poolOf(queue));
+    const outcome = await services.generate.run(taskId, signal, poolOf(queue));
+    const { pausePoolMs } = outcome;
     if (pausePoolMs !== undefined) {
       log.warn({ pausePoolMs }, 'the pool rests');
       // Without Redis no worker takes jobs anyway.
       await producer.pauseFor(queue, pausePoolMs).catch(() => undefined);
     }
-    return result;
+    return outcomeOf(outcome);
   };
 }
