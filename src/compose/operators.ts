@@ -24,6 +24,7 @@ import { OperatorSessions } from '../operators/board/operator-session.ts';
 import { BookingReferences } from '../operators/booking-references.store.ts';
 import { BookReportsReadModel } from '../operators/books/book-reports.read-model.ts';
 import { CorrectionsService } from '../operators/corrections.service.ts';
+import { CorrectionsStore } from '../operators/corrections.store.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
 import { DeliveriesService } from '../operators/deliveries.service.ts';
 import { LedgerEntriesReadModel } from '../operators/ledger-entries.read-model.ts';
@@ -138,7 +139,11 @@ export function composeOperatorServices(
       cache: keyCache,
       audit,
     }),
-    corrections: new CorrectionsService(movements, readModel, new BookingReferences(money)),
+    corrections: new CorrectionsService(
+      new CorrectionsStore(money, movements),
+      readModel,
+      new BookingReferences(money),
+    ),
     statements: new StatementsService(new InvoicesReadModel(sequelize), months),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sequelize),

@@ -88,9 +88,9 @@ export interface AccountChanges {
  * here binds the very next admission on every replica.
  */
 export class Movements {
-  readonly #pool: pg.Pool;
+  readonly #pool: pg.Pool | pg.PoolClient;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool | pg.PoolClient) {
     this.#pool = pool;
   }
 

@@ -1,16 +1,8 @@
 import type { Sequelize } from 'sequelize';
 import type { Party } from '../billing/documents.types.ts';
-import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { readRows } from '../store/report.ts';
-import {
-  accountById,
-  accountByName,
-  accountsPage,
-  anyAccount,
-  purchaseProvider,
-  reversalDebt,
-} from './accounts.sql.ts';
+import { accountById, accountByName, accountsPage, anyAccount, purchaseProvider } from './accounts.sql.ts';
 
 /** An account with its balance; amounts are nano-USD as decimal text. */
 export interface AccountRow {
@@ -51,12 +43,6 @@ export class AccountsReadModel {
 
   async isEmpty(): Promise<boolean> {
     return (await readRows<{ id: string }>(this.#sequelize, anyAccount, [])).length === 0;
-  }
-
-  /** Nano-USD of a reversal that the balance could not give; 0 when there is no such reversal. */
-  async debtOfReversal(reference: string): Promise<NanoUsd> {
-    const [row] = await readRows<{ debt: string }>(this.#sequelize, reversalDebt, [reference]);
-    return nanoUsd(row?.debt ?? 0n);
   }
 
   /** Who took the money of a purchase; undefined when the account has no such purchase. */

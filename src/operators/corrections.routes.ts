@@ -1,15 +1,18 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { z } from 'zod';
 import { idempotencyKey } from '../http/idempotency.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { CURRENCY } from '../http/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
-import type { BookingResult, CorrectionsService } from './corrections.service.ts';
+import type { BookingResult, CorrectionCall, CorrectionsService } from './corrections.service.ts';
 import { presentAccount } from './operators.presenter.ts';
 import {
   accountParams,
   adjustmentBody,
   adjustmentResponse,
   clearDebtBody,
+  dryRunQuery,
   refundBody,
   refundResponse,
 } from './operators.schema.ts';
@@ -26,19 +29,18 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       operationId: 'createAdjustment',
       summary: 'Book a signed correction; booked once per Idempotency-Key',
       params: accountParams,
+      query: dryRunQuery,
       body: adjustmentBody,
       response: { status: 201, schema: adjustmentResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'insufficient_credits', 'idempotency_key_reused'],
       idempotency: 'booked',
-      async handle({ params, body, headers, operator, requestId }) {
-        const key = idempotencyKey(headers['idempotency-key']);
-        const booked = await corrections.adjust(
-          { account: params.id, idempotencyKey: key, operator, requestId },
-          body,
-        );
+      async handle({ body, ...context }) {
+        const call = callOf(context);
+        const booked = await corrections.adjust(call, body);
+        const { transaction_id, dry_run } = presentBooking(booked, call);
         return {
           headers: replayed(booked),
-          body: { data: presentAccount(booked.row), transaction_id: booked.transactionId },
+          body: { data: presentAccount(booked.row), transaction_id, dry_run },
         };
       },
     }),
@@ -49,17 +51,15 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       operationId: 'createRefund',
       summary: 'Give back a charge or take back a purchase; booked once per Idempotency-Key',
       params: accountParams,
+      query: dryRunQuery,
       body: refundBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'transaction_not_found', 'idempotency_key_reused'],
       idempotency: 'booked',
-      async handle({ params, body, headers, operator, requestId }) {
-        const key = idempotencyKey(headers['idempotency-key']);
-        const refund = await corrections.refund(
-          { account: params.id, idempotencyKey: key, operator, requestId },
-          body,
-        );
-        return { headers: replayed(refund), body: { data: presentBooking(refund) } };
+      async handle({ body, ...context }) {
+        const call = callOf(context);
+        const refund = await corrections.refund(call, body);
+        return { headers: replayed(refund), body: { data: presentBooking(refund, call) } };
       },
     }),
     defineRoute({
@@ -70,15 +70,15 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       summary:
         'Forgive a debt, or book that it was paid outside of the checkout; booked once per Idempotency-Key',
       params: accountParams,
+      query: dryRunQuery,
       body: clearDebtBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'idempotency_key_reused'],
       idempotency: 'booked',
-      async handle({ params, body, headers, operator, requestId }) {
-        const key = idempotencyKey(headers['idempotency-key']);
-        const call = { account: params.id, idempotencyKey: key, operator, requestId };
+      async handle({ body, ...context }) {
+        const call = callOf(context);
         const cleared = await corrections.clearDebt(call, body);
-        return { headers: replayed(cleared), body: { data: presentBooking(cleared) } };
+        return { headers: replayed(cleared), body: { data: presentBooking(cleared, call) } };
       },
     }),
   ];
@@ -92,12 +92,31 @@ function replayed(booking: BookingResult): Record<string, string> {
   return booking.replayed ? { 'Idempotent-Replayed': 'true' } : {};
 }
 
-function presentBooking({ transactionId, amount, debt }: BookingResult): object {
+interface CorrectionContext {
+  readonly params: { readonly id: string };
+  readonly query: { readonly dry_run: 'true' | 'false' };
+  readonly headers: IncomingHttpHeaders;
+  readonly operator: string;
+  readonly requestId: string;
+}
+
+function callOf({ params, query, headers, operator, requestId }: CorrectionContext): CorrectionCall {
+  const key = idempotencyKey(headers['idempotency-key']);
+  const isTrial = query.dry_run === 'true';
+  return { account: params.id, idempotencyKey: key, isTrial, operator, requestId };
+}
+
+function presentBooking(
+  { transactionId, amount, debt, row }: BookingResult,
+  { isTrial }: CorrectionCall,
+): z.output<typeof refundResponse>['data'] {
   return {
-    transaction_id: transactionId,
+    transaction_id: isTrial ? null : transactionId,
+    dry_run: isTrial,
     amount: formatUsd(amount),
     from_balance: formatUsd(nanoUsd(amount - debt)),
     debt: formatUsd(debt),
+    remaining_credits: formatUsd(nanoUsd(row.posted)),
     currency: CURRENCY,
   };
 }

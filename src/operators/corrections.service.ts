@@ -3,10 +3,11 @@ import type { BookingAct } from '../ledger/ledger.types.ts';
 import type { Booked, Movement, Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
-import { formatUsd, type NanoUsd, ZERO_USD } from '../lib/money.ts';
+import { formatUsd, type NanoUsd } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { accountUuid } from './accounts.service.ts';
 import type { BookingReferences } from './booking-references.store.ts';
+import type { CorrectionsStore } from './corrections.store.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
 import type { AdjustmentBody, ClearDebtBody, RefundBody } from './operators.schema.ts';
 
@@ -14,6 +15,8 @@ export interface CorrectionCall extends OperatorAct {
   /** Public id of the account. */
   readonly account: string;
   readonly idempotencyKey: string | undefined;
+  /** Nothing is to be written. */
+  readonly isTrial: boolean;
 }
 
 /** A booking, and whether it is the repetition of an earlier one: then nothing was written. */
@@ -23,38 +26,41 @@ export interface BookingResult {
   readonly replayed: boolean;
   /** Of a purchase that was taken back: what the balance could not give. */
   readonly debt: NanoUsd;
+  /** The account after it. */
+  readonly row: AccountRow;
 }
 
-/** Money that an operator gives or takes. Every booking is a new entry with its row in the audit log, both or neither. */
+/**
+ * Money that an operator gives or takes. Every booking is a new entry with its row in the audit log, both or neither. With `isTrial` it is
+ * done and taken back: it is refused for the same reasons, and nothing is written.
+ */
 export class CorrectionsService {
-  readonly #movements: Movements;
-  readonly #readModel: AccountsReadModel;
-
+  readonly #store: CorrectionsStore;
+  readonly #readModel: Pick<AccountsReadModel, 'purchaseProvider'>;
   readonly #references: BookingReferences;
 
-  constructor(movements: Movements, readModel: AccountsReadModel, references: BookingReferences) {
-    this.#movements = movements;
+  constructor(
+    store: CorrectionsStore,
+    readModel: Pick<AccountsReadModel, 'purchaseProvider'>,
+    references: BookingReferences,
+  ) {
+    this.#store = store;
     this.#readModel = readModel;
     this.#references = references;
   }
 
   /** Books a signed correction. Throws AppError account_not_found, insufficient_credits, idempotency_key_reused. */
-  async adjust(
-    call: CorrectionCall,
-    body: AdjustmentBody,
-  ): Promise<BookingResult & { readonly row: AccountRow }> {
+  async adjust(call: CorrectionCall, body: AdjustmentBody): Promise<BookingResult> {
     const { amount, description, reason } = body;
     const act = {
       ...audited(call, 'account.adjust', call.account, { amount: formatUsd(amount), description, reason }),
       reason,
     };
     const movement = await this.#toMovement(call, description, act);
-    const outcome = await this.#movements.adjust(movement, amount);
-    const row = await this.#readModel.find(movement.accountId);
-    if (!row) {
-      throw new AppError('account_not_found', 'There is no such account.');
-    }
-    return { row, ...result('adjustment', movement, { outcome, amount }) };
+    return await this.#book(call, 'adjustment', movement, async (movements) => ({
+      outcome: await movements.adjust(movement, amount),
+      amount,
+    }));
   }
 
   /**
@@ -63,37 +69,30 @@ export class CorrectionsService {
    * idempotency_key_reused.
    */
   async refund(call: CorrectionCall, body: RefundBody): Promise<BookingResult> {
-    const target = refundTarget(body);
-    const detail = { refunds: transactionId(target), description: body.description };
-    const movement = await this.#toMovement(
-      call,
-      body.description,
-      audited(call, 'account.refund', call.account, detail),
-    );
-    if (target.type === 'usage_charge') {
-      return result(
-        'refund',
-        movement,
-        await this.#movements.refundCharge(movement, target.reference, body.amount),
-      );
+    const { type, reference } = refundTarget(body);
+    const detail = { refunds: transactionId({ type, reference }), description: body.description };
+    const act = audited(call, 'account.refund', call.account, detail);
+    const movement = await this.#toMovement(call, body.description, act);
+    if (type === 'usage_charge') {
+      const refund = (movements: Movements) => movements.refundCharge(movement, reference, body.amount);
+      return await this.#book(call, 'refund', movement, refund);
     }
-    const booked = await this.#takeBack(movement, target.reference, body.amount);
-    return {
-      ...result('refund', movement, booked),
-      debt: await this.#readModel.debtOfReversal(movement.reference),
-    };
+    const amount = await this.#requireRefundable(movement.accountId, reference, body.amount);
+    return await this.#book(call, 'refund', movement, async (movements) => ({
+      outcome: await movements.reversePayment(movement, reference, amount),
+      amount,
+    }));
   }
 
   /** Forgives a debt or books its payment outside of the checkout. Throws as `Movements.clearDebt`. */
   async clearDebt(call: CorrectionCall, body: ClearDebtBody): Promise<BookingResult> {
     const { kind, amount, description } = body;
     const action = kind === 'forgiven' ? 'debt.forgive' : 'debt.pay';
-    const movement = await this.#toMovement(
-      call,
-      description,
-      audited(call, action, call.account, { description }),
+    const act = audited(call, action, call.account, { description });
+    const movement = await this.#toMovement(call, description, act);
+    return await this.#book(call, 'adjustment', movement, (movements) =>
+      movements.clearDebt(movement, kind, amount),
     );
-    return result('adjustment', movement, await this.#movements.clearDebt(movement, kind, amount));
   }
 
   async #toMovement(call: CorrectionCall, description: string, act: BookingAct): Promise<Movement> {
@@ -102,8 +101,33 @@ export class CorrectionsService {
     return { accountId, reference, description, act };
   }
 
-  async #takeBack(movement: Movement, purchase: string, amount: NanoUsd | undefined): Promise<Booked> {
-    const provider = await this.#readModel.purchaseProvider(movement.accountId, purchase);
+  async #book(
+    { isTrial }: CorrectionCall,
+    type: 'adjustment' | 'refund',
+    movement: Movement,
+    book: (movements: Movements) => Promise<Booked>,
+  ): Promise<BookingResult> {
+    const { outcome, amount, debt, row } = await this.#store.book(movement, isTrial, book);
+    if (!row) {
+      throw new AppError('account_not_found', 'There is no such account.');
+    }
+    const { reference } = movement;
+    return {
+      transactionId: transactionId({ type, reference }),
+      amount,
+      replayed: outcome === 'exists',
+      debt,
+      row,
+    };
+  }
+
+  /** What is to be taken back of a purchase. Throws AppError for one that its provider refunds. */
+  async #requireRefundable(
+    accountId: string,
+    purchase: string,
+    amount: NanoUsd | undefined,
+  ): Promise<NanoUsd> {
+    const provider = await this.#readModel.purchaseProvider(accountId, purchase);
     if (provider === undefined) {
       throw new AppError('transaction_not_found', 'There is no such transaction in this account.');
     }
@@ -116,21 +140,8 @@ export class CorrectionsService {
     if (amount === undefined) {
       throw new AppError('invalid_parameter', 'amount: is required for a purchase.');
     }
-    return { outcome: await this.#movements.reversePayment(movement, purchase, amount), amount };
+    return amount;
   }
-}
-
-function result(
-  type: 'adjustment' | 'refund',
-  { reference }: Movement,
-  { outcome, amount }: Booked,
-): BookingResult {
-  return {
-    transactionId: transactionId({ type, reference }),
-    amount,
-    replayed: outcome === 'exists',
-    debt: ZERO_USD,
-  };
 }
 
 function refundTarget(body: RefundBody): { type: 'usage_charge' | 'credit_purchase'; reference: string } {

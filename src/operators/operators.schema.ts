@@ -135,6 +135,16 @@ export const refundBody = z
   })
   .meta({ id: 'Refund' });
 
+export const dryRunQuery = z.strictObject({
+  dry_run: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'true: refused as it would be, answered as it would be, and nothing is booked' }),
+});
+
+const bookedAs = z.string().nullable().meta({ description: 'Id of the entry, txn_…; null for a dry run' });
+const dryRun = z.boolean().meta({ description: 'Nothing was booked', examples: [false] });
+
 export const accountParams = z.object({
   id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),
 });
@@ -179,7 +189,8 @@ export const accountJson = z
 
 export const accountResponse = answerOf(accountJson, 'The account as it is now');
 export const adjustmentResponse = answerOf(accountJson, 'The account after the booking').extend({
-  transaction_id: z.string().meta({ description: 'Id of the entry, txn_…' }),
+  transaction_id: bookedAs,
+  dry_run: dryRun,
 });
 export const accountListResponse = listOf(accountJson, 'Accounts, newest first');
 export const createdAccountResponse = answerOf(accountJson, 'The new account').extend({
@@ -187,10 +198,12 @@ export const createdAccountResponse = answerOf(accountJson, 'The new account').e
 });
 export const refundResponse = answerOf(
   z.object({
-    transaction_id: z.string().meta({ description: 'Id of the entry, txn_…' }),
+    transaction_id: bookedAs,
+    dry_run: dryRun,
     amount: usdString.meta({ description: 'Booked, USD' }),
     from_balance: usdString.meta({ description: 'What of it moved the balance, USD' }),
     debt: usdString.meta({ description: 'Of a purchase taken back: what the balance could not give' }),
+    remaining_credits: usdString.meta({ description: 'The balance after it, USD' }),
     currency: currencyJson,
   }),
   'What was booked',

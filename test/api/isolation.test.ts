@@ -36,6 +36,7 @@ const PLAIN = [
   'end_time',
   'created_after',
   'granularity',
+  'dry_run',
   'group_by',
   'type',
   'status',

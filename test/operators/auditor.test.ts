@@ -94,11 +94,11 @@ const ANSWERS: readonly [command: string, ask: () => readonly string[], answer: 
 ];
 
 test('debts: forgiven in part, paid by bank in part', async () => {
-  const forgiven = await tollgate('debt', 'forgive', account, '-a', '2.00', '-d', 'A good customer');
+  const forgiven = await tollgate('debt', 'forgive', account, '-a', '2.00', '-d', 'A good customer', '-y');
   expect(forgiven).toMatchObject({ code: 0, text: expect.stringMatching(/^2\.00 USD forgiven as txn_/) });
-  const paid = await tollgate('debt', 'paid', account, '-a', '3.00', '-d', 'Transfer');
+  const paid = await tollgate('debt', 'paid', account, '-a', '3.00', '-d', 'Transfer', '-y');
   expect(paid).toMatchObject({ code: 0, text: expect.stringMatching(/^3\.00 USD paid as txn_/) });
-  const tooMuch = await tollgate('debt', 'paid', account, '-a', '2.01', '-d', 'Transfer');
+  const tooMuch = await tollgate('debt', 'paid', account, '-a', '2.01', '-d', 'Transfer', '-y');
   expect(tooMuch).toMatchObject({ code: 1, text: expect.stringContaining('owes 2.00 USD') });
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { CliSurroundings } from '../../src/operators/cli/cli-context.ts';
 import { runCli } from '../../src/operators/cli/program.ts';
 import { createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
@@ -38,11 +39,16 @@ function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()
   });
 }
 
-/** The same without the start of a process. */
-async function run(...args: readonly string[]): Promise<Run> {
+/** The same without the start of a process; nobody sits at its terminal. */
+function run(...args: readonly string[]): Promise<Run> {
+  return runAt(undefined, args);
+}
+
+async function runAt(ask: CliSurroundings['ask'], args: readonly string[]): Promise<Run> {
   let [stdout, stderr] = ['', ''];
   const code = await runCli(args, {
     environment: environment(),
+    ask,
     stdout: {
       write: (text) => {
         stdout += text;
@@ -139,7 +145,7 @@ describe('every command', () => {
     expect((await json(...limits, '--concurrency', '5')).rate_limits).toEqual({ concurrency: 5 });
     expect((await run(...limits, '--queued-tasks', '0')).code).toBe(2);
     expect((await json(...limits)).rate_limits).toBeNull();
-    const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may'];
+    const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may', '--yes'];
     expect((await json(...fee)).remaining_credits).toBe('10.00');
     expect((await json(...fee)).remaining_credits).toBe('10.00');
     expect((await run('refund', id, '-d', 'x')).code).toBe(2);
@@ -162,6 +168,40 @@ describe('every command', () => {
     ]);
   });
 
+  test('money is booked after a yes only; a dry run says what would be, and what would be refused', async () => {
+    const { account } = await createCustomer(server);
+    const { name } = await json('accounts', 'show', account);
+    const left = async () => (await json('accounts', 'show', account)).remaining_credits;
+    const fee = ['adjust', account, '-2.50', '-d', 'Fee'];
+    expect(await run(...fee)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    const plan = `book -2.50 USD (correction) on ${account} "${name}"; 7.50 USD are left then`;
+    expect(await run(...fee, '--dry-run')).toEqual({
+      code: 0,
+      stdout: `Nothing is booked. It would ${plan}.\n`,
+      stderr: '',
+    });
+    const tooMuch = await run('adjust', account, '-d', 'Fee', '--dry-run', '--', '-10.01');
+    expect(tooMuch).toMatchObject({ code: 1, stderr: expect.stringContaining('insufficient_credits') });
+    const questions: string[] = [];
+    const answer = (word: boolean) => async (question: string) => {
+      questions.push(question);
+      return word;
+    };
+    expect(await runAt(answer(false), fee)).toMatchObject({
+      code: 1,
+      stderr: 'tollgate: nothing was booked\n',
+    });
+    expect(await left()).toBe('10.00');
+    expect(
+      (await json('audit', '--object', account)).map(({ action }: { action: string }) => action),
+    ).toEqual([]);
+    expect((await runAt(answer(true), fee)).code).toBe(0);
+    expect(await left()).toBe('7.50');
+    expect(questions).toEqual(Array(2).fill(`This will ${plan}. Go on?`));
+    const nothingOwed = await run('debt', 'forgive', account, '-d', 'x', '--dry-run');
+    expect(nothingOwed).toMatchObject({ code: 1, stderr: expect.stringContaining('owes 0.00 USD') });
+  });
+
   test('a refund of a charge', async () => {
     const customer = await createCustomer(server);
     const chat = await server.call('POST', '/api/v1/chat/completions', {
@@ -170,7 +210,7 @@ describe('every command', () => {
     });
     const before = await json('accounts', 'show', customer.account);
     expect(before.total_usage).not.toBe('0.00');
-    await json('refund', customer.account, '--generation', chat.json.id, '-d', 'Unusable');
+    await json('refund', customer.account, '--generation', chat.json.id, '-d', 'Unusable', '-y');
     expect(await json('accounts', 'show', customer.account)).toMatchObject({ remaining_credits: '10.00' });
   });
 

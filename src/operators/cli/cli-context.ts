@@ -13,6 +13,8 @@ export interface CliSurroundings {
     once?(event: 'drain', listener: () => void): unknown;
   };
   readonly stderr: ProgressTerminal;
+  /** Asks the person at the terminal; absent where nobody sits. */
+  readonly ask?: ((question: string) => Promise<boolean>) | undefined;
   /** Sets the exit code that the process will end with. */
   readonly setExitCode: (code: number) => void;
 }

@@ -1,72 +1,78 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { AccountJson } from '../../operators.schema.ts';
+import type { z } from 'zod';
+import type { adjustmentResponse, refundResponse } from '../../operators.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { accountPath, showAccount } from './accounts.command.ts';
 
-interface CorrectionOptions {
+interface BookingOptions {
   readonly description: string;
   readonly idempotencyKey?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
 }
 
-interface AdjustOptions extends CorrectionOptions {
+interface AdjustOptions extends BookingOptions {
   readonly reason: string;
 }
 
-interface DebtOptions extends CorrectionOptions {
+interface DebtOptions extends BookingOptions {
   readonly amount?: string;
 }
 
-interface RefundOptions extends CorrectionOptions {
+interface RefundOptions extends BookingOptions {
   readonly generation?: string;
   readonly transaction?: string;
   readonly amount?: string;
 }
 
-const KEY_HELP = 'run again with the same key, the money is booked once';
+/** A request that books, and its answer in words. */
+interface Booking<Answer> {
+  readonly path: string;
+  readonly body: object;
+  /** What is done, e.g. "refund 0.05 USD to"; `answer` is that of a dry run. */
+  readonly act: (answer: Answer) => string;
+  /** What is left in the account then, in USD. */
+  readonly left: (answer: Answer) => string;
+  readonly show: (context: CliContext, answer: Answer) => void;
+}
+
+type Adjustment = z.output<typeof adjustmentResponse>;
+type Refund = z.output<typeof refundResponse>;
 
 /** `tollgate adjust` and `tollgate refund`: money that an operator gives or takes. */
 export function addMoneyCommands(program: Command, surroundings: CliSurroundings): void {
-  program
-    .command('adjust <account> <usd>')
+  bookingCommand(program, 'adjust <account> <usd>')
     .description('book a correction; give a negative amount as --, e.g.: adjust acc_… -d "Fee" -- -2.50')
-    .requiredOption('-d, --description <text>', 'why; the customer sees it')
     .option('-r, --reason <reason>', 'what the books call it: grant, goodwill or correction', 'correction')
-    .option('-k, --idempotency-key <key>', KEY_HELP)
     .action(async (id: string, amount: string, options: AdjustOptions, command: Command) => {
-      const context = await CliContext.of(command, surroundings);
-      const body = { amount, description: options.description, reason: options.reason };
-      const path = `${accountPath(id)}/adjustments`;
-      const { data } = await context.client.send<{ data: AccountJson }>('POST', path, body, keyOf(options));
-      showAccount(context, data);
+      await book<Adjustment>(command, surroundings, options, {
+        path: `${accountPath(id)}/adjustments`,
+        body: { amount, description: options.description, reason: options.reason },
+        act: ({ data }) => `book ${amount} USD (${options.reason}) on ${data.id} "${data.name}"`,
+        left: ({ data }) => data.remaining_credits,
+        show: (context, { data }) => showAccount(context, data),
+      });
     });
-  program
-    .command('refund <account>')
+  bookingCommand(program, 'refund <account>')
     .description('give back a charge, or take back a purchase whose money was returned')
     .option('-g, --generation <id>', 'the charged generation')
     .option('-t, --transaction <id>', 'the charge or purchase')
     .option('-a, --amount <usd>', 'default: what is left of it')
-    .requiredOption('-d, --description <text>', 'why; the customer sees it')
-    .option('-k, --idempotency-key <key>', KEY_HELP)
     .action(async (id: string, options: RefundOptions, command: Command) => {
       if ((options.generation === undefined) === (options.transaction === undefined)) {
         throw new CliError('give either --generation or --transaction', EXIT.usage);
       }
-      const context = await CliContext.of(command, surroundings);
-      const body = {
-        generation_id: options.generation,
-        transaction_id: options.transaction,
-        amount: options.amount,
-        description: options.description,
-      };
-      const { data } = await context.client.send<{ data: { transaction_id: string; amount: string } }>(
-        'POST',
-        `${accountPath(id)}/refunds`,
-        body,
-        keyOf(options),
-      );
-      context.showResult(data, `${data.amount} USD refunded as ${data.transaction_id}.`);
+      const { generation, transaction, amount, description } = options;
+      await book<Refund>(command, surroundings, options, {
+        path: `${accountPath(id)}/refunds`,
+        body: { generation_id: generation, transaction_id: transaction, amount, description },
+        act: ({ data }) => `refund ${data.amount} USD of ${generation ?? transaction} in ${id}`,
+        left: ({ data }) => data.remaining_credits,
+        show: (context, { data }) =>
+          context.showResult(data, `${data.amount} USD refunded as ${data.transaction_id}.`),
+      });
     });
 }
 
@@ -74,27 +80,59 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
 export function addDebtCommands(program: Command, surroundings: CliSurroundings): void {
   const debt = program.command('debt').description('what customers owe for reversed payments');
   for (const kind of ['forgiven', 'paid'] as const) {
-    debt
-      .command(`${kind === 'paid' ? 'paid' : 'forgive'} <account>`)
+    bookingCommand(debt, `${kind === 'paid' ? 'paid' : 'forgive'} <account>`)
       .description(kind === 'paid' ? 'book that it was paid outside of the checkout' : 'write it off')
       .option('-a, --amount <usd>', 'default: all of it')
-      .requiredOption('-d, --description <text>', 'why; the customer sees it')
-      .option('-k, --idempotency-key <key>', KEY_HELP)
       .action(async (id: string, options: DebtOptions, command: Command) => {
-        const context = await CliContext.of(command, surroundings);
-        const body = { kind, amount: options.amount, description: options.description };
-        const { data } = await context.client.send<{ data: { transaction_id: string; amount: string } }>(
-          'POST',
-          `${accountPath(id)}/debt`,
-          body,
-          keyOf(options),
-        );
-        context.showResult(data, `${data.amount} USD ${kind} as ${data.transaction_id}.`);
+        await book<Refund>(command, surroundings, options, {
+          path: `${accountPath(id)}/debt`,
+          body: { kind, amount: options.amount, description: options.description },
+          act: ({ data }) => `book ${data.amount} USD of the debt of ${id} as ${kind}`,
+          left: ({ data }) => data.remaining_credits,
+          show: (context, { data }) =>
+            context.showResult(data, `${data.amount} USD ${kind} as ${data.transaction_id}.`),
+        });
       });
   }
 }
 
+function bookingCommand(parent: Command, nameAndArguments: string): Command {
+  return parent
+    .command(nameAndArguments)
+    .requiredOption('-d, --description <text>', 'why; the customer sees it')
+    .option('-k, --idempotency-key <key>', 'run again with the same key, the money is booked once')
+    .option('--dry-run', 'say what would be booked, or why it is refused, and book nothing')
+    .option('-y, --yes', 'book without a question');
+}
+
+/** Books after the person at the terminal said yes to what a dry run found. Throws CliError, also where nobody can be asked. */
+async function book<Answer>(
+  command: Command,
+  surroundings: CliSurroundings,
+  options: BookingOptions,
+  { path, body, act, left, show }: Booking<Answer>,
+): Promise<void> {
+  const { ask } = surroundings;
+  if (!options.yes && !options.dryRun && ask === undefined) {
+    throw new CliError('nobody can be asked here: add --yes to book, or --dry-run to look', EXIT.usage);
+  }
+  const context = await CliContext.of(command, surroundings);
+  const headers = keyOf(options);
+  if (!options.yes || options.dryRun) {
+    const answer = await context.client.send<Answer>('POST', `${path}?dry_run=true`, body, headers);
+    const plan = `${act(answer)}; ${left(answer)} USD are left then`;
+    if (options.dryRun) {
+      context.showResult(answer as object, `Nothing is booked. It would ${plan}.`);
+      return;
+    }
+    if (!(await ask?.(`This will ${plan}. Go on?`))) {
+      throw new CliError('nothing was booked');
+    }
+  }
+  show(context, await context.client.send<Answer>('POST', path, body, headers));
+}
+
 /** Without a key of the operator's own, at least a request that is sent twice on the way is booked once. */
-function keyOf(options: CorrectionOptions): Record<string, string> {
+function keyOf(options: BookingOptions): Record<string, string> {
   return { 'idempotency-key': options.idempotencyKey ?? randomUUID() };
 }

@@ -1,0 +1,19 @@
+import { createInterface } from 'node:readline/promises';
+
+/** Asks the person at the terminal; anything but yes is no. Undefined where nobody sits: input or output is no terminal. */
+export function terminalAsk(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+): ((question: string) => Promise<boolean>) | undefined {
+  if (!input.isTTY || !output.isTTY) {
+    return undefined;
+  }
+  return async (question) => {
+    const reader = createInterface({ input, output });
+    try {
+      return /^\s*y(es)?\s*$/i.test(await reader.question(`${question} [y/N] `));
+    } finally {
+      reader.close();
+    }
+  };
+}
