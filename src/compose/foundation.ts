@@ -28,6 +28,7 @@ import {
   registerPoolGauges,
 } from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
+import { rootCopies } from './root-copies.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
 /** Namespace of every key in Redis, in braces so that a cluster keeps it in one slot. */
@@ -139,8 +140,10 @@ function poolsOf({ databaseUrl, databaseConnections }: Config): Parameters<typeo
   return { url: databaseUrl, moneyConnections: money, connections: databaseConnections - money };
 }
 
-function composeBookRoots({ bookRootsFolder }: Config, { money }: Database): BookRoots | undefined {
-  return bookRootsFolder === null ? undefined : new BookRoots(money, bookRootsFolder);
+function composeBookRoots(config: Config, { money }: Database): BookRoots | undefined {
+  const { bookRootsFolder } = config;
+  const copies = rootCopies(config);
+  return bookRootsFolder === null ? undefined : new BookRoots(money, bookRootsFolder, copies);
 }
 
 /** Made by us, it would be an empty folder wherever the right one is not mounted. */

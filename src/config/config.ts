@@ -27,6 +27,10 @@ export interface Config {
   readonly dataFolder: string;
   /** Folder of the files that say what the books were at the end of each day; null: none are written. */
   readonly bookRootsFolder: string | null;
+  /** Bucket that gets a copy of each file in that folder. */
+  readonly bookRootsBucket: string | null;
+  /** Address that each of them is posted to. */
+  readonly bookRootsWebhook: string | null;
   readonly catalogFile: string;
   /** Root of the keys that sign media URLs and encrypt stored answers. */
   readonly secret: string;
@@ -98,6 +102,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     redisUrl: checkedRedisUrl(settings.REDIS_URL),
     dataFolder: resolve(settings.DATA_DIR),
     bookRootsFolder: settings.BOOKS_ROOTS_DIR ?? null,
+    bookRootsBucket: settings.BOOKS_ROOTS_BUCKET ?? null,
+    bookRootsWebhook: settings.BOOKS_ROOTS_WEBHOOK ?? null,
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,
     previousSecrets: settings.TOLLGATE_SECRET_PREVIOUS,

@@ -66,6 +66,16 @@ export const SETTINGS = z.object({
     .describe(
       'folder of the files that say what [the books](../books.md) were at the end of each day; the same for the API and the workers',
     ),
+  BOOKS_ROOTS_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional()
+    .describe(
+      'with `BOOKS_ROOTS_DIR` and `S3_*`: a bucket of that store which gets a copy of each file; best with object lock',
+    ),
+  BOOKS_ROOTS_WEBHOOK: url(['http:', 'https:'])
+    .optional()
+    .describe('with `BOOKS_ROOTS_DIR`: an address that each file is posted to'),
   TOLLGATE_CONFIG: z
     .string()
     .min(1)

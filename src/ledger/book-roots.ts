@@ -28,6 +28,9 @@ const VIOLATIONS_MAX = 100;
 const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.txt$/;
 const READ_ONLY = 0o440;
 
+/** Keeps a file in another place, too: `name` is `YYYY-MM-DD.txt`. Rejects when it is not there for certain. */
+export type RootCopy = (name: string, path: string) => Promise<void>;
+
 interface AccountRoot {
   readonly account: string;
   readonly seq: string;
@@ -41,16 +44,18 @@ interface AccountRoot {
 export class BookRoots {
   readonly #pool: pg.Pool;
   readonly #folder: string;
+  readonly #copies: readonly RootCopy[];
 
-  /** `folder`: absolute, there, and the same for all processes. */
-  constructor(pool: pg.Pool, folder: string) {
+  /** `folder`: absolute, there, and the same for all processes. A file appears in it once all `copies` are made. */
+  constructor(pool: pg.Pool, folder: string, copies: readonly RootCopy[] = []) {
     this.#pool = pool;
     this.#folder = folder;
+    this.#copies = copies;
   }
 
   /**
    * Writes the files of the days that are over and sealed, at the first time yesterday's. Returns how many. Rejects when the folder cannot
-   * be written.
+   * be written, or a copy not be made: then the day is due again.
    */
   async writeDue(): Promise<number> {
     const [row] = await run<{ today: string }>(this.#pool, settledDay, [GRACE_MINUTES]);
@@ -130,6 +135,10 @@ export class BookRoots {
         await append(file, hash, [`audit ${audit.position} ${audit.digest}`]);
       }
       await file.sync();
+      // before the file is in its place: what failed is done again with all of it
+      for (const copy of this.#copies) {
+        await copy(`${day}.txt`, draft);
+      }
       await rename(draft, this.#path(day));
       return hash.digest('hex');
     } finally {

@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
-import { BookRoots } from '../../src/ledger/book-roots.ts';
+import { rootCopies } from '../../src/compose/root-copies.ts';
+import { BookRoots, type RootCopy } from '../../src/ledger/book-roots.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
@@ -33,6 +38,7 @@ afterEach(async () => {
 async function inDays<T>(
   days: number,
   work: (roots: BookRoots, verifier: LedgerVerifier) => Promise<T>,
+  copies: readonly RootCopy[] = [],
 ): Promise<T> {
   const pool = new pg.Pool({
     connectionString: db.ownerUrl,
@@ -40,7 +46,7 @@ async function inDays<T>(
     max: 1,
   });
   try {
-    const roots = new BookRoots(pool, folder);
+    const roots = new BookRoots(pool, folder, copies);
     return await work(roots, new LedgerVerifier(pool, roots));
   } finally {
     await pool.end();
@@ -129,4 +135,49 @@ test('a folder that is away is said to be', async () => {
     code: 'service_unavailable',
     message: expect.stringContaining('BOOKS_ROOTS_DIR'),
   });
+});
+
+test('each file is posted to the address of a setting; while that fails, the day stays due', async () => {
+  const got: { body: Buffer; headers: Record<string, unknown> }[] = [];
+  let status = 500;
+  const receiver = createServer(async (request, response) => {
+    got.push({ body: await buffer(request), headers: { ...request.headers } });
+    response.writeHead(status).end('x');
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const { port } = receiver.address() as AddressInfo;
+  const where = { bookRootsFolder: folder, bookRootsBucket: null, storage: { kind: 'fs' } } as const;
+  try {
+    const copies = rootCopies({ ...where, bookRootsWebhook: `http://127.0.0.1:${port}/books` });
+    await bookAndSeal();
+    const write = () => inDays(0, (roots) => roots.writeDue(), copies);
+    await expect(write()).rejects.toMatchObject({ message: 'BOOKS_ROOTS_WEBHOOK answered 500.' });
+    expect(await readdir(folder)).toEqual([]);
+    status = 204;
+    expect(await write()).toBe(1);
+    const [name = ''] = await readdir(folder);
+    const file = await readFile(join(folder, name));
+    expect(got).toHaveLength(2);
+    expect(got[1]?.body.equals(file)).toBe(true);
+    const digest = createHash('sha256').update(file).digest('base64');
+    expect(got[1]?.headers).toMatchObject({
+      'content-disposition': `attachment; filename="${name}"`,
+      'repr-digest': `sha-256=:${digest}:`,
+    });
+  } finally {
+    receiver.closeAllConnections();
+    receiver.close();
+  }
+});
+
+test('copies without the folder, or a bucket without a store, are refused', () => {
+  const none = { bookRootsFolder: null, bookRootsBucket: null, bookRootsWebhook: null } as const;
+  const storage = { kind: 'fs' } as const;
+  expect(rootCopies({ ...none, storage })).toEqual([]);
+  expect(() => rootCopies({ ...none, storage, bookRootsWebhook: 'https://a.example' })).toThrow(
+    'BOOKS_ROOTS_DIR is not set',
+  );
+  expect(() => rootCopies({ ...none, storage, bookRootsFolder: '/', bookRootsBucket: 'books' })).toThrow(
+    'BOOKS_ROOTS_BUCKET',
+  );
 });

@@ -4,13 +4,19 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
-import { ListMultipartUploadsCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { rootCopies } from '../../src/compose/root-copies.ts';
 import { composeStorage } from '../../src/compose/storage.ts';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Logger } from '../../src/lib/logger.ts';
-import type { S3Location } from '../../src/media/s3-client.ts';
+import { createS3Client, S3_CLOCKS, type S3Location } from '../../src/media/s3-client.ts';
 import { S3Storage } from '../../src/media/storage-s3.ts';
 import { S3_SERVER_TIMEOUT_MS, type S3Server, startS3Server } from '../setup/s3-server.ts';
 import { testFolder } from './media-tools.ts';
@@ -59,6 +65,24 @@ afterAll(async () => {
   }
   await server?.close();
   await folder?.remove();
+});
+
+test('the roots of the books are copied to a bucket of the same store', async () => {
+  const copies = rootCopies({
+    bookRootsFolder: folder.path,
+    bookRootsBucket: server.location.bucket,
+    bookRootsWebhook: null,
+    storage: { kind: 's3', s3: { ...server.location, prefix: 'books/' } },
+  });
+  await copies[0]?.('2028-01-31.txt', source);
+  const client = createS3Client(server.location, S3_CLOCKS);
+  try {
+    const target = { Bucket: server.location.bucket, Key: 'books/2028-01-31.txt' };
+    const stored = await client.send(new GetObjectCommand(target));
+    expect(await stored.Body?.transformToString()).toBe('0123456789');
+  } finally {
+    client.destroy();
+  }
 });
 
 test('stores, tells, streams, copies and deletes', async () => {
