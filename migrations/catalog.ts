@@ -33,6 +33,7 @@ import { leftCalls } from './0032-left-calls.ts';
 import { workerDrains } from './0040-worker-drains.ts';
 import { accountAlerts } from './0045-account-alerts.ts';
 import { finalStatements } from './0050-final-statements.ts';
+import { paymentMoves } from './0051-payment-moves.ts';
 import { bookingReferences } from './0070-booking-references.ts';
 import { childrenOfAccounts } from './0071-children-of-accounts.ts';
 import { accountsOfChildren } from './0072-accounts-of-children.ts';
@@ -75,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   workerDrains,
   accountAlerts,
   finalStatements,
+  paymentMoves,
   bookingReferences,
   childrenOfAccounts,
   accountsOfChildren,

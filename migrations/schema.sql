@@ -374,6 +374,29 @@ TABLE ledger_watermarks
   at timestamp with time zone NOT NULL
   ledger_watermarks_pkey PRIMARY KEY (account_id)
 
+TABLE payment_moves
+  provider text NOT NULL
+  id text NOT NULL
+  account_id uuid NOT NULL
+  payment_id text NOT NULL
+  kind text NOT NULL
+  amount bigint NOT NULL
+  fee bigint NOT NULL
+  currency character(3) NOT NULL
+  exchange_rate double precision
+  created_at timestamp with time zone NOT NULL
+  available_at timestamp with time zone NOT NULL
+  payout_id text
+  arrives_at timestamp with time zone
+  payment_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  payment_moves_pkey PRIMARY KEY (provider, id)
+  CREATE INDEX payment_moves_payment ON payment_moves USING btree (provider, payment_id)
+
+TABLE payment_moves_seen
+  provider text NOT NULL
+  until timestamp with time zone NOT NULL
+  payment_moves_seen_pkey PRIMARY KEY (provider)
+
 TABLE payment_reinstatements
   reference uuid NOT NULL
   account_id uuid NOT NULL

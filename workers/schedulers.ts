@@ -24,6 +24,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.roll-up-days': 5 * MINUTE_MS,
   'maintenance.verify-new-entries': MINUTE_MS,
   'maintenance.follow-payments': MINUTE_MS,
+  'maintenance.follow-payment-moves': HOUR_MS,
   'maintenance.expire-idempotency-keys': HOUR_MS,
   'maintenance.forget-keys': HOUR_MS,
   'maintenance.verify-ledger': 24 * HOUR_MS,

@@ -31,7 +31,7 @@ export interface WorkerServices {
   readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
   /** Undefined: none are kept. */
   readonly bookRoots: Pick<BookRoots, 'writeDue'> | undefined;
-  readonly payments: Pick<BillingSurface, 'sweep'>;
+  readonly payments: Pick<BillingSurface, 'sweep' | 'followMoves'>;
   /** Deletes idempotency keys past their day. Returns how many. */
   readonly idempotencyKeys: { expire(): Promise<number> };
   readonly keys: Pick<KeysStore, 'forget'>;

@@ -40,6 +40,8 @@ export const rollUpDays = defineChore('maintenance.roll-up-days', 10 * 60_000);
 export const verifyNewEntries = defineChore('maintenance.verify-new-entries', 5 * 60_000);
 /** Payment events that wait, checkout sessions without news. */
 export const followPayments = defineChore('maintenance.follow-payments', 5 * 60_000);
+/** What payments moved at their provider, and the payouts they are in. */
+export const followPaymentMoves = defineChore('maintenance.follow-payment-moves', 10 * 60_000);
 /** Idempotency keys older than a day. */
 export const expireIdempotencyKeys = defineChore('maintenance.expire-idempotency-keys', 60_000);
 /** Keys deleted or expired long ago. */

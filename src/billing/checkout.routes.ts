@@ -56,7 +56,7 @@ export function checkoutRoutes(checkout: CheckoutService, receipts: ReceiptsServ
       summary: 'Get the receipt of a paid checkout session as PDF',
       params: checkoutParams,
       response: { status: 200, schema: z.string(), mediaTypes: ['application/pdf'] },
-      errors: ['checkout_session_not_found'],
+      errors: ['checkout_session_not_found', 'provider_error'],
       async handle({ principal, params, response }) {
         const { number, pdf, pdfSha256 } = await receipts.get(principal.accountId, params.session_id);
         response.setHeader('Content-Type', 'application/pdf');

@@ -44,6 +44,14 @@ export class CheckoutService {
     this.#log = parts.log;
   }
 
+  /** The provider's own invoice or receipt of a paid session; null: there is none. Throws AppError provider_error. */
+  async receiptUrl({ provider, provider_session_id }: CheckoutSessionRow): Promise<string | null> {
+    const own = this.#settings.provider;
+    return own?.name === provider && provider_session_id !== null
+      ? await own.receiptUrlOf(provider_session_id)
+      : null;
+  }
+
   /**
    * Opens the session of that id (UUID), or goes on with one that a request which died had begun: it is stored once, and known to
    * the provider once. Throws AppError service_unavailable (no provider is configured), provider_error.

@@ -23,6 +23,8 @@ export interface Receipt {
   readonly session: string;
   /** The payment provider and its id of the payment. */
   readonly payment: string;
+  /** Where the provider shows its own invoice or receipt. */
+  readonly providerUrl: string | null;
   readonly amount: NanoUsd;
 }
 
@@ -65,6 +67,12 @@ export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   }
   drawAmount(pdf, 'Total paid', formatUsd(amount), true);
   pdf.y += 12;
+  if (receipt.providerUrl !== null) {
+    pdf.fontSize(9).fillColor(palette.soft);
+    const link = { link: receipt.providerUrl, underline: true, width: CONTENT_WIDTH };
+    pdf.text("The payment provider's own document", MARGIN, pdf.y, link);
+    pdf.y += 4;
+  }
   for (const note of seller?.notes ?? []) {
     const place = { x: MARGIN, y: pdf.y, width: CONTENT_WIDTH };
     drawFreeText(pdf, { text: note, size: 9, color: palette.soft, ...place, isParagraph: true });

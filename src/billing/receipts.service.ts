@@ -9,12 +9,12 @@ import { receiptPdf } from './receipt-pdf.ts';
 
 /** Receipts for purchases of credits. */
 export class ReceiptsService {
-  readonly #checkout: Pick<CheckoutService, 'get'>;
+  readonly #checkout: Pick<CheckoutService, 'get' | 'receiptUrl'>;
   readonly #store: DocumentsStore;
   readonly #seller: () => Seller | undefined;
 
   constructor(
-    checkout: Pick<CheckoutService, 'get'>,
+    checkout: Pick<CheckoutService, 'get' | 'receiptUrl'>,
     store: DocumentsStore,
     seller: () => Seller | undefined,
   ) {
@@ -23,7 +23,7 @@ export class ReceiptsService {
     this.#seller = seller;
   }
 
-  /** The receipt of a paid session: issued when it is first asked for, the same ever after. Throws AppError checkout_session_not_found. */
+  /** The receipt of a paid session: issued when it is first asked for, the same ever after. Throws AppError checkout_session_not_found, provider_error. */
   async get(accountId: string, sessionId: string): Promise<IssuedDocument> {
     const session = await this.#checkout.get(accountId, sessionId);
     const paidAt = session.credited_at;
@@ -35,7 +35,16 @@ export class ReceiptsService {
     }
     const amount = nanoUsd(session.amount);
     const payment = `${session.provider} ${session.payment_id ?? ''}`.trim();
-    const facts = { seller: this.#seller(), buyer: await this.#store.buyer(accountId), payment };
+    const issued = await this.#store.find(session.id);
+    if (issued) {
+      return issued;
+    }
+    const facts = {
+      seller: this.#seller(),
+      buyer: await this.#store.buyer(accountId),
+      payment,
+      providerUrl: await this.#checkout.receiptUrl(session),
+    };
     return await this.#store.issue({
       id: session.id,
       kind: 'receipt',

@@ -10,6 +10,8 @@ import { TestPayment } from '../billing/payment/test.payment.ts';
 import { paymentEventRoutes } from '../billing/payment-event.routes.ts';
 import { PaymentInboxService } from '../billing/payment-inbox.service.ts';
 import { PaymentInboxStore } from '../billing/payment-inbox.store.ts';
+import { PaymentMovesService } from '../billing/payment-moves.service.ts';
+import { PaymentMovesStore } from '../billing/payment-moves.store.ts';
 import { checkoutResultRoutes, paymentPageRoutes } from '../billing/payment-page.routes.ts';
 import { ReceiptsService } from '../billing/receipts.service.ts';
 import { ReversalsService } from '../billing/reversals.service.ts';
@@ -55,6 +57,8 @@ export interface BillingSurface {
   readonly routes: readonly Route[];
   /** Follows payment events that wait and sessions without news; to be run every minute. Returns how many it looked at. */
   sweep(limit: number): Promise<number>;
+  /** Reads what payments moved at their provider; to be run every hour. Returns how many moves it kept. */
+  followMoves(): Promise<number>;
 }
 
 /** Stripe where it is configured; a page of our own that takes no money only where its credits are worth none. */
@@ -85,6 +89,7 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
       const events = (await payment.inbox?.process(limit)) ?? 0;
       return events + (await payment.checkout.sweep(limit));
     },
+    followMoves: async () => (await payment.moves?.follow()) ?? 0,
   };
 }
 
@@ -100,6 +105,7 @@ export function createStatements(parts: Pick<BillingParts, 'database' | 'publicU
 interface Payment {
   readonly checkout: CheckoutService;
   readonly inbox: PaymentInboxService | undefined;
+  readonly moves: PaymentMovesService | undefined;
   readonly routes: readonly Route[];
 }
 
@@ -118,7 +124,7 @@ function createPayment(parts: BillingParts): Payment {
       : 'credits cannot be bought here: no payment provider is configured',
   );
   const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, movements, log)) : [];
-  return { checkout, inbox: undefined, routes };
+  return { checkout, inbox: undefined, moves: undefined, routes };
 }
 
 function createStripePayment(parts: BillingParts, store: CheckoutStore, provider: StripePayment): Payment {
@@ -137,7 +143,8 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
     log,
   );
   const verify = provider.verify.bind(provider);
-  return { checkout, inbox, routes: paymentEventRoutes({ verify, inbox, log }) };
+  const moves = new PaymentMovesService(new PaymentMovesStore(database.money, provider.name), provider);
+  return { checkout, inbox, moves, routes: paymentEventRoutes({ verify, inbox, log }) };
 }
 
 /** Reports and billing on a process's foundation. */

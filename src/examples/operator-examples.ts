@@ -147,6 +147,21 @@ export const OPERATOR_EXAMPLES = {
     given_back: '0.00',
     net: '25.00',
     last_at: CREATED,
+    moves: [
+      {
+        id: 'txn_3Example',
+        kind: 'charge',
+        amount: '25.00',
+        fee: '1.03',
+        net: '23.97',
+        currency: 'USD',
+        exchange_rate: null,
+        created_at: CREATED,
+        available_at: CREATED,
+        payout_id: 'po_1Example',
+        arrives_at: CREATED,
+      },
+    ],
   },
   CreditsByKind: {
     account_id: ACCOUNT,

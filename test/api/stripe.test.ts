@@ -7,7 +7,7 @@ import { createKey } from '../factories/api-key.ts';
 import { usd } from '../factories/ledger.ts';
 import { eventually } from './support/eventually.ts';
 import { StripeContractServer } from './support/stripe-contract-server.ts';
-import { startTestServer, type TestServer } from './support/test-server.ts';
+import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 const stripe = new StripeContractServer();
 let server: TestServer;
@@ -388,6 +388,138 @@ describe('money that goes back', () => {
       expect([rows[0].debt, await credits(buyer)]).toEqual([usd(debt).toString(), rest]);
     }
   });
+});
+
+test("a receipt links to Stripe's own invoice, or its receipt; it waits while Stripe cannot be asked", async () => {
+  const receiptOf = async (changes: Parameters<typeof stripe.pay>[1], isDown = false) => {
+    const buyer = await buy();
+    await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes)));
+    await retry();
+    const get = () =>
+      fetch(`${server.url}/api/v1/billing/checkout/sessions/${buyer.sessionId}/receipt`, {
+        headers: { authorization: `Bearer ${buyer.secret}` },
+      });
+    stripe.isDown = isDown;
+    const first = await get();
+    stripe.isDown = false;
+    const bytes = Buffer.from(await (isDown ? await get() : first).arrayBuffer()).toString('latin1');
+    return { status: first.status, links: bytes.match(/\/URI \((https:[^)]*)\)/g) };
+  };
+  const invoice = { hosted_invoice_url: 'https://invoice.stripe.test/i' };
+  const receipt_url = 'https://pay.stripe.test/r';
+  expect(await receiptOf({ invoice, receipt_url })).toEqual({
+    status: 200,
+    links: ['/URI (https://invoice.stripe.test/i)'],
+  });
+  expect(await receiptOf({ invoice: null, receipt_url }, true)).toEqual({
+    status: 502,
+    links: ['/URI (https://pay.stripe.test/r)'],
+  });
+  expect(await receiptOf({})).toEqual({ status: 200, links: null });
+});
+
+test('payments are joined with their fees, dates and payouts, by the id of the payment', async () => {
+  const buyer = await buy('20.00');
+  const { payment_intent } = stripe.pay(buyer.id);
+  await post(stripe.event('checkout.session.completed', stripe.sessions.get(buyer.id) ?? {}));
+  await retry();
+  const now = Math.floor(Date.now() / 1_000);
+  const times = { created: now, available_on: now + 86_400 };
+  const payment = payment_intent ?? '';
+  const move = { currency: 'eur', exchange_rate: 0.92, ...times };
+  stripe.moves.push(
+    { id: 'txn_3', type: 'payout', amount: -1_700, fee: 0, ...move, source: { id: 'po_1' } },
+    {
+      id: 'txn_2',
+      type: 'charge',
+      amount: 500,
+      fee: 30,
+      ...move,
+      source: { id: 'ch_2', payment_intent: 'pi_foreign' },
+    },
+    {
+      id: 'txn_1',
+      type: 'charge',
+      amount: 1_840,
+      fee: 81,
+      ...move,
+      source: { id: 'ch_1', payment_intent: payment },
+    },
+  );
+  const moves = async () => {
+    const range = `start_time=${new Date(Date.now() - 86_400_000).toISOString()}&end_time=${new Date(Date.now() + 60_000).toISOString()}`;
+    const { json } = await server.call('GET', `/admin/v1/reports/payouts?${range}`, { key: ADMIN_TOKEN });
+    return json.data.find((row: { payment_id: string }) => row.payment_id === payment);
+  };
+  expect((await moves()).moves).toEqual([]);
+  expect(await server.followMoves()).toBe(1);
+  const charge = {
+    id: 'txn_1',
+    kind: 'charge',
+    amount: '18.40',
+    fee: '0.81',
+    net: '17.59',
+    currency: 'EUR',
+    exchange_rate: 0.92,
+    created_at: new Date(times.created * 1_000).toISOString(),
+    available_at: new Date(times.available_on * 1_000).toISOString(),
+  };
+  expect(await moves()).toMatchObject({
+    received: '20.00',
+    moves: [{ ...charge, payout_id: null, arrives_at: null }],
+  });
+  const payout = { status: 'in_transit', created: now, arrival_date: now + 172_800 };
+  stripe.payouts.push(
+    { id: 'po_2', automatic: false, ...payout },
+    { id: 'po_1', automatic: true, ...payout },
+  );
+  Object.assign(stripe.moves[2] ?? {}, { payout: 'po_1' });
+  stripe.isDown = true;
+  await expect(server.followMoves()).rejects.toMatchObject({ code: 'provider_error' });
+  stripe.isDown = false;
+  await server.followMoves();
+  await server.followMoves();
+  const arrives_at = new Date(payout.arrival_date * 1_000).toISOString();
+  expect((await moves()).moves).toEqual([{ ...charge, payout_id: 'po_1', arrives_at }]);
+});
+
+test('a checkout pays the debt that a refunded payment left, and credits the rest', async () => {
+  const buyer = await buy();
+  const { payment_intent: payment } = stripe.pay(buyer.id);
+  await post(stripe.event('checkout.session.completed', stripe.sessions.get(buyer.id) ?? {}));
+  await retry();
+  const { money } = server.database;
+  const { rows: sessions } = await money.query(
+    'SELECT account_id FROM checkout_sessions WHERE provider_session_id = $1',
+    [buyer.id],
+  );
+  const accountId: string = sessions[0].account_id;
+  await new Movements(money).adjust({ accountId, reference: newUuid(), description: 'used' }, usd('-15'));
+  stripe.refunds.push({ id: 're_debt', amount: 2000, status: 'succeeded', payment_intent: payment ?? '' });
+  await post(stripe.event('charge.refunded', { id: 'ch_debt', payment_intent: payment }));
+  await retry();
+  const own = async () => (await server.call('GET', '/api/v1/credits', { key: buyer.secret })).json.data;
+  expect(await own()).toMatchObject({ remaining_credits: '0.00', debt: '15.00' });
+
+  const body = {
+    amount: '18.00',
+    currency: 'USD',
+    success_url: 'https://a.example',
+    cancel_url: 'https://a.example',
+  };
+  const again = await server.call('POST', '/api/v1/billing/checkout/sessions', { key: buyer.secret, body });
+  const session: string = again.json.data.url.split('/').at(-1);
+  await post(stripe.event('checkout.session.completed', stripe.pay(session)));
+  await retry();
+  expect(await own()).toMatchObject({ remaining_credits: '3.00', debt: '0.00' });
+  const { rows } = await money.query(
+    'SELECT reason_code, amount FROM ledger_entries WHERE account_id = $1 ORDER BY seq DESC LIMIT 2',
+    [accountId],
+  );
+  expect(rows).toEqual([
+    { reason_code: 'debt_repayment', amount: (-usd('15')).toString() },
+    { reason_code: 'purchase', amount: usd('18').toString() },
+  ]);
 });
 
 test('every event 1 to 5 times, shuffled, with forged ones between: one credit per paid session', async () => {

@@ -184,7 +184,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     writeOffs: new WriteOffTotals(pool),
     verifier: new LedgerVerifier(pool),
     bookRoots: undefined,
-    payments: { sweep: async () => 0 },
+    payments: { sweep: async () => 0, followMoves: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),
     keys: { forget: async () => 0 },
     alerts: new AlertsStore(pool),

@@ -10,6 +10,13 @@ export function followPaymentsProcessor(
   return async () => ({ payments: await services.payments.sweep(PAYMENTS_PER_RUN) });
 }
 
+/** Reads what payments moved at their provider: fees, dates, payouts. */
+export function followPaymentMovesProcessor(
+  services: Pick<WorkerServices, 'payments'>,
+): Processor<'maintenance.follow-payment-moves'> {
+  return async () => ({ moves: await services.payments.followMoves() });
+}
+
 /** Forgets idempotency keys whose day is over. */
 export function expireIdempotencyKeysProcessor(
   services: Pick<WorkerServices, 'idempotencyKeys'>,

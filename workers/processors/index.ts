@@ -3,6 +3,7 @@ import type { Processors } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 import {
   expireIdempotencyKeysProcessor,
+  followPaymentMovesProcessor,
   followPaymentsProcessor,
   forgetKeysProcessor,
   tellAlertsProcessor,
@@ -43,6 +44,7 @@ export function createProcessors(services: WorkerServices, producer: Producer): 
     'maintenance.roll-up-days': rollUpDaysProcessor(services),
     'maintenance.verify-new-entries': verifyNewEntriesProcessor(services),
     'maintenance.follow-payments': followPaymentsProcessor(services),
+    'maintenance.follow-payment-moves': followPaymentMovesProcessor(services),
     'maintenance.expire-idempotency-keys': expireIdempotencyKeysProcessor(services),
     'maintenance.forget-keys': forgetKeysProcessor(services),
     'maintenance.verify-ledger': verifyLedgerProcessor(services),

@@ -36,6 +36,35 @@ export interface PaymentReversal {
   readonly amount: NanoUsd;
 }
 
+/** What a payment, refund or dispute moved on the operator's balance at the provider. */
+export interface PaymentMove {
+  readonly id: string;
+  readonly paymentId: string;
+  /** The provider's word for it. */
+  readonly kind: string;
+  /** In the smallest unit of {@link currency}, before the fee; negative when it was taken. */
+  readonly amount: number;
+  readonly fee: number;
+  /** Upper case: the balance's, which may be another than was paid in. */
+  readonly currency: string;
+  /** Of the payment's currency in the balance's; null: they are the same. */
+  readonly exchangeRate: number | null;
+  readonly createdAt: Date;
+  /** When it may be paid out. */
+  readonly availableAt: Date;
+  readonly payoutId: string | null;
+  /** When the payout is expected at the bank. */
+  readonly arrivesAt: Date | null;
+}
+
+/** Where the moves of payments are read. Every page that is read has a time limit and throws AppError provider_error. */
+export interface MovesSource {
+  readonly name: string;
+  movesBetween(start: Date, end: Date): AsyncIterable<PaymentMove>;
+  /** Those in payouts that were made since, with their payout. */
+  paidOutSince(start: Date): AsyncIterable<PaymentMove>;
+}
+
 /** Someone who takes money on a page of their own. Every call has a time limit and throws AppError provider_error. */
 export interface PaymentProvider {
   readonly name: string;
@@ -43,6 +72,8 @@ export interface PaymentProvider {
     request: HostedSessionRequest,
   ): Promise<{ readonly providerSessionId: string; readonly url: string }>;
   fetchSession(providerSessionId: string): Promise<HostedSession>;
+  /** Where the payer finds the provider's own invoice or receipt of a paid session; null: it made none, or knows no such session. */
+  receiptUrlOf(providerSessionId: string): Promise<string | null>;
   /** Every refund and dispute of a payment, also those that came to nothing. */
   reversalsOf(paymentId: string): Promise<PaymentReversal[]>;
 }

@@ -6,7 +6,9 @@ import type {
   CheckoutStatus,
   HostedSession,
   HostedSessionRequest,
+  MovesSource,
   PaymentEvent,
+  PaymentMove,
   PaymentProvider,
   PaymentReversal,
   PaymentStatus,
@@ -30,7 +32,7 @@ const STATUSES: readonly CheckoutStatus[] = ['open', 'complete', 'expired'];
 const PAYMENT_STATUSES: readonly PaymentStatus[] = ['unpaid', 'paid', 'no_payment_required'];
 
 /** Hosted checkout of Stripe. */
-export class StripePayment implements PaymentProvider {
+export class StripePayment implements PaymentProvider, MovesSource {
   readonly name = 'stripe';
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
@@ -87,6 +89,24 @@ export class StripePayment implements PaymentProvider {
     };
   }
 
+  async receiptUrlOf(providerSessionId: string): Promise<string | null> {
+    const expand = ['invoice', 'payment_intent.latest_charge'];
+    const session = await this.#call(() =>
+      this.#stripe.checkout.sessions.retrieve(providerSessionId, { expand }).catch((error: unknown) => {
+        // paid at another account of Stripe's, or under a key that is no more
+        if (error instanceof Stripe.errors.StripeInvalidRequestError) {
+          return undefined;
+        }
+        throw error;
+      }),
+    );
+    const { invoice, payment_intent: payment } = session ?? {};
+    const charge = typeof payment === 'object' ? payment?.latest_charge : undefined;
+    const invoiceUrl = typeof invoice === 'object' ? invoice?.hosted_invoice_url : undefined;
+    const receiptUrl = typeof charge === 'object' ? charge?.receipt_url : undefined;
+    return invoiceUrl ?? receiptUrl ?? null;
+  }
+
   async reversalsOf(paymentId: string): Promise<PaymentReversal[]> {
     const query = { payment_intent: paymentId, limit: PAGE_SIZE };
     return this.#call(async () => {
@@ -97,6 +117,44 @@ export class StripePayment implements PaymentProvider {
         ...disputes.map((dispute) => reversal('dispute', dispute, isDisputeTaken(dispute))),
       ];
     });
+  }
+
+  async *movesBetween(start: Date, end: Date): AsyncGenerator<PaymentMove> {
+    // Stripe counts in whole seconds: that of the end belongs to it
+    yield* this.#moves({ created: { gte: seconds(start), lte: seconds(end) } }, undefined);
+  }
+
+  async *paidOutSince(start: Date): AsyncGenerator<PaymentMove> {
+    const query = { created: { gte: seconds(start) }, limit: PAGE_SIZE };
+    const payouts = await this.#call(() =>
+      this.#stripe.payouts.list(query).autoPagingToArray({ limit: REVERSALS_MAX }),
+    );
+    // of a payout that was asked for by hand, nobody knows what is in it
+    for (const payout of payouts.filter(({ automatic, status }) => automatic && status !== 'failed')) {
+      yield* this.#moves({ payout: payout.id }, payout);
+    }
+  }
+
+  /** Moves of payments, page by page. */
+  async *#moves(
+    filter: Stripe.BalanceTransactionListParams,
+    payout: Stripe.Payout | undefined,
+  ): AsyncGenerator<PaymentMove> {
+    const query = { ...filter, limit: PAGE_SIZE, expand: ['data.source'] };
+    for (let after: string | undefined; ; ) {
+      const from = after === undefined ? {} : { starting_after: after };
+      const page = await this.#call(() => this.#stripe.balanceTransactions.list({ ...query, ...from }));
+      for (const transaction of page.data) {
+        const move = moveOf(transaction, payout);
+        if (move) {
+          yield move;
+        }
+      }
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) {
+        return;
+      }
+    }
   }
 
   /** Checks an event's signature on its raw bytes. Throws AppError signature_invalid. */
@@ -160,6 +218,34 @@ function isDisputeTaken({ status, balance_transactions: moves = [] }: Stripe.Dis
     return moves.some(({ amount }) => amount < 0) && !moves.some(({ amount }) => amount > 0);
   }
   return status !== 'won' && !status.startsWith('warning_');
+}
+
+/** Undefined for what moved for another reason than a payment: a payout, a fee of the provider's own. */
+function moveOf(
+  transaction: Stripe.BalanceTransaction,
+  payout: Stripe.Payout | undefined,
+): PaymentMove | undefined {
+  const source = transaction.source as { payment_intent?: string | { id: string } | null } | string | null;
+  const paymentId = typeof source === 'object' ? idOf(source?.payment_intent ?? null) : null;
+  return paymentId === null
+    ? undefined
+    : {
+        id: transaction.id,
+        paymentId,
+        kind: transaction.type,
+        amount: transaction.amount,
+        fee: transaction.fee,
+        currency: transaction.currency.toUpperCase(),
+        exchangeRate: transaction.exchange_rate,
+        createdAt: new Date(transaction.created * 1_000),
+        availableAt: new Date(transaction.available_on * 1_000),
+        payoutId: payout?.id ?? null,
+        arrivesAt: payout ? new Date(payout.arrival_date * 1_000) : null,
+      };
+}
+
+function seconds(time: Date): number {
+  return Math.floor(time.getTime() / 1_000);
 }
 
 function idOf(reference: string | { id: string } | null): string | null {

@@ -37,6 +37,10 @@ export class TestPayment implements PaymentProvider {
     };
   }
 
+  async receiptUrlOf(): Promise<null> {
+    return null;
+  }
+
   async reversalsOf(): Promise<PaymentReversal[]> {
     return [];
   }

@@ -1,7 +1,7 @@
 import { publicId } from '../../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
-import type { AgedDebtRow, PayoutRow, PricePeriodRow } from './book-reports.read-model.ts';
-import type { AgedDebtJson, PayoutJson, PricePeriodJson } from './book-reports.schema.ts';
+import type { AgedDebtRow, PaymentMoveRow, PayoutRow, PricePeriodRow } from './book-reports.read-model.ts';
+import type { AgedDebtJson, PaymentMoveJson, PayoutJson, PricePeriodJson } from './book-reports.schema.ts';
 import type { KindOfCredits } from './credit-kinds.ts';
 
 /** Nano-USD as decimal text, as USD. */
@@ -29,7 +29,33 @@ export function presentPayout(row: PayoutRow): PayoutJson {
     given_back: usd(row.given_back),
     net: usd(row.net),
     last_at: row.last_at.toISOString(),
+    moves: row.moves.map(presentMove),
   };
+}
+
+function presentMove(move: PaymentMoveRow): PaymentMoveJson {
+  const { amount, fee, currency } = move;
+  return {
+    ...move,
+    amount: minorUnits(amount, currency),
+    fee: minorUnits(fee, currency),
+    net: minorUnits(amount - fee, currency),
+    created_at: new Date(move.created_at).toISOString(),
+    available_at: new Date(move.available_at).toISOString(),
+    arrives_at: move.arrives_at === null ? null : new Date(move.arrives_at).toISOString(),
+  };
+}
+
+/** An amount in the smallest unit of a currency as a decimal: yen have no digits after the point, dinars three. */
+function minorUnits(amount: number, currency: string): string {
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  const text = String(Math.abs(amount)).padStart(digits + 1, '0');
+  const point = text.length - digits;
+  const fraction = digits === 0 ? '' : `.${text.slice(point)}`;
+  return `${amount < 0 ? '-' : ''}${text.slice(0, point)}${fraction}`;
 }
 
 export function presentPrice(row: PricePeriodRow): PricePeriodJson {

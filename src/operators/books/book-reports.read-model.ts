@@ -52,6 +52,20 @@ export interface WriteOffRow {
   readonly amount: string;
 }
 
+/** Of a payment at its provider: amounts in the smallest unit of the currency. */
+export interface PaymentMoveRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly amount: number;
+  readonly fee: number;
+  readonly currency: string;
+  readonly exchange_rate: number | null;
+  readonly created_at: string;
+  readonly available_at: string;
+  readonly payout_id: string | null;
+  readonly arrives_at: string | null;
+}
+
 export interface PayoutRow {
   /** Of the checkout session, or of the entry of a payment by bank. */
   readonly id: string;
@@ -64,6 +78,7 @@ export interface PayoutRow {
   readonly taken_back: string;
   readonly given_back: string;
   readonly net: string;
+  readonly moves: readonly PaymentMoveRow[];
 }
 
 export interface PricePeriodRow {

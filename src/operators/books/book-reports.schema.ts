@@ -72,6 +72,23 @@ export const writeOffJson = z
   })
   .meta({ id: 'WriteOff' });
 
+const decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
+const paymentMoveJson = z
+  .object({
+    id: z.string(),
+    kind: z.string().meta({ description: "The provider's word: charge, refund, adjustment (a dispute), …" }),
+    amount: decimal.meta({ examples: ['20.00'] }),
+    fee: decimal.meta({ examples: ['0.88'] }),
+    net: decimal.meta({ examples: ['19.12'] }),
+    currency: z.string().meta({ description: 'Of the balance at the provider', examples: ['USD'] }),
+    exchange_rate: z.number().nullable(),
+    created_at: z.iso.datetime(),
+    available_at: z.iso.datetime(),
+    payout_id: z.string().nullable().meta({ description: 'null: not paid out yet, or by hand' }),
+    arrives_at: z.iso.datetime().nullable().meta({ description: 'When the payout is expected at the bank' }),
+  })
+  .meta({ id: 'PaymentMove' });
+
 export const payoutJson = z
   .object({
     provider: z.string().meta({ description: 'bank: booked by an operator' }),
@@ -86,6 +103,9 @@ export const payoutJson = z
     given_back: usdString.meta({ description: 'Disputes won' }),
     net: usdString.meta({ description: 'received − taken_back + given_back' }),
     last_at: z.iso.datetime().meta({ description: 'When the last of it was booked' }),
+    moves: z
+      .array(paymentMoveJson)
+      .meta({ description: 'What the payment moved at its provider, whenever it did' }),
   })
   .meta({ id: 'Payout' });
 
@@ -131,5 +151,6 @@ export type AgedDebtJson = z.output<typeof agedDebtJson>;
 export type MarginJson = z.output<typeof marginJson>;
 export type WriteOffJson = z.output<typeof writeOffJson>;
 export type PayoutJson = z.output<typeof payoutJson>;
+export type PaymentMoveJson = z.output<typeof paymentMoveJson>;
 export type CreditsByKindJson = z.output<typeof creditsByKindJson>;
 export type PricePeriodJson = z.output<typeof pricePeriodJson>;

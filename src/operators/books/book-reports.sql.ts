@@ -69,11 +69,14 @@ export const writeOffs: Statement = {
 
 /**
  * $1 start, $2 end, $3 only payments above this or NULL, $4 how many. Money that moved outside, by the payment that it belongs to;
- * a payment by bank stands for itself.
+ * a payment by bank stands for itself. With what the provider says moved, and when it reaches the bank.
  */
 export const payouts: Statement = {
   name: 'payouts',
   text: `
+    SELECT p.*, (SELECT coalesce(jsonb_agg(to_jsonb(m) - '{provider,account_id,payment_id}'::text[] ORDER BY m.created_at, m.id), '[]')
+                   FROM payment_moves m WHERE m.provider = p.provider AND m.payment_id = p.payment_id) AS moves
+      FROM (
     SELECT coalesce(s.id, e.reference) AS id, s.id IS NOT NULL AS has_session, coalesce(s.provider, 'bank') AS provider, s.payment_id,
            e.account_id, max(e.at) AS last_at,
            coalesce(sum(e.amount) FILTER (WHERE e.amount > 0 AND e.type = 'credit_purchase' OR s.id IS NULL), 0)::text AS received,
@@ -83,7 +86,7 @@ export const payouts: Statement = {
       FROM ledger_entries e LEFT JOIN checkout_sessions s ON s.id = coalesce(e.reverses, e.reference)
      WHERE e.contra = 'cash_clearing' AND e.type <> 'usage_charge' AND e.at >= $1 AND e.at < $2
        AND ($3::uuid IS NULL OR coalesce(s.id, e.reference) > $3)
-     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1 LIMIT $4`,
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1 LIMIT $4) p ORDER BY p.id`,
 };
 
 /** $1 only accounts above this or NULL, $2 how many. */

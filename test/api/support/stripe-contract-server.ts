@@ -12,6 +12,9 @@ export interface FakeSession {
   payment_status: 'unpaid' | 'paid' | 'no_payment_required';
   payment_intent: string | null;
   url: string;
+  /** As where it is expanded. */
+  invoice?: { hosted_invoice_url: string | null } | null;
+  receipt_url?: string;
 }
 
 export interface FakeReversal {
@@ -24,11 +27,38 @@ export interface FakeReversal {
   balance_transactions?: { amount: number }[];
 }
 
+/** A balance transaction; `payout`: what it is listed by, not told. */
+export interface FakeMove {
+  id: string;
+  type: string;
+  amount: number;
+  fee: number;
+  currency: string;
+  exchange_rate: number | null;
+  /** Unix seconds. */
+  created: number;
+  available_on: number;
+  source: { id: string; payment_intent?: string } | null;
+  payout?: string;
+}
+
+export interface FakePayout {
+  id: string;
+  automatic: boolean;
+  status: string;
+  /** Unix seconds. */
+  created: number;
+  arrival_date: number;
+}
+
 /** The part of Stripe's API that Tollgate uses, as documented: form-encoded requests, JSON objects, idempotency keys. */
 export class StripeContractServer {
   readonly sessions = new Map<string, FakeSession>();
   readonly refunds: FakeReversal[] = [];
   readonly disputes: FakeReversal[] = [];
+  /** Newest first, as Stripe lists them. */
+  readonly moves: FakeMove[] = [];
+  readonly payouts: FakePayout[] = [];
   readonly idempotencyKeys: string[] = [];
   readonly secret = `whsec_${randomBytes(16).toString('hex')}`;
   /** Answers 500 while it is true. */
@@ -101,10 +131,28 @@ export class StripeContractServer {
       return this.#create(String(request.headers['idempotency-key']), form);
     }
     if (kind === 'sessions' && id !== undefined) {
-      return this.sessions.get(id);
+      return this.#session(id, url.searchParams.getAll('expand[1]').length > 0);
+    }
+    if (url.pathname === '/v1/balance_transactions') {
+      const payout = url.searchParams.get('payout');
+      const moves = this.moves.filter((move) => payout === null || move.payout === payout);
+      return rangePage(moves, url.searchParams);
+    }
+    if (url.pathname === '/v1/payouts') {
+      return rangePage(this.payouts, url.searchParams);
     }
     const list = { '/v1/refunds': this.refunds, '/v1/disputes': this.disputes }[url.pathname];
     return list && page(list, url.searchParams);
+  }
+
+  #session(id: string, isExpanded: boolean): object | undefined {
+    const session = this.sessions.get(id);
+    if (!session || !isExpanded) {
+      return session;
+    }
+    const { receipt_url, payment_intent: payment, ...rest } = session;
+    const latest_charge = receipt_url === undefined ? null : { id: `ch_${payment}`, receipt_url };
+    return { ...rest, payment_intent: payment === null ? null : { id: payment, latest_charge } };
   }
 
   /** The same request under the same key is answered alike, another one is refused. */
@@ -131,6 +179,16 @@ export class StripeContractServer {
     this.#answered.set(idempotencyKey, { form: form.toString(), session });
     return session;
   }
+}
+
+/** What was created in the range that is asked for, two at a time however many are asked for: pages are followed. */
+function rangePage(items: readonly (FakeMove | FakePayout)[], query: URLSearchParams): object {
+  const [from, to] = [query.get('created[gte]'), query.get('created[lte]')];
+  const own = items.filter(
+    ({ created }) => created >= Number(from ?? 0) && created <= Number(to ?? Number.POSITIVE_INFINITY),
+  );
+  const start = own.findIndex((item) => item.id === query.get('starting_after')) + 1;
+  return { object: 'list', url: '/v1', has_more: start + 2 < own.length, data: own.slice(start, start + 2) };
 }
 
 /** Newest first, as many as asked for, the rest behind `starting_after`. */

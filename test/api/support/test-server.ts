@@ -53,6 +53,7 @@ export interface TestServer {
   readonly routes: readonly Route[];
   readonly lastUsed: LastUsedService;
   readonly sweep: (limit: number) => Promise<number>;
+  readonly followMoves: () => Promise<number>;
   readonly catalog: { current: Catalog };
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
@@ -147,6 +148,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     test,
     routes,
     sweep: (limit) => billing.sweep(limit),
+    followMoves: () => billing.followMoves(),
     lastUsed,
     catalog,
     call: async (method, path, callOptions = {}) => {

@@ -205,6 +205,11 @@ const PERIOD_REPORTS = [
       amount('taken back', (row) => row.taken_back),
       amount('given back', (row) => row.given_back),
       amount('net', (row) => row.net),
+      amount('fees', (row) => row.moves.map(({ fee, currency }) => `${fee} ${currency}`).join(' + ')),
+      {
+        title: 'payouts',
+        value: ({ moves }) => [...new Set(moves.flatMap((move) => move.payout_id ?? []))].join(' '),
+      },
     ],
   }),
   report<CreditsByKindJson>({

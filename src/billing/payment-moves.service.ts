@@ -1,0 +1,54 @@
+import type { MovesSource, PaymentMove } from './payment/payment.types.ts';
+import type { PaymentMovesStore } from './payment-moves.store.ts';
+
+const DAY_MS = 86_400_000;
+/** A move may be listed some time after the instant that it is dated. */
+const OVERLAP_MS = DAY_MS;
+/** Of history in one run; the next goes on. */
+const DAYS_PER_RUN = 31;
+const MOVES_AT_ONCE = 100;
+
+/**
+ * Keeps what a provider says its payments moved: amounts, fees, currency and dates, and the payout that took them to the bank. The books
+ * do not depend on it; it joins them with the provider's and the bank's.
+ */
+export class PaymentMovesService {
+  readonly #store: PaymentMovesStore;
+  readonly #source: MovesSource;
+
+  constructor(store: PaymentMovesStore, source: MovesSource) {
+    this.#store = store;
+    this.#source = source;
+  }
+
+  /** Reads what is new, up to 31 days of it. Returns how many moves were kept. Throws AppError provider_error: the next run goes on. */
+  async follow(): Promise<number> {
+    const seen = await this.#store.seen();
+    if (!seen) {
+      return 0;
+    }
+    let kept = 0;
+    let start = seen.since.getTime();
+    for (let day = 0; day < DAYS_PER_RUN && start < seen.now.getTime(); day += 1) {
+      const end = Math.min(start + DAY_MS, seen.now.getTime());
+      kept += await this.#keep(this.#source.movesBetween(new Date(start - OVERLAP_MS), new Date(end)));
+      await this.#store.keepSeen(new Date(end));
+      start = end;
+    }
+    const unpaid = await this.#store.withoutPayoutSince();
+    return unpaid ? kept + (await this.#keep(this.#source.paidOutSince(unpaid))) : kept;
+  }
+
+  async #keep(moves: AsyncIterable<PaymentMove>): Promise<number> {
+    let kept = 0;
+    let waiting: PaymentMove[] = [];
+    for await (const move of moves) {
+      waiting.push(move);
+      if (waiting.length === MOVES_AT_ONCE) {
+        kept += await this.#store.keep(waiting);
+        waiting = [];
+      }
+    }
+    return kept + (await this.#store.keep(waiting));
+  }
+}

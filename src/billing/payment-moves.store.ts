@@ -1,0 +1,49 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import type { PaymentMove } from './payment/payment.types.ts';
+import { keepMoves, keepMovesSeen, movesSeen, movesWithoutPayout } from './payment-moves.sql.ts';
+
+/** What payments moved at a provider. */
+export class PaymentMovesStore {
+  readonly #pool: pg.Pool;
+  readonly #provider: string;
+
+  constructor(pool: pg.Pool, provider: string) {
+    this.#pool = pool;
+    this.#provider = provider;
+  }
+
+  /** Until when moves were read, at first the time of the first payment; undefined while nothing was paid. */
+  async seen(): Promise<{ since: Date; now: Date } | undefined> {
+    const [row] = await run<{ since: Date | null; now: Date }>(this.#pool, movesSeen, [this.#provider]);
+    return row?.since ? { since: row.since, now: row.now } : undefined;
+  }
+
+  async keepSeen(until: Date): Promise<void> {
+    await run(this.#pool, keepMovesSeen, [this.#provider, until]);
+  }
+
+  /** The time of the oldest move of the last 90 days that is in no payout yet. */
+  async withoutPayoutSince(): Promise<Date | undefined> {
+    const [row] = await run<{ since: Date | null }>(this.#pool, movesWithoutPayout, [this.#provider]);
+    return row?.since ?? undefined;
+  }
+
+  /** Keeps those of payments that are ours; of one that is known, its payout. Returns how many. */
+  async keep(moves: readonly PaymentMove[]): Promise<number> {
+    const rows = moves.map((move) => ({
+      id: move.id,
+      payment_id: move.paymentId,
+      kind: move.kind,
+      amount: move.amount,
+      fee: move.fee,
+      currency: move.currency,
+      exchange_rate: move.exchangeRate,
+      created_at: move.createdAt,
+      available_at: move.availableAt,
+      payout_id: move.payoutId,
+      arrives_at: move.arrivesAt,
+    }));
+    return (await run(this.#pool, keepMoves, [this.#provider, JSON.stringify(rows)])).length;
+  }
+}
