@@ -75,15 +75,18 @@ export const writeOffJson = z
 const decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
 const paymentMoveJson = z
   .object({
-    id: z.string(),
+    id: z.string().meta({ description: "The provider's id of the movement" }),
     kind: z.string().meta({ description: "The provider's word: charge, refund, adjustment (a dispute), …" }),
-    amount: decimal.meta({ examples: ['20.00'] }),
-    fee: decimal.meta({ examples: ['0.88'] }),
-    net: decimal.meta({ examples: ['19.12'] }),
+    amount: decimal.meta({ description: 'Moved, in `currency`', examples: ['20.00'] }),
+    fee: decimal.meta({ description: "The provider's fee, in `currency`", examples: ['0.88'] }),
+    net: decimal.meta({ description: 'amount − fee', examples: ['19.12'] }),
     currency: z.string().meta({ description: 'Of the balance at the provider', examples: ['USD'] }),
-    exchange_rate: z.number().nullable(),
-    created_at: z.iso.datetime(),
-    available_at: z.iso.datetime(),
+    exchange_rate: z
+      .number()
+      .nullable()
+      .meta({ description: 'From the currency paid to `currency`; null: the same' }),
+    created_at: z.iso.datetime().meta({ description: 'When the provider booked it' }),
+    available_at: z.iso.datetime().meta({ description: 'From when it can be paid out' }),
     payout_id: z.string().nullable().meta({ description: 'null: not paid out yet, or by hand' }),
     arrives_at: z.iso.datetime().nullable().meta({ description: 'When the payout is expected at the bank' }),
   })
