@@ -47,6 +47,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     close: () => closeTestDatabase(ownerUrl, ownUrl, name, database),
     discard: async () => {
       await database.close();
+      // one that is ending would hear of its termination when nobody listens to it any more
+      await leakedConnections(ownerUrl, name);
       await withClient(ownerUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
