@@ -17,7 +17,21 @@ const NEEDED = [
   'Account',
   'AuditEntry',
   'OperatorTask',
-  'WebhookDelivery',
+  'OperatorTaskDetails',
+  'OperatorDelivery',
+  'OperatorSession',
+  'Pool',
+  'Worker',
+  'ProviderHealth',
+  'LedgerCheck',
+  'LedgerProof',
+  'Alarm',
+  'Margin',
+  'PricePeriod',
+  'DeferredRevenue',
+  'Finding',
+  'ChargeRecord',
+  'Queue',
 ];
 
 /** The TypeScript text of those schemas: the console's only knowledge of what the API answers. */

@@ -142,10 +142,7 @@ export const API_EXAMPLES: ApiExamples = {
       },
     },
     verifyLedger: {
-      'application/json': {
-        data: { ok: true, checked: 12, violations: [], duration_ms: 84 },
-        request_id: REQUEST,
-      },
+      'application/json': { data: OPERATOR_EXAMPLES.LedgerProof, request_id: REQUEST },
     },
     getHealth: { 'application/json': { status: 'ok', version: '1.4.0' } },
     getSession: { 'application/json': { data: CONSOLE_EXAMPLES.Session, request_id: REQUEST } },

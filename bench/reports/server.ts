@@ -46,6 +46,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
   const kernel = {
     authenticator: new Authenticator({ digest: secretHash, keys, clock, operators: [] }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
+    operatorBrowsers: { operatorOf: () => undefined },
     rateLimiter: new RateLimiter(new MemoryRateStore(clock), () => ({
       requestsPerMinute: 1e9,
       tokensPerMinute: 1e9,

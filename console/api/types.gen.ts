@@ -49,6 +49,14 @@ export interface AccountOverview {
   };
 }
 
+export interface Alarm {
+  readonly code: string;
+  readonly object: string | null;
+  readonly count: number | null;
+  readonly seconds: number | null;
+  readonly amount: string | null;
+}
+
 export interface ApiKey {
   readonly hash: string;
   readonly name: string;
@@ -96,6 +104,56 @@ export interface BalanceTransaction {
   readonly invoice_id: string;
 }
 
+export interface ChargeRecord {
+  readonly id: string;
+  readonly created_at: string;
+  readonly completed_at: string | null;
+  readonly endpoint: string;
+  readonly status: string;
+  readonly model: string;
+  readonly api_key_hash: string;
+  readonly latency_ms: number;
+  readonly usage: Usage;
+  readonly charged_amount: string;
+  readonly currency: 'USD';
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+  } | null;
+  readonly usage_source: string;
+  readonly cost_details: Readonly<Record<string, string>>;
+  readonly price_version: string;
+  readonly unit_prices: Readonly<Record<string, string>> | null;
+  readonly finish_reason: string | null;
+  readonly streamed: boolean;
+  readonly first_token_ms: number | null;
+  readonly ignored_parameters: readonly (string)[];
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly api_key_name: string;
+  readonly request_id: string;
+  readonly held: string;
+  readonly not_charged: string;
+  readonly provider: string | null;
+  readonly provider_cost: string | null;
+  readonly attempts: readonly ({
+    readonly provider: string;
+    readonly model: string;
+    readonly outcome: string;
+    readonly latency_ms: number;
+    readonly cost: string | null;
+    readonly said: string | null;
+  })[];
+  readonly reported_usage: Readonly<Record<string, number>> | null;
+  readonly counted_usage: Readonly<Record<string, number>> | null;
+  readonly transactions: readonly (LedgerEntry)[];
+  readonly write_offs: readonly ({
+    readonly reason: string;
+    readonly amount: string;
+    readonly created_at: string;
+  })[];
+}
+
 export interface CheckoutSession {
   readonly id: string;
   readonly url: string;
@@ -113,6 +171,20 @@ export interface CostRow {
   readonly model: string | null;
   readonly api_key_hash: string | null;
   readonly endpoint: string | null;
+}
+
+export interface DeferredRevenue {
+  readonly at: string;
+  readonly credits: string;
+  readonly receivable: string;
+  readonly accounts: number;
+}
+
+export interface Finding {
+  readonly kind: string;
+  readonly id: string;
+  readonly account_id: string;
+  readonly summary: string;
 }
 
 export interface Generation {
@@ -153,6 +225,59 @@ export interface Invoice {
   readonly refund_total: string;
   readonly adjustment_total: string;
   readonly closing_balance: string;
+}
+
+export interface LedgerCheck {
+  readonly kind: string;
+  readonly at: string;
+  readonly age_seconds: number;
+  readonly accounts: number;
+  readonly violations: number;
+  readonly duration_ms: number;
+}
+
+export interface LedgerEntry {
+  readonly id: string;
+  readonly type: string;
+  readonly amount: Money;
+  readonly balance_after: Money;
+  readonly status: string;
+  readonly created_at: string;
+  readonly description: string;
+  readonly reason_code: string;
+  readonly contra: string;
+  readonly related_generation_id: string | null;
+  readonly related_checkout_session_id: string | null;
+  readonly invoice_id: string;
+  readonly account_id: string;
+  readonly seq: number;
+  readonly actor: string | null;
+  readonly request_id: string | null;
+  readonly payment_id: string | null;
+}
+
+export interface LedgerProof {
+  readonly ok: boolean;
+  readonly checked: number;
+  readonly violations: readonly ({
+    readonly claim: string;
+    readonly object: string;
+    readonly detail: string;
+  })[];
+  readonly duration_ms: number;
+}
+
+export interface Margin {
+  readonly month: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly failed_calls: number;
+  readonly calls_without_cost: number;
+  readonly charged_without_cost: string;
+  readonly charged: string;
+  readonly refunded: string;
+  readonly provider_cost: string;
+  readonly margin: string;
 }
 
 export interface MediaOptions {
@@ -227,6 +352,27 @@ export interface Money {
   readonly currency: 'USD';
 }
 
+export interface OperatorDelivery {
+  readonly id: string;
+  readonly account_id: string;
+  readonly task_id: string | null;
+  readonly event_type: string;
+  readonly url: string;
+  readonly state: string;
+  readonly tries: number;
+  readonly last_http_status: number | null;
+  readonly last_error: string | null;
+  readonly next_try_at: string | null;
+  readonly created_at: string;
+  readonly delivered_at: string | null;
+}
+
+export interface OperatorSession {
+  readonly operator: string;
+  readonly csrf: string | null;
+  readonly ends_at: string | null;
+}
+
 export interface OperatorTask {
   readonly id: string;
   readonly account_id: string;
@@ -267,6 +413,114 @@ export interface OperatorTask {
   readonly dispatched_at: string | null;
   readonly lease_until: string | null;
   readonly cancel_requested_at: string | null;
+}
+
+export interface OperatorTaskDetails {
+  readonly id: string;
+  readonly account_id: string;
+  readonly api_key_hash: string;
+  readonly request_id: string | null;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly kind: string;
+  readonly pool: string;
+  readonly state: string;
+  readonly seed: string;
+  readonly progress_percent: number;
+  readonly attempts: number;
+  readonly generation_runs: number;
+  readonly failures: number;
+  readonly interruptions: number;
+  readonly dispatches: number;
+  readonly worker: string | null;
+  readonly engine: string | null;
+  readonly engine_reference: string | null;
+  readonly price: string;
+  readonly held: string;
+  readonly charged: string;
+  readonly provider_cost: string | null;
+  readonly currency: 'USD';
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+  } | null;
+  readonly retryable: boolean;
+  readonly queue_wait_ms: number | null;
+  readonly run_ms: number | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  readonly deadline_at: string;
+  readonly not_before: string;
+  readonly dispatched_at: string | null;
+  readonly lease_until: string | null;
+  readonly cancel_requested_at: string | null;
+  readonly runs: readonly ({
+    readonly engine: string;
+    readonly model: string;
+    readonly outcome: string;
+    readonly latency_ms: number;
+    readonly said: string | null;
+  })[];
+  readonly history: readonly ({
+    readonly at: string;
+    readonly state: string;
+    readonly attempt: number;
+    readonly detail: string | null;
+    readonly said: string | null;
+  })[];
+  readonly retry_of: string | null;
+  readonly retried_as: string | null;
+}
+
+export interface Pool {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly running: number;
+  readonly oldest_wait_seconds: number;
+  readonly slots: number;
+}
+
+export interface PricePeriod {
+  readonly model: string;
+  readonly price_version: string | null;
+  readonly prices: Readonly<Record<string, string>> | null;
+  readonly starts_at: string;
+  readonly ends_at: string | null;
+  readonly changed_by: string;
+}
+
+export interface ProviderHealth {
+  readonly provider: string;
+  readonly model: string;
+  readonly attempts: number;
+  readonly failed: number;
+  readonly attempts_5m: number;
+  readonly failed_5m: number;
+  readonly latency_ms: {
+    readonly p50: number | null;
+    readonly p95: number | null;
+  };
+  readonly failures: Readonly<Record<string, number>>;
+  readonly last_failed_at: string | null;
+  readonly last_said: string | null;
+}
+
+export interface Queue {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly resting_ms: number;
+  readonly backlog: number;
+  readonly oldest_seconds: number | null;
+  readonly workers: number;
+  readonly slots: number;
+  readonly jobs: {
+    readonly waiting: number;
+    readonly active: number;
+    readonly delayed: number;
+    readonly completed: number;
+    readonly failed: number;
+  };
 }
 
 export interface Session {
@@ -358,20 +612,16 @@ export interface UsageRow {
   readonly reasoning_tokens: number;
 }
 
-export interface WebhookDelivery {
-  readonly id: string;
-  readonly task_id: string | null;
-  readonly event_type: string;
-  readonly url: string;
-  readonly status: string;
-  readonly created_at: string;
-  readonly delivered_at: string | null;
-  readonly next_try_at: string | null;
-  readonly tries: readonly ({
-    readonly try: number;
-    readonly at: string;
-    readonly http_status: number | null;
-    readonly error: string | null;
-    readonly duration_ms: number;
-  })[];
+export interface Worker {
+  readonly host: string;
+  readonly worker: string | null;
+  readonly version: string | null;
+  readonly queues: readonly (string)[];
+  readonly away: readonly (string)[];
+  readonly running: number;
+  readonly draining: string | null;
+  readonly drained_by: string | null;
+  readonly drained_at: string | null;
+  readonly started_at: string | null;
+  readonly seen_at: string | null;
 }

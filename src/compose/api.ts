@@ -14,7 +14,6 @@ import { GenerationsService } from '../generations/generations.service.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { BodyBytes } from '../http/body-bytes.ts';
-import type { BrowserSessions } from '../http/browser-session.ts';
 import { FallbackRateStore } from '../http/fallback-rate-store.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
@@ -31,6 +30,8 @@ import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { nanoUsd } from '../lib/money.ts';
+import { operatorBrowsers } from '../operators/board/operator-gate.ts';
+import type { OperatorSessions } from '../operators/board/operator-session.ts';
 import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
@@ -50,7 +51,7 @@ import { composeConsolePages, composeConsoleRoutes, composeSessions } from './co
 import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
-import { composeOperators, type OperatorParts } from './operators.ts';
+import { composeOperatorSessions, composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeRedis } from './redis.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
@@ -77,6 +78,7 @@ interface Identity {
   readonly keyCache: KeyCache;
   readonly lastUsed: LastUsedService;
   readonly keys: KeysService;
+  readonly operatorSessions: OperatorSessions;
 }
 
 /** Puts the API together on its foundation. `consoleFolder`: where the built web console is. */
@@ -95,7 +97,7 @@ export async function composeApi(
   const identity = composeIdentity(foundation);
   const sessions = composeSessions(foundation, () => kernel);
   const entrance = composeEntrance(foundation);
-  const kernel = composeKernel(foundation, identity, rates, sessions, entrance);
+  const kernel = composeKernel(foundation, identity, { rates, sessions, ...entrance });
   const invocation = composeInvocation(foundation, entrance.turns);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation, redis.watch);
@@ -150,7 +152,8 @@ export async function composeApi(
   };
 }
 
-function composeIdentity({ database, catalog, clock, log, movements }: Foundation): Identity {
+function composeIdentity(foundation: Foundation): Identity {
+  const { database, catalog, clock, log, movements } = foundation;
   const keysStore = new KeysStore(database.sequelize, database.money);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   return {
@@ -158,15 +161,14 @@ function composeIdentity({ database, catalog, clock, log, movements }: Foundatio
     keyCache,
     lastUsed: new LastUsedService(keysStore, clock, log),
     keys: new KeysService(keysStore, movements, keyCache, catalog),
+    operatorSessions: composeOperatorSessions(foundation),
   };
 }
 
 function composeKernel(
   foundation: Foundation,
   identity: Identity,
-  rates: FallbackRateStore,
-  sessions: BrowserSessions,
-  { turns, strangers }: Entrance,
+  parts: Pick<Kernel, 'sessions'> & Entrance & { readonly rates: FallbackRateStore },
 ): Kernel {
   const { config, log, clock, database, registry } = foundation;
   return {
@@ -176,8 +178,9 @@ function composeKernel(
       clock,
       operators: config.operators,
     }),
-    sessions,
-    rateLimiter: new RateLimiter(rates, () => foundation.catalogSource.current.limits),
+    sessions: parts.sessions,
+    operatorBrowsers: operatorBrowsers(identity.operatorSessions),
+    rateLimiter: new RateLimiter(parts.rates, () => foundation.catalogSource.current.limits),
     idempotency: new Idempotency(
       new IdempotencyStore(database.money),
       createAnswerCipher(config.secret, config.previousSecrets),
@@ -187,14 +190,14 @@ function composeKernel(
     log,
     clock,
     bodyBytes: new BodyBytes(),
-    turns,
+    turns: parts.turns,
     requireFunds: async ({ accountId, apiKeyId }) => {
       if (!foundation.catalog.hasFreeModel) {
         await foundation.ledger.requireFunds(accountId, apiKeyId, nanoUsd(1n));
       }
     },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
-    onProven: (connection) => strangers.proven(connection),
+    onProven: (connection) => parts.strangers.proven(connection),
   };
 }
 

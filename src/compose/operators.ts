@@ -27,6 +27,8 @@ import { CorrectionsService } from '../operators/corrections.service.ts';
 import { CorrectionsStore } from '../operators/corrections.store.ts';
 import { DeliveriesReadModel } from '../operators/deliveries.read-model.ts';
 import { DeliveriesService } from '../operators/deliveries.service.ts';
+import { FleetReadModel } from '../operators/fleet/fleet.read-model.ts';
+import { FleetService } from '../operators/fleet/fleet.service.ts';
 import { LedgerEntriesReadModel } from '../operators/ledger-entries.read-model.ts';
 import { ChargeRecordReadModel } from '../operators/lookup/charge-record.read-model.ts';
 import type { LookupParts } from '../operators/lookup/lookup.routes.ts';
@@ -41,6 +43,7 @@ import { TaskRetryService } from '../operators/task-retry.service.ts';
 import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WorkersService } from '../operators/workers.service.ts';
 import { HostsStore } from '../operators/workers.store.ts';
+import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { createStatements } from './billing.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
@@ -51,17 +54,32 @@ export interface OperatorNeeds {
   readonly keysStore: KeysStore;
   readonly keyCache: KeyCache;
   readonly authenticator: Authenticator;
+  readonly operatorSessions: OperatorSessions;
   readonly ledger: Pick<Ledger, 'reserve'>;
 }
 
 export type OperatorParts = ReturnType<typeof composeOperators>;
 
+/** Operators who signed in in a browser, for the pages at `/admin` and the console. */
+export function composeOperatorSessions({
+  config,
+  clock,
+}: Pick<Foundation, 'config' | 'clock'>): OperatorSessions {
+  return new OperatorSessions({
+    installationSecrets: [config.secret, ...config.previousSecrets],
+    operators: config.operators,
+    clock,
+  });
+}
+
 /** The operator API and the pages at `/admin`. Their Redis connection is their own: a big listing delays nobody's call. */
 export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
-  const { config, log, clock, database, catalogSource } = foundation;
+  const { config, log, database, catalogSource } = foundation;
+  const { operatorSessions: sessions } = needs;
   const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
   const producer = new Producer(redis, { prefix: REDIS_PREFIX });
-  const queueNames = () => queuesOf(catalogSource.current.engines.map(({ id }) => id));
+  const pools = () => catalogSource.current.engines.map(({ id }) => id);
+  const queueNames = () => queuesOf(pools());
   const audit = new AuditStore(database.sequelize);
   const { documents } = createStatements({
     database,
@@ -71,6 +89,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   const services = composeOperatorServices(
     {
       ...foundation,
+      pools,
       months: new MonthClose(database.money, new StatementProof(database.money), documents, log),
     },
     needs,
@@ -78,11 +97,6 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
     audit,
   );
   const base = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/admin`;
-  const sessions = new OperatorSessions({
-    installationSecrets: [config.secret, ...config.previousSecrets],
-    operators: config.operators,
-    clock,
-  });
   const pages = operatorPages({
     login: {
       authenticator: needs.authenticator,
@@ -121,8 +135,14 @@ export function composeOperatorServices(
     verifier,
     months,
     catalog,
-  }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'catalog'> & { readonly months: MonthClose },
-  { keys, keysStore, keyCache, ledger }: Omit<OperatorNeeds, 'authenticator'>,
+    clock,
+    pools,
+  }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
+    readonly months: MonthClose;
+    /** Engine pools of the catalog. */
+    readonly pools: () => readonly string[];
+  },
+  { keys, keysStore, keyCache, ledger, operatorSessions }: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
 ): OperatorServices {
@@ -161,6 +181,14 @@ export function composeOperatorServices(
     ),
     audit: new AuditReadModel(sequelize),
     lookup: composeLookup(database, keysStore),
+    fleet: new FleetService({
+      rows: new FleetReadModel(sequelize),
+      checks: () => verifier.lastChecks(),
+      standing: () => new StateReadModel(sequelize).read(),
+      pools,
+      clock,
+    }),
+    sessions: operatorSessions,
   };
 }
 

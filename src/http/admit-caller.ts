@@ -30,7 +30,8 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     return NOBODY;
   }
   if (route.access === 'operator') {
-    const operator = kernel.authenticator.operator(request.headers, address);
+    const signedIn = kernel.operatorBrowsers.operatorOf(request.headers, route.method);
+    const operator = signedIn ?? kernel.authenticator.operator(request.headers, address);
     kernel.onProven(request.socket);
     return { ...NOBODY, operator };
   }

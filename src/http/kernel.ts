@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { BodyBytes } from './body-bytes.ts';
-import type { BrowserSessions } from './browser-session.ts';
+import type { BrowserSessions, OperatorBrowsers } from './browser-session.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -15,6 +15,8 @@ export interface Kernel {
   readonly authenticator: Authenticator;
   /** Browsers that signed in to the console. */
   readonly sessions: BrowserSessions;
+  /** Browsers that signed in to the operator pages. */
+  readonly operatorBrowsers: OperatorBrowsers;
   readonly rateLimiter: RateLimiter;
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;

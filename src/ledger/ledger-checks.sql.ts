@@ -52,11 +52,11 @@ export const recordCheck: Statement = {
   text: 'INSERT INTO ledger_checks (kind, accounts, violations, duration_ms) VALUES ($1, $2, $3, $4)',
 };
 
-/** The newest check of each kind: its age in seconds and how many violations it found. */
+/** The newest check of each kind: its age in seconds, how many violations it found, in how many accounts, in how many ms. */
 export const latestChecks: Statement = {
   name: 'ledger_latest_checks',
   text: `SELECT c.kind, extract(epoch FROM statement_timestamp() - c.at)::double precision AS age_seconds,
-                jsonb_array_length(c.violations) AS violations
+                jsonb_array_length(c.violations) AS violations, c.at, c.accounts::text AS accounts, c.duration_ms
            FROM unnest(ARRAY['full', 'incremental']) k (kind) CROSS JOIN LATERAL
              (SELECT * FROM ledger_checks l WHERE l.kind = k.kind ORDER BY l.at DESC LIMIT 1) c`,
 };

@@ -9,12 +9,23 @@ import {
   accountsToSeal,
   advanceWatermark,
   forgetCleanChecks,
+  latestChecks,
   recordCheck,
   sealAuditLog,
   tailViolations,
 } from './ledger-checks.sql.ts';
 import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
 import { sealEntries } from './seal-entries.ts';
+
+/** A check as it was kept; ages in seconds. */
+export interface LastCheck extends pg.QueryResultRow {
+  readonly kind: 'full' | 'incremental';
+  readonly at: Date;
+  readonly age_seconds: number;
+  readonly accounts: string;
+  readonly violations: number;
+  readonly duration_ms: number;
+}
 
 export interface VerifyReport {
   readonly ok: boolean;
@@ -39,6 +50,11 @@ export class LedgerVerifier {
   constructor(pool: pg.Pool, roots?: Pick<BookRoots, 'compare'>) {
     this.#pool = pool;
     this.#roots = roots;
+  }
+
+  /** The newest check of each kind, whichever process made it. */
+  async lastChecks(): Promise<LastCheck[]> {
+    return await run<LastCheck>(this.#pool, latestChecks, []);
   }
 
   /**

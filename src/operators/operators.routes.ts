@@ -6,6 +6,8 @@ import { accountRoutes } from './accounts.routes.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
 import { auditRoutes } from './audit.routes.ts';
+import { operatorSessionRoute } from './board/operator-session.routes.ts';
+import type { OperatorSessions } from './board/operator-session.ts';
 import type { BookReportsReadModel } from './books/book-reports.read-model.ts';
 import { instantReportRoutes } from './books/instant-reports.routes.ts';
 import { periodReportRoutes } from './books/period-reports.routes.ts';
@@ -13,6 +15,8 @@ import { correctionRoutes } from './corrections.routes.ts';
 import type { CorrectionsService } from './corrections.service.ts';
 import { deliveryRoutes } from './deliveries.routes.ts';
 import type { DeliveriesService } from './deliveries.service.ts';
+import { fleetRoutes } from './fleet/fleet.routes.ts';
+import type { FleetService } from './fleet/fleet.service.ts';
 import type { LedgerEntriesReadModel } from './ledger-entries.read-model.ts';
 import { ledgerEntryRoutes } from './ledger-entries.routes.ts';
 import { type LookupParts, lookupRoutes } from './lookup/lookup.routes.ts';
@@ -42,6 +46,8 @@ export interface OperatorServices {
   readonly deliveries: DeliveriesService;
   readonly audit: AuditReadModel;
   readonly lookup: LookupParts;
+  readonly fleet: FleetService;
+  readonly sessions: OperatorSessions;
 }
 
 /** `/admin/v1/…`. */
@@ -61,5 +67,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...deliveryRoutes(services.deliveries),
     ...auditRoutes(services.audit),
     ...lookupRoutes(services.lookup, services.accounts),
+    ...fleetRoutes(services.fleet),
+    operatorSessionRoute(services.sessions),
   ];
 }

@@ -209,20 +209,22 @@ export const refundResponse = answerOf(
   'What was booked',
 );
 export const verifyResponse = answerOf(
-  z.object({
-    ok: z.boolean().meta({ description: 'Whether every invariant holds' }),
-    checked: z.int().meta({ description: 'How many invariants were checked' }),
-    violations: z
-      .array(
-        z.object({
-          claim: z.string().meta({ description: 'The invariant' }),
-          object: z.string().meta({ description: 'What breaks it: an account, key, generation or day' }),
-          detail: z.string().meta({ description: 'What was found there' }),
-        }),
-      )
-      .meta({ description: 'Empty when all hold' }),
-    duration_ms: z.int().meta({ description: 'How long the check took' }),
-  }),
+  z
+    .object({
+      ok: z.boolean().meta({ description: 'Whether every invariant holds' }),
+      checked: z.int().meta({ description: 'How many invariants were checked' }),
+      violations: z
+        .array(
+          z.object({
+            claim: z.string().meta({ description: 'The invariant' }),
+            object: z.string().meta({ description: 'What breaks it: an account, key, generation or day' }),
+            detail: z.string().meta({ description: 'What was found there' }),
+          }),
+        )
+        .meta({ description: 'Empty when all hold' }),
+      duration_ms: z.int().meta({ description: 'How long the check took' }),
+    })
+    .meta({ id: 'LedgerProof' }),
   'What the check found',
 );
 

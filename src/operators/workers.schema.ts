@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { listOf } from '../http/wire-shapes.ts';
 
 export const hostParams = z.object({
-  host: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be the name of a host'),
+  host: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be the name of a host')
+    .meta({ description: 'Name of the host' }),
 });
 
 const time = z.iso.datetime().nullable();
@@ -12,21 +16,20 @@ export const workerJson = z
       .string()
       .nullable()
       .meta({ description: 'Host and process; null for a drained host without a live worker' }),
-    version: z.string().nullable(),
-    queues: z.array(z.string()),
+    version: z.string().nullable().meta({ description: 'Release that it runs' }),
+    queues: z.array(z.string()).meta({ description: 'Queues that it takes jobs of' }),
     away: z.array(z.string()).meta({ description: 'Pools whose engine is away from it' }),
     running: z.int().meta({ description: 'Tasks it has claimed' }),
     draining: z.enum(['operator', 'notice']).nullable().meta({
       description: 'Why it takes no work: an operator drained its host, or its host is about to go',
     }),
-    drained_by: z.string().nullable(),
-    drained_at: time,
-    started_at: time,
-    seen_at: time,
+    drained_by: z.string().nullable().meta({ description: 'Operator who drained the host' }),
+    drained_at: time.meta({ description: 'When that was' }),
+    started_at: time.meta({ description: 'When the process began' }),
+    seen_at: time.meta({ description: 'When it was last heard of' }),
   })
   .meta({ id: 'Worker' });
 
-const requestId = z.string();
-export const workerListResponse = z.strictObject({ data: z.array(workerJson), request_id: requestId });
+export const workerListResponse = listOf(workerJson, 'Workers by host, and hosts that are drained');
 
 export type WorkerJson = z.output<typeof workerJson>;

@@ -83,6 +83,7 @@ test('margin by model and month; calls whose cost nobody knows are counted', asy
       model: 'acme/small',
       calls: 1,
       calls_without_cost: 1,
+      charged_without_cost: '12.00',
       charged: '12.00',
       refunded: '0.00',
       margin: '12.00',

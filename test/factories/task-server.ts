@@ -57,6 +57,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
       failuresPerMinute: 1_000_000,
     }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
+    operatorBrowsers: { operatorOf: () => undefined },
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
     idempotency: new Idempotency(
       new IdempotencyStore(money),

@@ -157,9 +157,12 @@ describe('sessions', () => {
     }
   });
 
-  test('a session is no key to the operator API', async () => {
+  test('a session reads the operator API; alone it changes nothing there', async () => {
     const headers = { cookie: `tollgate_operator=${sessionsAt(0).issue('operator')}` };
-    expect((await server.call('GET', '/admin/v1/accounts', { token: null, headers })).status).toBe(401);
+    const call = { token: null, headers };
+    expect((await server.call('GET', '/admin/v1/accounts', call)).status).toBe(200);
+    const refused = await server.call('POST', '/admin/v1/accounts', { ...call, body: { name: 'forged' } });
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'csrf_rejected']);
   });
 
   test('behind https the cookies travel over https alone', async () => {

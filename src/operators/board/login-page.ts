@@ -26,7 +26,7 @@ export function loginPage(form: LoginForm): OperatorPage {
     title: 'Sign in',
     shape: 'card',
     ...(status !== undefined && { status }),
-    content: html`<h1>Operators</h1><p>Queues and tasks of this installation.</p>${alert}
+    content: html`<h1>Operators</h1><p>Accounts, money and queues of this installation.</p>${alert}
 <form method="post" action="${`${base}/login`}">
 <input type="hidden" name="proof" value="${proof}"><input type="hidden" name="next" value="${next}">
 <input type="text" name="username" value="operator" autocomplete="username" hidden>

@@ -19,12 +19,14 @@ const FORM_SECONDS = 3_600;
 const START = '/queues';
 /** Pages a login may lead to, below the operator pages; anything else would be an open redirect. */
 const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$/;
+/** The operators' part of the console, which stands beside the operator pages. */
+const CONSOLE_PATTERN = /^\/console\/operator(?:\/[\w-]{1,64}){0,2}$/;
 
 /** Shows the form, or the way on to somebody who has signed in. */
 export function showLogin(parts: LoginParts, request: Request, response: Response): void {
   const next = nextOf(request.query.next);
   if (parts.sessions.operatorOf(readCookie(request.headers, COOKIES.session)) !== undefined) {
-    response.redirect(303, parts.base + next);
+    response.redirect(303, addressOf(parts.base, next));
     return;
   }
   sendForm(parts, response, { next });
@@ -39,7 +41,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
     requireProof(
       parts.sessions,
       readCookie(request.headers, COOKIES.login),
-      request,
+      request.headers,
       form.get('proof') ?? undefined,
     );
     const headers = { authorization: `Bearer ${form.get('token') ?? ''}` };
@@ -55,7 +57,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   const session = parts.sessions.issue(operator);
   setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
   writeCookie(response, parts.cookies, { name: COOKIES.login, value: '', maxAgeSeconds: 0 });
-  response.redirect(303, parts.base + next);
+  response.redirect(303, addressOf(parts.base, next));
 }
 
 /** Asks whether to leave. */
@@ -68,7 +70,7 @@ export function showLogout(parts: LoginParts, request: Request, response: Respon
 export async function signOut(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
   const session = readCookie(request.headers, COOKIES.session);
-  requireProof(parts.sessions, session, request, form.get('proof') ?? undefined);
+  requireProof(parts.sessions, session, request.headers, form.get('proof') ?? undefined);
   const operator = parts.sessions.operatorOf(session);
   if (operator !== undefined) {
     await record(parts, operator, 'operator.logout', request, response);
@@ -109,7 +111,12 @@ async function readForm(request: Request): Promise<URLSearchParams> {
 }
 
 function nextOf(value: unknown): string {
-  return typeof value === 'string' && NEXT_PATTERN.test(value) ? value : START;
+  const isOurs = typeof value === 'string' && (NEXT_PATTERN.test(value) || CONSOLE_PATTERN.test(value));
+  return isOurs ? value : START;
+}
+
+function addressOf(base: string, next: string): string {
+  return CONSOLE_PATTERN.test(next) ? base.replace(/\/admin$/, '') + next : base + next;
 }
 
 function problemOf(error: AppError): string {

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Authenticator } from '../../http/authenticator.ts';
+import { type OperatorBrowsers, refuseForeignPage } from '../../http/browser-session.ts';
 import { readCookie } from '../../http/cookie.ts';
 import { AppError } from '../../lib/errors.ts';
 import { COOKIES, type CookieSettings, writeCookie } from './operator-cookies.ts';
@@ -36,7 +38,7 @@ export function operatorGate(parts: OperatorGateParts): RequestHandler {
     if (SAFE_METHODS.includes(request.method)) {
       offerProof(request, response, parts, session);
     } else {
-      requireProof(parts.sessions, session, request, headerProof(request));
+      requireProof(parts.sessions, session, request.headers, headerOf(request.headers, 'x-xsrf-token'));
     }
     setOperator(response, operator);
     next();
@@ -56,18 +58,43 @@ function setOperator(response: Response, name: string): void {
 export function requireProof(
   sessions: OperatorSessions,
   cookie: string | undefined,
-  request: Request,
+  headers: IncomingHttpHeaders,
   proof: string | undefined,
 ): void {
-  const site = request.headers['sec-fetch-site'];
+  const site = headers['sec-fetch-site'];
   const isForeign = site !== undefined && site !== 'same-origin';
   if (isForeign || cookie === undefined || !sessions.isProof(cookie, proof)) {
     throw new AppError('csrf_rejected', 'the request does not come from a page of this service; reload it');
   }
 }
 
-function headerProof(request: Request): string | undefined {
-  const proof = request.headers['x-xsrf-token'];
+/**
+ * The operator API's view of the same sessions: the console calls it by the cookie of the operator pages. A cookie counts only where no
+ * token is sent.
+ */
+export function operatorBrowsers(sessions: OperatorSessions): OperatorBrowsers {
+  return {
+    operatorOf(headers, method) {
+      if (headers.authorization !== undefined || headers['x-api-key'] !== undefined) {
+        return undefined;
+      }
+      const session = readCookie(headers, COOKIES.session);
+      const operator = sessions.operatorOf(session);
+      if (operator === undefined) {
+        return undefined;
+      }
+      if (SAFE_METHODS.includes(method.toUpperCase())) {
+        refuseForeignPage(headers);
+      } else {
+        requireProof(sessions, session, headers, headerOf(headers, 'x-csrf-token'));
+      }
+      return operator;
+    },
+  };
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const proof = headers[name];
   return typeof proof === 'string' ? proof : undefined;
 }
 

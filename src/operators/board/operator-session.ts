@@ -55,6 +55,11 @@ export class OperatorSessions {
     return isGenuine && isCurrent ? operator : undefined;
   }
 
+  /** When a session of ours ends. */
+  endOf(session: string): Date {
+    return new Date(Number.parseInt(session, 10) * 1_000);
+  }
+
   /** What a request that changes something has to show beside its cookie: bound to that very cookie. */
   proofFor(cookie: string): string {
     return sign(this.#pageKeys[0], cookie);

@@ -27,6 +27,7 @@ export function sendOperatorPage(response: Response, page: OperatorPage): void {
 /** The bar on top of every page behind the login. `base`: path of the operator pages. */
 export function navigationBar(base: string): Html {
   const link = (path: string, text: string) => html`<a href="${base + path}">${text}</a>`;
+  const console = `${base.replace(/\/admin$/, '')}/console/operator`;
   return html`<header><a class="brand" href="${`${base}/queues`}">Tollgate <span>operators</span></a>
-<nav aria-label="Operator pages">${link('/queues', 'Queues')}${link('/queues-rw', 'Queues, writable')}${link('/logout', 'Sign out')}</nav></header>`;
+<nav aria-label="Operator pages"><a href="${console}">Console</a>${link('/queues', 'Queues')}${link('/queues-rw', 'Queues, writable')}${link('/logout', 'Sign out')}</nav></header>`;
 }

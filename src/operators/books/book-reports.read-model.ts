@@ -39,6 +39,7 @@ export interface MarginRow {
   readonly calls: number;
   readonly failed_calls: number;
   readonly calls_without_cost: number;
+  readonly charged_without_cost: string;
   readonly charged: string;
   readonly refunded: string;
   readonly provider_cost: string;

@@ -53,6 +53,7 @@ export const marginJson = z
     calls_without_cost: count.meta({
       description: 'Whose route has no pricing: their cost is not in the sum',
     }),
+    charged_without_cost: usdString.meta({ description: 'The part of charged that these calls brought in' }),
     charged: usdString.meta({ description: 'Charged to customers, USD' }),
     refunded: usdString.meta({ description: 'Given back in the month, of charges of any month' }),
     provider_cost: usdString.meta({ description: 'Failed calls included' }),

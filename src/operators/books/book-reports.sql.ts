@@ -42,7 +42,8 @@ export const marginByModel: Statement = {
     WITH calls AS (
       SELECT date_trunc('month', g.completed_at, 'UTC') AS month, g.model, count(*) AS calls,
              count(*) FILTER (WHERE g.status = 'failed') AS failed_calls, sum(g.charge) AS charged,
-             coalesce(sum(g.provider_cost), 0) AS provider_cost, count(*) FILTER (WHERE g.provider_cost IS NULL) AS calls_without_cost
+             coalesce(sum(g.provider_cost), 0) AS provider_cost, count(*) FILTER (WHERE g.provider_cost IS NULL) AS calls_without_cost,
+             coalesce(sum(g.charge) FILTER (WHERE g.provider_cost IS NULL), 0) AS charged_without_cost
         FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
     refunds AS (
       SELECT date_trunc('month', e.at, 'UTC') AS month, g.model, sum(e.amount) AS refunded
@@ -50,6 +51,7 @@ export const marginByModel: Statement = {
        WHERE e.type = 'refund' AND e.contra = 'revenue' AND e.at >= $1 AND e.at < $2 GROUP BY 1, 2)
     SELECT to_char(month AT TIME ZONE 'UTC', 'YYYY-MM') AS month, model, coalesce(c.calls, 0)::integer AS calls,
            coalesce(c.failed_calls, 0)::integer AS failed_calls, coalesce(c.calls_without_cost, 0)::integer AS calls_without_cost,
+           coalesce(c.charged_without_cost, 0)::text AS charged_without_cost,
            coalesce(c.charged, 0)::text AS charged, coalesce(r.refunded, 0)::text AS refunded,
            coalesce(c.provider_cost, 0)::text AS provider_cost,
            (coalesce(c.charged, 0) - coalesce(r.refunded, 0) - coalesce(c.provider_cost, 0))::text AS margin

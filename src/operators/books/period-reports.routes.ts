@@ -39,6 +39,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
         const data = (await books.margin(period, leastId)).map((row) => ({
           ...row,
           charged: usd(row.charged),
+          charged_without_cost: usd(row.charged_without_cost),
           refunded: usd(row.refunded),
           provider_cost: usd(row.provider_cost),
           margin: usd(row.margin),

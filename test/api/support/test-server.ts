@@ -188,6 +188,7 @@ function createKernel(
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
     sessions: parts.sessions,
+    operatorBrowsers: { operatorOf: () => undefined },
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,

@@ -15,6 +15,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createUrlSigner } from '../../../src/media/signed-url.ts';
 import type { Storage } from '../../../src/media/storage.types.ts';
 import { AuditStore } from '../../../src/operators/audit.store.ts';
+import { OperatorSessions } from '../../../src/operators/board/operator-session.ts';
 import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { testLedger } from '../../factories/ledger.ts';
@@ -92,8 +93,18 @@ export function createOperatorServices(
       verifier: new LedgerVerifier(database.money),
       months: testMonthClose(database),
       catalog: TASK_CATALOG,
+      clock: systemClock,
+      pools: () => ['local'],
     },
-    { ...identity, ledger: testLedger(database) },
+    {
+      ...identity,
+      ledger: testLedger(database),
+      operatorSessions: new OperatorSessions({
+        installationSecrets: ['test'],
+        operators: [],
+        clock: systemClock,
+      }),
+    },
     {
       list: async () => [],
       find: async () => undefined,

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { readCookie } from '../../http/cookie.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { OPERATOR_ROUTE } from '../operator-access.ts';
+import { COOKIES } from './operator-cookies.ts';
+import type { OperatorSessions } from './operator-session.ts';
+
+const operatorSessionJson = z
+  .object({
+    operator: z.string(),
+    csrf: z.string().nullable().meta({
+      description: 'Goes as x-csrf-token with whatever a browser changes; null for a caller with a token',
+    }),
+    ends_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'OperatorSession' });
+
+/** `/admin/v1/session`. */
+export function operatorSessionRoute(sessions: Pick<OperatorSessions, 'proofFor' | 'endOf'>): Route {
+  return defineRoute({
+    ...OPERATOR_ROUTE,
+    method: 'get',
+    path: '/admin/v1/session',
+    operationId: 'getOperatorSession',
+    summary: 'Which operator calls, and what a browser sends along with changes',
+    response: { status: 200, schema: z.strictObject({ data: operatorSessionJson, request_id: z.string() }) },
+    errors: [],
+    async handle({ operator, headers }) {
+      const isBrowser = headers.authorization === undefined && headers['x-api-key'] === undefined;
+      const session = isBrowser ? readCookie(headers, COOKIES.session) : undefined;
+      const browser =
+        session === undefined
+          ? { csrf: null, ends_at: null }
+          : { csrf: sessions.proofFor(session), ends_at: sessions.endOf(session).toISOString() };
+      return { headers: { 'Cache-Control': 'no-store' }, body: { data: { operator, ...browser } } };
+    },
+  });
+}

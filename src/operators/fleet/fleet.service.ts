@@ -1,0 +1,190 @@
+import { queueName } from '../../../queues/queue-name.ts';
+import type { LastCheck } from '../../ledger/ledger-verifier.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { formatUsd, nanoUsd } from '../../lib/money.ts';
+import type { FleetReadModel, ProviderRow, SilentWorkerRow } from './fleet.read-model.ts';
+import type { AlarmJson, LedgerCheckJson, PoolJson, ProviderJson } from './fleet.schema.ts';
+
+/** What stands in the database: ages in seconds, amounts nano-USD as decimal text. */
+export interface StandingWork {
+  readonly holds: readonly {
+    readonly kind: 'call' | 'task';
+    readonly holds: number;
+    readonly amount: string;
+    readonly oldest_seconds: number;
+  }[];
+  readonly tasks: readonly {
+    readonly pool: string;
+    readonly state: string;
+    readonly tasks: number;
+    readonly oldest_seconds: number;
+  }[];
+  readonly slots: readonly { readonly queue: string; readonly slots: number }[];
+  readonly deliveries: { readonly deliveries: number; readonly overdue_seconds: number };
+  readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
+  readonly unbookedReversals: { readonly amount: string };
+}
+
+export interface FleetParts {
+  readonly rows: Pick<FleetReadModel, 'silentWorkers' | 'providers'>;
+  /** The newest proof of the books of each kind. */
+  readonly checks: () => Promise<LastCheck[]>;
+  readonly standing: () => Promise<StandingWork>;
+  /** Engine pools of the catalog. */
+  readonly pools: () => readonly string[];
+  readonly clock: Clock;
+}
+
+/** From when on each is an alarm, in seconds: as the alerting rules have it. */
+const LATE = { hold: 900, payments: 900, webhooks: 600, tasks: 1_800, fullCheck: 129_600 };
+const NOTHING = { object: null, count: null, seconds: null, amount: null };
+
+/** How the installation is: pools, workers, providers, proofs of the books, and what of it needs a person. */
+export class FleetService {
+  readonly #parts: FleetParts;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  async pools(): Promise<PoolJson[]> {
+    return poolsOf(await this.#parts.standing(), this.#parts.pools());
+  }
+
+  async providers(): Promise<ProviderJson[]> {
+    return (await this.#parts.rows.providers(this.#parts.clock.now())).map(presentProvider);
+  }
+
+  async checks(): Promise<LedgerCheckJson[]> {
+    return (await this.#parts.checks()).map(presentCheck);
+  }
+
+  /** What needs a person now, gravest first. Empty: nothing. */
+  async alarms(): Promise<AlarmJson[]> {
+    const { rows, standing, pools } = this.#parts;
+    const [work, workers, checks] = await Promise.all([
+      standing(),
+      rows.silentWorkers(),
+      this.#parts.checks(),
+    ]);
+    return [
+      ...alarmsOfBooks(checks),
+      ...alarmsOfPools(poolsOf(work, pools())),
+      ...alarmsOfWorkers(workers, this.#parts.clock.now()),
+      ...alarmsOfMoney(work),
+    ];
+  }
+}
+
+function poolsOf({ tasks, slots }: StandingWork, pools: readonly string[]): PoolJson[] {
+  const served = slots.map(({ queue }) => queue).filter((queue) => queue.startsWith('generate-'));
+  const ordered = tasks.map(({ pool }) => queueName('generate', pool));
+  const queues = new Set([...pools.map((pool) => queueName('generate', pool)), ...ordered, ...served]);
+  const inState = (state: string, queue?: string) =>
+    tasks.filter(
+      (row) => row.state === state && (queue === undefined || queueName('generate', row.pool) === queue),
+    );
+  const poolOf = (queue: string, waiting: StandingWork['tasks'], running: StandingWork['tasks']) => ({
+    queue,
+    waiting: countOf(waiting),
+    running: countOf(running),
+    oldest_wait_seconds: whole(Math.max(0, ...waiting.map((row) => row.oldest_seconds))),
+    slots: slots.find((row) => row.queue === queue)?.slots ?? 0,
+  });
+  return [
+    ...[...queues].map((queue) => poolOf(queue, inState('queued', queue), inState('generating', queue))),
+    poolOf(queueName('postprocess'), inState('generated'), inState('processing')),
+  ];
+}
+
+function alarmsOfBooks(checks: readonly LastCheck[]): AlarmJson[] {
+  const broken = checks
+    .filter(({ violations }) => violations > 0)
+    .map(({ kind, violations }) => alarm('books_violated', { object: kind, count: violations }));
+  const full = checks.find(({ kind }) => kind === 'full');
+  const isLate = full !== undefined && full.age_seconds > LATE.fullCheck;
+  return isLate ? [...broken, alarm('books_unchecked', { seconds: whole(full.age_seconds) })] : broken;
+}
+
+function alarmsOfPools(pools: readonly PoolJson[]): AlarmJson[] {
+  return pools.flatMap(({ queue, waiting, slots, oldest_wait_seconds: wait }) => {
+    const facts = { object: queue, count: waiting, seconds: wait };
+    if (waiting > 0 && slots === 0) {
+      return [alarm('pool_without_workers', facts)];
+    }
+    return wait > LATE.tasks ? [alarm('tasks_wait', facts)] : [];
+  });
+}
+
+function alarmsOfWorkers(workers: readonly SilentWorkerRow[], nowMs: number): AlarmJson[] {
+  return workers.map(({ worker, tasks, seen_at: seenAt }) =>
+    alarm('worker_silent', {
+      object: worker,
+      count: tasks,
+      seconds: whole((nowMs - seenAt.getTime()) / 1_000),
+    }),
+  );
+}
+
+function alarmsOfMoney({ holds, deliveries, paymentEvents, unbookedReversals }: StandingWork): AlarmJson[] {
+  const alarms: AlarmJson[] = [];
+  for (const { kind, holds: count, oldest_seconds: oldest, amount } of holds) {
+    if (kind === 'call' && oldest > LATE.hold) {
+      alarms.push(alarm('old_hold', { count, seconds: whole(oldest), amount: usd(amount) }));
+    }
+  }
+  if (deliveries.overdue_seconds > LATE.webhooks) {
+    const { deliveries: count, overdue_seconds: overdue } = deliveries;
+    alarms.push(alarm('webhooks_late', { count, seconds: whole(overdue) }));
+  }
+  if (paymentEvents.oldest_seconds > LATE.payments) {
+    const { events: count, oldest_seconds: oldest } = paymentEvents;
+    alarms.push(alarm('payments_not_booked', { count, seconds: whole(oldest) }));
+  }
+  if (nanoUsd(unbookedReversals.amount) > 0n) {
+    alarms.push(alarm('reversals_not_booked', { amount: usd(unbookedReversals.amount) }));
+  }
+  return alarms;
+}
+
+function alarm(code: AlarmJson['code'], facts: Partial<Omit<AlarmJson, 'code'>>): AlarmJson {
+  return { code, ...NOTHING, ...facts };
+}
+
+function presentProvider(row: ProviderRow): ProviderJson {
+  return {
+    provider: row.provider,
+    model: row.model,
+    attempts: row.attempts,
+    failed: row.failed,
+    attempts_5m: row.attempts_just_now,
+    failed_5m: row.failed_just_now,
+    latency_ms: { p50: row.latency_p50, p95: row.latency_p95 },
+    failures: row.failures,
+    last_failed_at: row.last_failed_at?.toISOString() ?? null,
+    last_said: row.last_said,
+  };
+}
+
+function presentCheck(row: LastCheck): LedgerCheckJson {
+  return {
+    kind: row.kind,
+    at: row.at.toISOString(),
+    age_seconds: whole(row.age_seconds),
+    accounts: Number(row.accounts),
+    violations: row.violations,
+    duration_ms: row.duration_ms,
+  };
+}
+
+function countOf(rows: StandingWork['tasks']): number {
+  return rows.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+function whole(seconds: number): number {
+  return Math.max(0, Math.round(seconds));
+}
+
+function usd(amount: string): string {
+  return formatUsd(nanoUsd(amount));
+}

@@ -1,0 +1,36 @@
+import type { Statement } from '../../store/statement.ts';
+
+/** $1: workers not heard of for this many ms are silent. Those with tasks; who said good-bye has no slots. */
+export const silentWorkers: Statement = {
+  name: 'fleet_silent_workers',
+  text: `
+    SELECT s.worker, s.seen_at, t.tasks
+      FROM (SELECT worker, max(seen_at) AS seen_at FROM worker_slots GROUP BY worker) s
+      JOIN (SELECT worker, count(*)::integer AS tasks FROM tasks WHERE state IN ('generating', 'processing') GROUP BY worker) t USING (worker)
+     WHERE s.seen_at <= statement_timestamp() - $1 * interval '1 ms' ORDER BY s.worker LIMIT 1000`,
+};
+
+/** $1 least id of a call, $2 how many calls at most, $3 since when it counts as "just now". Newest calls first. */
+export const providersLately: Statement = {
+  name: 'fleet_providers',
+  text: `
+    WITH recent AS MATERIALIZED (
+      SELECT g.completed_at, g.attempts FROM generations g WHERE g.id >= $1::uuid ORDER BY g.id DESC LIMIT $2),
+    tries AS (
+      SELECT r.completed_at, t.provider, t.model, t.outcome, t.said, t."latencyMs" AS latency_ms,
+             t.outcome NOT IN ('ok', 'client_closed') AS is_failed
+        FROM recent r CROSS JOIN LATERAL jsonb_to_recordset(r.attempts)
+             AS t (provider text, model text, outcome text, said text, "latencyMs" double precision)),
+    reasons AS (
+      SELECT provider, model, jsonb_object_agg(outcome, count) AS failures
+        FROM (SELECT provider, model, outcome, count(*)::integer AS count FROM tries WHERE is_failed GROUP BY 1, 2, 3) f GROUP BY 1, 2)
+    SELECT t.provider, t.model, count(*)::integer AS attempts, count(*) FILTER (WHERE t.is_failed)::integer AS failed,
+           count(*) FILTER (WHERE t.completed_at >= $3)::integer AS attempts_just_now,
+           count(*) FILTER (WHERE t.completed_at >= $3 AND t.is_failed)::integer AS failed_just_now,
+           round(percentile_disc(0.5) WITHIN GROUP (ORDER BY t.latency_ms) FILTER (WHERE t.outcome = 'ok'))::integer AS latency_p50,
+           round(percentile_disc(0.95) WITHIN GROUP (ORDER BY t.latency_ms) FILTER (WHERE t.outcome = 'ok'))::integer AS latency_p95,
+           coalesce((SELECT r.failures FROM reasons r WHERE r.provider = t.provider AND r.model = t.model), '{}') AS failures,
+           max(t.completed_at) FILTER (WHERE t.is_failed) AS last_failed_at,
+           (array_agg(t.said ORDER BY t.completed_at DESC) FILTER (WHERE t.is_failed AND t.said IS NOT NULL))[1] AS last_said
+      FROM tries t GROUP BY 1, 2 ORDER BY 1, 2`,
+};
