@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { csvText } from './csv.ts';
 import { exactUsd, jsonUsd, parseUsd, plainUsd, shortUsd, THIN_SPACE, usd, usdOfNumber } from './money.ts';
 import { mostCost, mostTokens } from './price.ts';
 
@@ -61,8 +60,4 @@ test('the most a call can cost counts bytes, the dearest price and rounds up', (
   expect(mostTokens(['水'])).toBe(3 + 32);
   expect(mostCost(prices, 10, 1)).toBe(2_100n);
   expect(mostCost({ ...prices, prompt: '0.000000000001' }, 1, 0)).toBe(1n);
-});
-
-test('a cell that a spreadsheet would run is told to be text; amounts stay amounts', () => {
-  expect(csvText([['=1+1', '-0.005', 'a,"b"', '@x']])).toBe(`'=1+1,-0.005,"a,""b""",'@x\r\n`);
 });

@@ -1,27 +1,39 @@
-import { csvText } from '../lib/csv.ts';
+import { useActing } from '../api/acting.ts';
+import { apiPath, type Query, request } from '../api/client.ts';
 import { t } from '../lib/text.ts';
+import { Problem } from './feedback.tsx';
 import { Icon } from './icon.tsx';
 
-export interface DownloadCsvProps {
+export interface ExportCsvProps {
+  /** The list, as the page reads it. */
+  readonly path: string;
+  readonly query: Query;
   /** Of the file, without its ending. */
   readonly name: string;
-  /** The head and the rows: made when the button is pressed. */
-  readonly lines: () => readonly (readonly string[])[];
 }
 
-/** Exactly the rows that the page shows, as a file. */
-export function DownloadCsv({ name, lines }: DownloadCsvProps) {
-  const save = () => {
-    const address = URL.createObjectURL(new Blob([csvText(lines())], { type: 'text/csv' }));
+/** Every row that the filters of the page let through, also those that it has not loaded, as a file of exact decimals. */
+export function ExportCsv({ path, query, name }: ExportCsvProps) {
+  const exporting = useActing(async () => {
+    const answer = await request('GET', apiPath(path, query), { headers: { accept: 'text/csv' } });
+    const address = URL.createObjectURL(await answer.blob());
     const link = document.createElement('a');
     link.href = address;
     link.download = `${name}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  };
+  });
   return (
-    <button type="button" class="button" onClick={save}>
-      <Icon name="download" /> {t('Export CSV')}
-    </button>
+    <>
+      <button
+        type="button"
+        class="button"
+        disabled={exporting.isPending}
+        onClick={() => void exporting.run()}
+      >
+        <Icon name="download" /> {t('Export CSV')}
+      </button>
+      {exporting.error === undefined ? null : <Problem error={exporting.error} />}
+    </>
   );
 }

@@ -1,4 +1,5 @@
 import { CURRENCY } from '../http/wire-shapes.ts';
+import { csvLine, inert } from '../lib/csv.ts';
 import { presentTransaction } from './transactions.presenter.ts';
 import type { EntryRow } from './transactions.read-model.ts';
 
@@ -34,14 +35,4 @@ export async function* statementCsv(
       entry.related_checkout_session_id ?? '',
     ]);
   }
-}
-
-function csvLine(fields: readonly string[]): string {
-  const quoted = fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field));
-  return `${quoted.join(',')}\r\n`;
-}
-
-/** Free text that a spreadsheet would take for a formula gets an apostrophe. */
-function inert(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }

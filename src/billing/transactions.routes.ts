@@ -1,3 +1,4 @@
+import { exportable } from '../http/csv-export.ts';
 import { linkHeader } from '../http/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
@@ -15,20 +16,22 @@ const billing = { method: 'get', tag: 'Billing', access: 'owner', envelope: 'dat
 /** `/api/v1/billing/balance-transactions`. */
 export function transactionRoutes(transactions: TransactionsService): Route[] {
   return [
-    defineRoute({
-      ...billing,
-      path: '/api/v1/billing/balance-transactions',
-      operationId: 'listBalanceTransactions',
-      summary: 'List the ledger entries of the account, newest first',
-      query: listTransactionsQuery,
-      response: { status: 200, schema: transactionListResponse },
-      errors: ['invalid_cursor'],
-      async handle({ principal, query, url }) {
-        const page = await transactions.list(principal, query);
-        const data = page.rows.map((row) => presentTransaction(row, principal.accountId));
-        return { headers: linkHeader(url, page.next), body: { data } };
-      },
-    }),
+    exportable(
+      defineRoute({
+        ...billing,
+        path: '/api/v1/billing/balance-transactions',
+        operationId: 'listBalanceTransactions',
+        summary: 'List the ledger entries of the account, newest first',
+        query: listTransactionsQuery,
+        response: { status: 200, schema: transactionListResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          const page = await transactions.list(principal, query);
+          const data = page.rows.map((row) => presentTransaction(row, principal.accountId));
+          return { headers: linkHeader(url, page.next), body: { data } };
+        },
+      }),
+    ),
     defineRoute({
       ...billing,
       path: '/api/v1/billing/balance-transactions/{transaction_id}',

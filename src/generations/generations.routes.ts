@@ -1,3 +1,4 @@
+import { exportable } from '../http/csv-export.ts';
 import { linkHeader } from '../http/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
@@ -28,21 +29,23 @@ export function generationRoutes(generations: GenerationsService): Route[] {
         return { body: { data: presentGeneration(await generations.get(principal, query.id)) } };
       },
     }),
-    defineRoute({
-      method: 'get',
-      path: '/api/v1/generations',
-      operationId: 'listGenerations',
-      summary: 'List ended calls with what each used and cost, newest first',
-      tag: 'Usage',
-      access: 'inference',
-      envelope: 'data',
-      query: listGenerationsQuery,
-      response: { status: 200, schema: generationListResponse },
-      errors: ['invalid_cursor'],
-      async handle({ principal, query, url }) {
-        const page = await generations.list(principal, query);
-        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
-      },
-    }),
+    exportable(
+      defineRoute({
+        method: 'get',
+        path: '/api/v1/generations',
+        operationId: 'listGenerations',
+        summary: 'List ended calls with what each used and cost, newest first',
+        tag: 'Usage',
+        access: 'inference',
+        envelope: 'data',
+        query: listGenerationsQuery,
+        response: { status: 200, schema: generationListResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          const page = await generations.list(principal, query);
+          return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
+        },
+      }),
+    ),
   ];
 }

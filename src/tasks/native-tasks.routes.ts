@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { exportable } from '../http/csv-export.ts';
 import { linkHeader } from '../http/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
@@ -25,23 +26,25 @@ export function nativeTaskRoutes(tasks: TasksService, cancels: CancelTaskService
 }
 
 function listRoute(tasks: TasksService): Route {
-  return defineRoute({
-    method: 'get',
-    path: '/api/v1/tasks',
-    operationId: 'listTasks',
-    summary: 'List tasks, newest first',
-    tag: 'Tasks',
-    access: 'inference',
-    envelope: 'data',
-    query: TASK_LIST_QUERY,
-    response: { status: 200, schema: TASK_LIST_RESPONSE },
-    errors: ['invalid_cursor'],
-    async handle({ principal, query, url }) {
-      const page = await tasks.list(scopeOf(principal), query);
-      const data = page.rows.map(({ task, outputs, estimate }) => presentTask(task, outputs, estimate));
-      return { headers: linkHeader(url, page.next), body: { data } };
-    },
-  });
+  return exportable(
+    defineRoute({
+      method: 'get',
+      path: '/api/v1/tasks',
+      operationId: 'listTasks',
+      summary: 'List tasks, newest first',
+      tag: 'Tasks',
+      access: 'inference',
+      envelope: 'data',
+      query: TASK_LIST_QUERY,
+      response: { status: 200, schema: TASK_LIST_RESPONSE },
+      errors: ['invalid_cursor'],
+      async handle({ principal, query, url }) {
+        const page = await tasks.list(scopeOf(principal), query);
+        const data = page.rows.map(({ task, outputs, estimate }) => presentTask(task, outputs, estimate));
+        return { headers: linkHeader(url, page.next), body: { data } };
+      },
+    }),
+  );
 }
 
 function getRoute(tasks: TasksService): Route {

@@ -1,3 +1,4 @@
+import { exportable } from '../http/csv-export.ts';
 import { linkHeader } from '../http/page.ts';
 import type { Reply, Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
@@ -18,42 +19,48 @@ const report = { method: 'get', tag: 'Usage', access: 'inference', envelope: 'da
 /** `/api/v1/usage`, `/api/v1/activity`, `/api/v1/costs`. */
 export function usageRoutes(usage: UsageService): Route[] {
   return [
-    defineRoute({
-      ...report,
-      path: '/api/v1/usage',
-      operationId: 'getUsage',
-      summary: 'Tokens and requests by period, model and key',
-      query: usageQuery,
-      response: { status: 200, schema: usageResponse },
-      errors: ['invalid_cursor'],
-      async handle({ principal, query, url }) {
-        return reply(await usage.usage(principal, query), presentUsageRow, url);
-      },
-    }),
-    defineRoute({
-      ...report,
-      path: '/api/v1/activity',
-      operationId: 'getActivity',
-      summary: 'Tokens, requests and charges by day, endpoint, model and key',
-      query: activityQuery,
-      response: { status: 200, schema: activityResponse },
-      errors: ['invalid_cursor'],
-      async handle({ principal, query, url }) {
-        return reply(await usage.activity(principal, query), presentActivityRow, url);
-      },
-    }),
-    defineRoute({
-      ...report,
-      path: '/api/v1/costs',
-      operationId: 'getCosts',
-      summary: 'Charges by period and line item; the sums equal the ledger exactly',
-      query: costsQuery,
-      response: { status: 200, schema: costsResponse },
-      errors: ['invalid_cursor'],
-      async handle({ principal, query, url }) {
-        return reply(await usage.costs(principal, query), presentCostRow, url);
-      },
-    }),
+    exportable(
+      defineRoute({
+        ...report,
+        path: '/api/v1/usage',
+        operationId: 'getUsage',
+        summary: 'Tokens and requests by period, model and key',
+        query: usageQuery,
+        response: { status: 200, schema: usageResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          return reply(await usage.usage(principal, query), presentUsageRow, url);
+        },
+      }),
+    ),
+    exportable(
+      defineRoute({
+        ...report,
+        path: '/api/v1/activity',
+        operationId: 'getActivity',
+        summary: 'Tokens, requests and charges by day, endpoint, model and key',
+        query: activityQuery,
+        response: { status: 200, schema: activityResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          return reply(await usage.activity(principal, query), presentActivityRow, url);
+        },
+      }),
+    ),
+    exportable(
+      defineRoute({
+        ...report,
+        path: '/api/v1/costs',
+        operationId: 'getCosts',
+        summary: 'Charges by period and line item; the sums equal the ledger exactly',
+        query: costsQuery,
+        response: { status: 200, schema: costsResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          return reply(await usage.costs(principal, query), presentCostRow, url);
+        },
+      }),
+    ),
   ];
 }
 

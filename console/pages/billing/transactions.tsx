@@ -3,6 +3,7 @@ import type { BalanceTransaction } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -10,15 +11,12 @@ import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 const LIVE_MS = 10_000;
+const PATH = '/api/v1/billing/balance-transactions';
 
 /** Every movement of the balance, newest first, with what it left. */
 export function Transactions() {
   const [type, setType] = useQueryState('type', '');
-  const listing = useList<BalanceTransaction>(
-    '/api/v1/billing/balance-transactions',
-    { type },
-    { everyMs: LIVE_MS },
-  );
+  const listing = useList<BalanceTransaction>(PATH, { type }, { everyMs: LIVE_MS });
   const filter = (
     <Choice
       bare
@@ -34,8 +32,14 @@ export function Transactions() {
       onChange={setType}
     />
   );
+  const actions = (
+    <>
+      {filter}
+      <ExportCsv path={PATH} query={{ type }} name="transactions" />
+    </>
+  );
   return (
-    <Panel title={t('Transactions')} actions={filter} flush>
+    <Panel title={t('Transactions')} actions={actions} flush>
       <List
         label={t('Transactions')}
         listing={listing}

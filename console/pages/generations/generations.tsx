@@ -4,6 +4,7 @@ import { useQueryState } from '../../lib/location.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { formatDuration } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
 import { KeyFilter, ModelFilter } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
@@ -32,6 +33,7 @@ export function GenerationsPage() {
           <ModelFilter value={model} onChange={setModel} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
           <KeyFilter value={key} onChange={setKey} />
+          <ExportCsv path="/api/v1/generations" query={query} name="generations" />
         </div>
       </div>
       <Panel flush>

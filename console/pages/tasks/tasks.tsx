@@ -2,6 +2,7 @@ import { useList } from '../../api/lists.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
+import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Choice } from '../../ui/field.tsx';
 import { ModelFilter } from '../../ui/filters.tsx';
@@ -27,6 +28,7 @@ export function TasksPage() {
         <div class="page-actions filters">
           <ModelFilter value={model} onChange={setModel} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
+          <ExportCsv path="/api/v1/tasks" query={{ model, status }} name="tasks" />
           <a class="button button-main" href={to('playground', { kind: 'image' })}>
             {t('New')}
           </a>

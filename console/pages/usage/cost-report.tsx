@@ -6,7 +6,7 @@ import { language, t } from '../../lib/text.ts';
 import { bucketsOf, formatBucket, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Chart } from '../../ui/chart.tsx';
-import { DownloadCsv } from '../../ui/download.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { useKeyNames } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -46,7 +46,7 @@ export function CostReport({ range, group, apiKey }: CostReportProps) {
       {(rows) => {
         const spending = spendingOf(rows, buckets, nameOf);
         return (
-          <Panel title={t('Cost')} actions={<CostCsv rows={rows} nameOf={nameOf} />}>
+          <Panel title={t('Cost')} actions={<ExportCsv path="/api/v1/costs" query={query} name="costs" />}>
             {spending.groups.length === 0 ? (
               <Empty text={t('Nothing was spent in this time.')} />
             ) : (
@@ -96,24 +96,4 @@ function CostTable({ spending: { groups, total } }: { readonly spending: Spendin
       }
     />
   );
-}
-
-interface CostCsvProps {
-  readonly rows: readonly CostRow[];
-  readonly nameOf: (row: CostRow) => string;
-}
-
-function CostCsv({ rows, nameOf }: CostCsvProps) {
-  const lines = () => [
-    ['period_start', 'period_end', 'group', 'line_item', 'amount', 'currency'],
-    ...rows.map((row) => [
-      row.period_start,
-      row.period_end,
-      nameOf(row),
-      row.line_item,
-      row.amount.value,
-      row.amount.currency,
-    ]),
-  ];
-  return <DownloadCsv name="costs" lines={lines} />;
 }

@@ -4,7 +4,7 @@ import type { UsageRow } from '../../api/types.gen.ts';
 import { formatCount, language, shortCount, t } from '../../lib/text.ts';
 import { bucketsOf, formatBucket, parseRange } from '../../lib/time.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { DownloadCsv } from '../../ui/download.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -46,7 +46,7 @@ export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
           metric === 'requests' ? row.request_count : row.total_tokens,
         );
         return (
-          <Panel title={title} actions={<UsageCsv rows={rows} />}>
+          <Panel title={title} actions={<ExportCsv path="/api/v1/usage" query={query} name="usage" />}>
             {groups.length === 0 ? (
               <Empty text={t('Nothing was used in this time.')} />
             ) : (
@@ -118,18 +118,4 @@ function sumsByModel(rows: readonly UsageRow[]): ModelSums[] {
     });
   }
   return [...sums.values()].sort((first, second) => second.requests - first.requests);
-}
-
-function UsageCsv({ rows }: { readonly rows: readonly UsageRow[] }) {
-  const names = [
-    'period_start',
-    'period_end',
-    'model',
-    'api_key_hash',
-    'request_count',
-    'input_tokens',
-    'output_tokens',
-  ] as const;
-  const lines = () => [[...names], ...rows.map((row) => names.map((name) => String(row[name])))];
-  return <DownloadCsv name="usage" lines={lines} />;
 }

@@ -1,3 +1,4 @@
+import { exportable } from '../../http/csv-export.ts';
 import { decodeCursor, UUID_PART } from '../../http/cursor.ts';
 import { FieldError } from '../../http/field-error.ts';
 import { cutPage, linkHeader } from '../../http/page.ts';
@@ -25,28 +26,30 @@ const CALL_DAYS_MAX = 31;
 /** Reports over a period: `/admin/v1/reports/…`. */
 export function periodReportRoutes(books: BookReportsReadModel): Route[] {
   return [
-    defineRoute({
-      ...report,
-      path: '/admin/v1/reports/margin',
-      operationId: 'reportMargin',
-      summary: 'Charges, refunds and what providers cost, by month and model',
-      query: periodQuery,
-      response: { status: 200, schema: marginResponse },
-      errors: [],
-      async handle({ query }) {
-        const period = periodOf(query);
-        const leastId = idAt(period.start.getTime() - CALL_DAYS_MAX * DAY_MS);
-        const data = (await books.margin(period, leastId)).map((row) => ({
-          ...row,
-          charged: usd(row.charged),
-          charged_without_cost: usd(row.charged_without_cost),
-          refunded: usd(row.refunded),
-          provider_cost: usd(row.provider_cost),
-          margin: usd(row.margin),
-        }));
-        return { body: { data } };
-      },
-    }),
+    exportable(
+      defineRoute({
+        ...report,
+        path: '/admin/v1/reports/margin',
+        operationId: 'reportMargin',
+        summary: 'Charges, refunds and what providers cost, by month and model',
+        query: periodQuery,
+        response: { status: 200, schema: marginResponse },
+        errors: [],
+        async handle({ query }) {
+          const period = periodOf(query);
+          const leastId = idAt(period.start.getTime() - CALL_DAYS_MAX * DAY_MS);
+          const data = (await books.margin(period, leastId)).map((row) => ({
+            ...row,
+            charged: usd(row.charged),
+            charged_without_cost: usd(row.charged_without_cost),
+            refunded: usd(row.refunded),
+            provider_cost: usd(row.provider_cost),
+            margin: usd(row.margin),
+          }));
+          return { body: { data } };
+        },
+      }),
+    ),
     defineRoute({
       ...report,
       path: '/admin/v1/reports/write-offs',

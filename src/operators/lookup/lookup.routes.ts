@@ -4,6 +4,7 @@ import type { TransactionsService } from '../../billing/transactions.service.ts'
 import { presentGeneration } from '../../generations/generations.presenter.ts';
 import { generationListResponse, listGenerationsQuery } from '../../generations/generations.schema.ts';
 import type { GenerationsService } from '../../generations/generations.service.ts';
+import { exportable } from '../../http/csv-export.ts';
 import { linkHeader } from '../../http/page.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -67,38 +68,42 @@ function findingRoutes(lookup: LookupParts): Route[] {
 
 function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {
   return [
-    defineRoute({
-      ...OPERATOR_ROUTE,
-      method: 'get',
-      path: '/admin/v1/accounts/{id}/generations',
-      operationId: 'listAccountGenerations',
-      summary: 'List the ended calls and tasks of an account, newest first',
-      params: accountParams,
-      query: listGenerationsQuery,
-      response: { status: 200, schema: generationListResponse },
-      errors: ['account_not_found', 'invalid_cursor'],
-      async handle({ params, query, url }) {
-        const { id } = await accounts.get(params.id);
-        const page = await lookup.generations.list({ accountId: id, role: 'owner' }, query);
-        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
-      },
-    }),
-    defineRoute({
-      ...OPERATOR_ROUTE,
-      method: 'get',
-      path: '/admin/v1/accounts/{id}/transactions',
-      operationId: 'listAccountTransactions',
-      summary: 'List the ledger entries of an account, newest first',
-      params: accountParams,
-      query: listTransactionsQuery,
-      response: { status: 200, schema: transactionListResponse },
-      errors: ['account_not_found', 'invalid_cursor'],
-      async handle({ params, query, url }) {
-        const { id } = await accounts.get(params.id);
-        const page = await lookup.transactions.list({ accountId: id }, query);
-        const data = page.rows.map((row) => presentTransaction(row, id));
-        return { headers: linkHeader(url, page.next), body: { data } };
-      },
-    }),
+    exportable(
+      defineRoute({
+        ...OPERATOR_ROUTE,
+        method: 'get',
+        path: '/admin/v1/accounts/{id}/generations',
+        operationId: 'listAccountGenerations',
+        summary: 'List the ended calls and tasks of an account, newest first',
+        params: accountParams,
+        query: listGenerationsQuery,
+        response: { status: 200, schema: generationListResponse },
+        errors: ['account_not_found', 'invalid_cursor'],
+        async handle({ params, query, url }) {
+          const { id } = await accounts.get(params.id);
+          const page = await lookup.generations.list({ accountId: id, role: 'owner' }, query);
+          return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
+        },
+      }),
+    ),
+    exportable(
+      defineRoute({
+        ...OPERATOR_ROUTE,
+        method: 'get',
+        path: '/admin/v1/accounts/{id}/transactions',
+        operationId: 'listAccountTransactions',
+        summary: 'List the ledger entries of an account, newest first',
+        params: accountParams,
+        query: listTransactionsQuery,
+        response: { status: 200, schema: transactionListResponse },
+        errors: ['account_not_found', 'invalid_cursor'],
+        async handle({ params, query, url }) {
+          const { id } = await accounts.get(params.id);
+          const page = await lookup.transactions.list({ accountId: id }, query);
+          const data = page.rows.map((row) => presentTransaction(row, id));
+          return { headers: linkHeader(url, page.next), body: { data } };
+        },
+      }),
+    ),
   ];
 }

@@ -1,3 +1,4 @@
+import { csvLine, inert } from '../../../lib/csv.ts';
 import type { LedgerEntryJson } from '../../ledger-entries.schema.ts';
 
 export const EXPORT_FORMATS = ['csv', 'hledger', 'beancount'] as const;
@@ -52,10 +53,6 @@ function* newAccounts(entry: LedgerEntryJson, opened: Set<string>): Generator<st
   }
 }
 
-function csvLine(fields: readonly string[]): string {
-  return `${fields.map(quoted).join(',')}\r\n`;
-}
-
 /** The customer's account and the one on the other side; an entry's amount is the liability's, negated. */
 function pairOf(entry: LedgerEntryJson): [string, string] {
   const customer = entry.account_id.replace('acc_', '');
@@ -78,13 +75,4 @@ function journalEntry(entry: LedgerEntryJson, format: 'hledger' | 'beancount'): 
   const lines = [`${entry.created_at.slice(0, 10)} ${title}`];
   lines.push(`    ${customer}  ${negated} USD`, `    ${other}  ${value} USD`, '');
   return lines.join('\n');
-}
-
-function quoted(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
-}
-
-/** Free text that a spreadsheet would take for a formula gets an apostrophe. */
-function inert(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
