@@ -1,15 +1,40 @@
-import { LocationProvider } from 'preact-iso/router';
+import lazy, { ErrorBoundary } from 'preact-iso/lazy';
+import { LocationProvider, useLocation } from 'preact-iso/router';
 import { useSession } from './api/session.ts';
-import { BASE } from './lib/location.ts';
+import { BASE, isOperators } from './lib/location.ts';
+import { isMissingFile, reload } from './lib/new-files.ts';
 import { t, useLanguage } from './lib/text.ts';
 import { LoginDialog, LoginPage } from './pages/login.tsx';
 import { Pages } from './routes.tsx';
 import { Shell } from './shell.tsx';
 import { Problem } from './ui/feedback.tsx';
 
-/** The login for nobody, the pages for somebody; a login over the page when a session ends while it is open. */
+/** A chunk of its own: a customer's browser never loads it. */
+const OperatorConsole = lazy(async () => (await import('./operator/operator-console.tsx')).OperatorConsole);
+
+/** The customers' console, or the operators' below `operator`. */
 export function App() {
   useLanguage();
+  return (
+    <LocationProvider scope={BASE}>
+      <Either />
+    </LocationProvider>
+  );
+}
+
+function Either() {
+  const { path } = useLocation();
+  return isOperators(path) ? (
+    <ErrorBoundary onError={(error) => void (isMissingFile(error) && reload())}>
+      <OperatorConsole />
+    </ErrorBoundary>
+  ) : (
+    <CustomerConsole />
+  );
+}
+
+/** The login for nobody, the pages for somebody; a login over the page when a session ends while it is open. */
+function CustomerConsole() {
   const { session, wanted } = useSession();
   if (session === undefined) {
     return (
@@ -23,7 +48,7 @@ export function App() {
     );
   }
   return (
-    <LocationProvider scope={BASE}>
+    <>
       {session === null ? (
         <LoginPage />
       ) : (
@@ -32,6 +57,6 @@ export function App() {
         </Shell>
       )}
       {wanted === undefined ? null : <LoginDialog reason={wanted} />}
-    </LocationProvider>
+    </>
   );
 }

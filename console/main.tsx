@@ -10,6 +10,7 @@ import { render } from 'preact';
 import { loadSession } from './api/session.ts';
 import { loadSettings } from './api/settings.ts';
 import { App } from './app.tsx';
+import { isOperators } from './lib/location.ts';
 import { reloadOnceForNewFiles } from './lib/new-files.ts';
 import { copyPlainAmounts } from './lib/plain-copy.ts';
 
@@ -18,8 +19,9 @@ copyPlainAmounts();
 
 async function start(root: HTMLElement): Promise<void> {
   await loadSettings();
-  const session = loadSession();
-  await session.catch(() => undefined);
+  if (!isOperators()) {
+    await loadSession().catch(() => undefined);
+  }
   render(<App />, root);
 }
 

@@ -1,11 +1,10 @@
-import { useEffect } from 'preact/hooks';
 import lazy, { ErrorBoundary } from 'preact-iso/lazy';
-import { Route, Router, useLocation } from 'preact-iso/router';
+import { Route, Router } from 'preact-iso/router';
 import { BASE } from './lib/location.ts';
 import { isMissingFile, reload } from './lib/new-files.ts';
-import { t } from './lib/text.ts';
 import { MissingPage } from './pages/missing.tsx';
 import { OverviewPage } from './pages/overview/overview.tsx';
+import { Arrival } from './ui/arrival.tsx';
 
 const KeysPage = lazy(async () => (await import('./pages/keys/keys.tsx')).KeysPage);
 const BillingPage = lazy(async () => (await import('./pages/billing/billing.tsx')).BillingPage);
@@ -29,14 +28,18 @@ const TITLES: Readonly<Record<string, string>> = {
   billing: 'Billing',
   start: 'Start',
   account: 'Account',
-  operator: 'Operator',
 };
+
+function titleOf(path: string): string {
+  const [name = ''] = path.slice(BASE.length).split('/');
+  return TITLES[name] ?? 'Console';
+}
 
 /** What an address shows. Every page but the first is loaded when it is wanted. */
 export function Pages() {
   return (
     <ErrorBoundary onError={(error) => void (isMissingFile(error) && reload())}>
-      <Arrival />
+      <Arrival titleOf={titleOf} />
       <Router>
         <Route path={BASE} component={OverviewPage} />
         <Route path={`${BASE}keys`} component={KeysPage} />
@@ -51,20 +54,4 @@ export function Pages() {
       </Router>
     </ErrorBoundary>
   );
-}
-
-/** Says where one is: by the title, and by the focus for whoever does not see the page change. */
-function Arrival() {
-  const { path } = useLocation();
-  useEffect(() => {
-    const [name = ''] = path.slice(BASE.length).split('/');
-    document.title = `${t(TITLES[name] ?? 'Console')} · Tollgate`;
-    const timer = setTimeout(() => {
-      if (document.activeElement === document.body || document.activeElement?.closest('nav')) {
-        document.querySelector<HTMLElement>('h1')?.focus();
-      }
-    }, 50);
-    return () => clearTimeout(timer);
-  }, [path]);
-  return null;
 }

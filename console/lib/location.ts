@@ -18,6 +18,11 @@ export function to(page: string, query: Readonly<Record<string, string | undefin
   return `${BASE}${page}${text === '' ? '' : `?${text}`}`;
 }
 
+/** Whether an address is of the operators' part, which has a sign-in of its own. */
+export function isOperators(path: string = window.location.pathname): boolean {
+  return path === to('operator') || path.startsWith(to('operator/'));
+}
+
 /** A member of the page's address: what is chosen survives reload, Back and being pasted elsewhere. */
 export function useQueryState(
   name: string,

@@ -23,7 +23,7 @@ export function LoginPage() {
           </p>
         </details>
         <p class="small quiet">
-          <a href={`${SERVICE}admin/login`}>{t('Operators sign in here')}</a>
+          <a href={`${SERVICE}admin/login?next=/console/operator`}>{t('Operators sign in here')}</a>
         </p>
       </div>
     </main>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Right-aligned, as amounts and counts are. */
+  /** Right-aligned, as amounts and counts are; on phones, where there is no head, its name stands before it. */
   readonly number?: boolean;
   /** On phones a row is a card: `wide` takes its whole width, `hidden` is left out. */
   readonly card?: 'wide' | 'hidden';
@@ -40,7 +40,11 @@ export function Table<Row>({ label, columns, rows, rowKey, foot, plain = false }
           {rows.map((row) => (
             <tr key={rowKey(row)}>
               {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
+                <td
+                  key={column.name}
+                  class={classOf(column)}
+                  data-name={column.number ? column.name : undefined}
+                >
                   {column.cell(row)}
                 </td>
               ))}

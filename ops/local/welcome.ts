@@ -38,7 +38,7 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
     row(
       'Operator token',
       welcome.hasTokenFile ? path(ADMIN_TOKEN_FILE) : '$ADMIN_TOKEN',
-      'for the operator API and /admin/queues',
+      'for /console/operator and the operator API',
     ),
     row('Logs', path('logs')),
     ...(welcome.hasOwnerKey ? [] : openAccount(welcome, terminal)),

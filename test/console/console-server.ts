@@ -9,7 +9,7 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { startWholeApplication } from '../api/support/whole-application.ts';
 import { startBrowser } from '../browser/browser.ts';
 import { type Customer, createCustomer } from '../operators/support/customer.ts';
-import type { OperatorServer } from '../operators/support/operator-server.ts';
+import { ADMIN_TOKEN, type OperatorServer } from '../operators/support/operator-server.ts';
 import { type OperatorWorker, startOperatorWorker } from '../operators/support/operator-worker.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,6 +20,8 @@ export interface ConsoleServer {
   readonly browser: Browser;
   /** A customer and a browser profile of theirs, signed in. */
   signIn(options?: BrowserContextOptions): Promise<Visit>;
+  /** A browser profile of an operator, signed in. */
+  signInOperator(options?: BrowserContextOptions): Promise<Visit>;
   /** A page nobody is signed in on. */
   visit(options?: BrowserContextOptions): Promise<Visit & { readonly customer: Customer }>;
   close(): Promise<void>;
@@ -68,6 +70,14 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
       await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
       return opened;
     },
+    signInOperator: async (options) => {
+      const opened = await visit(options);
+      await opened.page.goto(`${server.url}/admin/login?next=/console/operator`);
+      await opened.page.getByLabel('token').fill(ADMIN_TOKEN);
+      await opened.page.getByRole('button', { name: 'Sign in' }).click();
+      await opened.page.getByRole('heading', { name: 'Home' }).waitFor();
+      return opened;
+    },
     close: async () => {
       await browser.close();
       await worker.close();
@@ -97,7 +107,7 @@ async function openVisit(browser: Browser, { url }: OperatorServer, options: Bro
   });
   const open = async (path: string) => {
     await page.goto(`${url}/console/${path}`);
-    await page.locator('h1').first().waitFor({ state: 'attached' });
+    await page.locator('#content h1, .login-box h1').first().waitFor({ state: 'attached' });
   };
   return { context, page, wrongs, requests, open };
 }

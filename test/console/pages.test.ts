@@ -25,6 +25,17 @@ const PAGES = [
   'account',
   'no/such/page',
 ];
+const OPERATOR_PAGES = [
+  'operator',
+  'operator/accounts',
+  'operator/money',
+  'operator/money?tab=prices',
+  'operator/fleet',
+  'operator/tasks',
+  'operator/deliveries',
+  'operator/audit',
+  'operator/search?q=account',
+];
 
 let console: ConsoleServer;
 beforeAll(async () => {
@@ -44,29 +55,42 @@ async function axe(page: Page): Promise<string[]> {
 
 const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
-describe.each(THEMES)('%s', (theme) => {
-  let visit: Visit;
-  beforeAll(async () => {
-    visit = await console.signIn({ colorScheme: theme as 'light' | 'dark' });
-  });
-  afterAll(() => visit?.context.close());
+/** Looks at a page in all widths. */
+async function lookAt({ page, open, wrongs }: Visit, path: string, theme: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    await open(path);
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    expect(await page.locator('h1').count()).toBe(1);
+    expect([width, await isTooWide(page)]).toEqual([width, false]);
+    expect([width, ...(await axe(page))]).toEqual([width]);
+    await picture(page, `console-${path.replace(/\W+/g, '-') || 'overview'}-${theme}-${width}`);
+  }
+  expect(wrongs).toEqual([]);
+}
 
-  test.each(PAGES)('/console/%s', async (path) => {
-    const { page, open, wrongs } = visit;
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      await open(path);
-      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-      expect(await page.locator('h1').count()).toBe(1);
-      expect([width, await isTooWide(page)]).toEqual([width, false]);
-      expect([width, ...(await axe(page))]).toEqual([width]);
-      await picture(page, `console-${path.replace(/\W+/g, '-') || 'overview'}-${theme}-${width}`);
-    }
-    expect(wrongs).toEqual([]);
+describe.each(THEMES)('%s', (theme) => {
+  const colorScheme = theme as 'light' | 'dark';
+  let visit: Visit;
+  let operator: Visit;
+  beforeAll(async () => {
+    visit = await console.signIn({ colorScheme });
+    operator = await console.signInOperator({ colorScheme });
   });
+  afterAll(async () => {
+    await visit?.context.close();
+    await operator?.context.close();
+  });
+
+  test.each(PAGES)('/console/%s', (path) => lookAt(visit, path, theme));
+
+  test.each(OPERATOR_PAGES)('/console/%s', (path) => lookAt(operator, path, theme));
+
+  test('an account, as operators see it', () =>
+    lookAt(operator, `operator/accounts/${visit.customer.account}?tab=transactions`, theme));
 
   test('the login', async () => {
-    const { page, open, wrongs, context } = await console.visit({ colorScheme: theme as 'light' | 'dark' });
+    const { page, open, wrongs, context } = await console.visit({ colorScheme });
     await open('keys');
     expect(await axe(page)).toEqual([]);
     expect(wrongs).toEqual([]);

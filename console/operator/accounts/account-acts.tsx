@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { useActing } from '../../api/acting.ts';
+import { send } from '../../api/client.ts';
+import { refresh } from '../../api/queries.ts';
+import type { Account } from '../../api/types.gen.ts';
+import { t } from '../../lib/text.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/feedback.tsx';
+import { AdjustDialog } from './adjust.tsx';
+import { ConfineDialog } from './confine.tsx';
+
+type Act = 'adjust' | 'confine' | 'suspend';
+
+/** What an operator can do to an account; each act is written to the audit log. */
+export function AccountActs({ account }: { readonly account: Account }) {
+  const [act, setAct] = useState<Act>();
+  const close = () => {
+    setAct(undefined);
+    refresh('/admin/v1/');
+  };
+  const suspending = useActing(async () => {
+    await send('PATCH', `/admin/v1/accounts/${account.id}`, { body: { suspended: !account.suspended } });
+    close();
+  });
+  return (
+    <div class="form">
+      {suspending.error === undefined ? null : <Problem error={suspending.error} />}
+      <div class="form-row">
+        <button type="button" class="button button-main" onClick={() => setAct('adjust')}>
+          {t('Credit or debit …')}
+        </button>
+        <button type="button" class="button" onClick={() => setAct('confine')}>
+          {t('Models and limits …')}
+        </button>
+        {account.suspended ? (
+          <button
+            type="button"
+            class="button"
+            disabled={suspending.isPending}
+            onClick={() => void suspending.run()}
+          >
+            {t('Lift the suspension')}
+          </button>
+        ) : (
+          <button type="button" class="button button-bad" onClick={() => setAct('suspend')}>
+            {t('Suspend …')}
+          </button>
+        )}
+      </div>
+      {act === 'adjust' ? <AdjustDialog account={account} onClose={close} /> : null}
+      {act === 'confine' ? <ConfineDialog account={account} onClose={close} /> : null}
+      {act === 'suspend' ? (
+        <Confirm
+          title={t('Suspend “{name}”?', { name: account.name })}
+          text={t(
+            'New calls are refused within a second. What runs ends and is charged. The balance stays as it is.',
+          )}
+          action={t('Suspend')}
+          isPending={suspending.isPending}
+          onConfirm={() => void suspending.run()}
+          onClose={() => setAct(undefined)}
+        />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { useList } from '../api/lists.ts';
+import type { AuditEntry } from '../api/types.gen.ts';
+import { to } from '../lib/location.ts';
+import { t } from '../lib/text.ts';
+import { List } from '../ui/list.tsx';
+import { Time } from '../ui/time.tsx';
+
+const LIVE_MS = 15_000;
+const DETAIL_MAX = 160;
+
+/** What operators did, newest first. */
+export function AuditList({ query }: { readonly query: Readonly<Record<string, string>> }) {
+  const listing = useList<AuditEntry>('/admin/v1/audit', query, { everyMs: LIVE_MS });
+  return (
+    <List
+      label={t('Audit log')}
+      listing={listing}
+      rowKey={({ id }) => id}
+      empty={t('Nothing was done yet, or nothing that the filters let through.')}
+      columns={[
+        { name: t('Time'), cell: ({ at }) => <Time at={at} /> },
+        {
+          name: t('Operator'),
+          cell: ({ actor }) => <span title={actor}>{actor}</span>,
+          clip: true,
+          card: 'wide',
+        },
+        { name: t('Act'), cell: ({ action }) => <span class="mono">{action}</span> },
+        { name: t('On'), cell: ({ object }) => <ObjectLink object={object} />, clip: true, card: 'wide' },
+        { name: t('Detail'), cell: ({ detail }) => <Detail of={detail} />, card: 'wide' },
+      ]}
+    />
+  );
+}
+
+function ObjectLink({ object }: { readonly object: string }) {
+  return object.startsWith('acc_') ? (
+    <a class="mono" href={to(`operator/accounts/${object}`)}>
+      {object}
+    </a>
+  ) : (
+    <span class="mono">{object}</span>
+  );
+}
+
+/** As much of it as says what was done; all of it in the tooltip. */
+function Detail({ of }: { readonly of: AuditEntry['detail'] }) {
+  const text = JSON.stringify(of);
+  return text === '{}' ? (
+    <>–</>
+  ) : (
+    <span class="mono audit-detail" title={text}>
+      {text.length > DETAIL_MAX ? `${text.slice(0, DETAIL_MAX)} …` : text}
+    </span>
+  );
+}

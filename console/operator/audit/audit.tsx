@@ -1,0 +1,28 @@
+import { useQueryState } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { Panel } from '../../ui/panel.tsx';
+import { AuditList } from '../audit-list.tsx';
+
+/** Every act of an operator: by whom, on what, by which request. */
+export function AuditPage() {
+  const [action, setAction] = useQueryState('action', '');
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>{t('Audit log')}</h1>
+        <div class="page-actions filters">
+          <input
+            type="search"
+            aria-label={t('Only this act')}
+            placeholder="account.update"
+            value={action}
+            onChange={(event) => setAction(event.currentTarget.value.trim())}
+          />
+        </div>
+      </div>
+      <Panel flush>
+        <AuditList query={{ action }} />
+      </Panel>
+    </div>
+  );
+}

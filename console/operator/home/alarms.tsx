@@ -1,0 +1,81 @@
+import { useRead } from '../../api/queries.ts';
+import type { Alarm } from '../../api/types.gen.ts';
+import { to } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { formatDuration } from '../../lib/time.ts';
+import { Loaded } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+
+const LIVE_MS = 5_000;
+
+/** What needs a person now, by the thresholds of the alerting rules. */
+export function Alarms() {
+  const reading = useRead<readonly Alarm[]>('/admin/v1/alarms', {}, { everyMs: LIVE_MS });
+  return (
+    <Panel title={t('Alarms')}>
+      <Loaded reading={reading} lines={1}>
+        {(alarms) =>
+          alarms.length === 0 ? (
+            <p class="status-good">● {t('None.')}</p>
+          ) : (
+            <ul class="attention" aria-label={t('Alarms')}>
+              {alarms.map((alarm) => (
+                <li key={`${alarm.code} ${alarm.object ?? ''}`}>
+                  <span class="status-bad" aria-hidden="true">
+                    ▲
+                  </span>{' '}
+                  <a href={pageOf(alarm.code)}>{textOf(alarm)}</a>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function pageOf(code: Alarm['code']): string {
+  switch (code) {
+    case 'pool_without_workers':
+    case 'worker_silent':
+      return to('operator/fleet');
+    case 'tasks_wait':
+      return to('operator/tasks', { state: 'queued' });
+    case 'webhooks_late':
+      return to('operator/deliveries', { state: 'pending' });
+    default:
+      return to('operator/money');
+  }
+}
+
+function textOf({ code, object, count, seconds, amount }: Alarm): string {
+  const values = {
+    object: object ?? '',
+    count: count ?? 0,
+    time: formatDuration((seconds ?? 0) * 1_000),
+    amount: amount ?? '',
+  };
+  switch (code) {
+    case 'books_violated':
+      return t('The books do not add up: {count} violations in the last {object} check', values);
+    case 'books_unchecked':
+      return t('The last full proof of the books is {time} old', values);
+    case 'pool_without_workers':
+      return t('No workers: {count} tasks wait in {object}, the oldest for {time}', values);
+    case 'tasks_wait':
+      return t('{count} tasks wait in {object}, the oldest for {time}', values);
+    case 'worker_silent':
+      return t('Worker {object} has been silent for {time} and has {count} tasks', values);
+    case 'old_hold':
+      return t('{count} holds of calls are open, the oldest for {time}: {amount} USD', values);
+    case 'webhooks_late':
+      return t('{count} webhooks are pending, the first overdue by {time}', values);
+    case 'payments_not_booked':
+      return t('{count} events of payments are not booked, the oldest for {time}', values);
+    case 'reversals_not_booked':
+      return t('{amount} USD of payment reversals could not be booked', values);
+    default:
+      return code;
+  }
+}

@@ -1,0 +1,110 @@
+import { useRead } from '../../api/queries.ts';
+import type { DeferredRevenue, LedgerCheck, Margin } from '../../api/types.gen.ts';
+import { to } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { Figure } from '../../ui/panel.tsx';
+import { Time } from '../../ui/time.tsx';
+import { percentOf, sumOf } from '../margin.ts';
+import { PoolsPanel } from '../pools.tsx';
+import { ProvidersPanel } from '../providers.tsx';
+import { Alarms } from './alarms.tsx';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** Money of a day is read from every call of it: not more often than this. */
+const MONEY_MS = 300_000;
+const LIVE_MS = 15_000;
+
+/** Money today, what is owed, whether the books are proven, what waits and who serves it, what is wrong. */
+export function HomePage() {
+  return (
+    <div class="page">
+      <h1 tabIndex={-1}>{t('Home')}</h1>
+      <Figures />
+      <Alarms />
+      <PoolsPanel everyMs={LIVE_MS} action={<a href={to('operator/fleet')}>{t('Fleet')}</a>} />
+      <ProvidersPanel everyMs={MINUTE_MS} />
+    </div>
+  );
+}
+
+function Figures() {
+  // whole minutes: the same question is not asked again by every drawing
+  const now = Math.floor(Date.now() / MONEY_MS) * MONEY_MS + MONEY_MS;
+  const period = { start_time: new Date(now - DAY_MS).toISOString(), end_time: new Date(now).toISOString() };
+  const margin = useRead<readonly Margin[]>('/admin/v1/reports/margin', period);
+  const owed = useRead<DeferredRevenue>('/admin/v1/reports/deferred-revenue', { at: period.end_time });
+  const checks = useRead<readonly LedgerCheck[]>('/admin/v1/ledger/checks', {}, { everyMs: LIVE_MS });
+  const sums = margin.data && sumOf(margin.data);
+  return (
+    <dl class="figures">
+      <Figure
+        label={t('Charged, 24 hours')}
+        note={sums && t('{count} calls, {failed} failed', { count: sums.calls, failed: sums.failed })}
+      >
+        <Amount value={sums?.charged} short />
+      </Figure>
+      <Figure
+        label={t('Cost at providers')}
+        note={
+          sums &&
+          sums.charged > 0n &&
+          t('known for {share} of what was charged', {
+            share: percentOf(sums.charged - sums.unknown, sums.charged),
+          })
+        }
+      >
+        <Amount value={sums?.cost} short />
+      </Figure>
+      <Figure
+        label={t('Margin')}
+        note={
+          sums &&
+          (sums.charged === 0n
+            ? '–'
+            : t('{share} of charges', { share: percentOf(sums.margin, sums.charged) }))
+        }
+      >
+        <Amount value={sums?.margin} short />
+      </Figure>
+      <Figure
+        label={t('Owed to customers')}
+        note={
+          owed.data && (
+            <a href={to('operator/accounts')}>{t('{count} accounts', { count: owed.data.accounts })}</a>
+          )
+        }
+      >
+        <Amount value={owed.data?.credits} short />
+      </Figure>
+      <Figure label={t('Proof of the books')} note={<ProofAge checks={checks.data} />}>
+        <Proof checks={checks.data} />
+      </Figure>
+    </dl>
+  );
+}
+
+function Proof({ checks }: { readonly checks: readonly LedgerCheck[] | undefined }) {
+  if (!checks || checks.length === 0) {
+    return <span class="quiet">–</span>;
+  }
+  const violations = checks.reduce((sum, check) => sum + check.violations, 0);
+  return violations === 0 ? (
+    <span class="status-good">{t('They add up')}</span>
+  ) : (
+    <span class="status-bad">{t('{count} violations', { count: violations })}</span>
+  );
+}
+
+function ProofAge({ checks }: { readonly checks: readonly LedgerCheck[] | undefined }) {
+  const full = checks?.find(({ kind }) => kind === 'full');
+  const last = full ?? checks?.[0];
+  return last ? (
+    <>
+      {full ? t('all of them') : t('new entries')}, <Time at={last.at} relative />
+    </>
+  ) : (
+    <span>{checks ? t('not proven yet') : '–'}</span>
+  );
+}

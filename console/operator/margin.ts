@@ -1,0 +1,44 @@
+import type { Margin } from '../api/types.gen.ts';
+import { usd } from '../lib/money.ts';
+
+/** What rows of the margin report add up to, in nano-USD. */
+export interface MarginSums {
+  readonly calls: number;
+  readonly failed: number;
+  readonly charged: bigint;
+  readonly refunded: bigint;
+  readonly cost: bigint;
+  readonly margin: bigint;
+  /** The part of `charged` whose cost nobody knows. */
+  readonly unknown: bigint;
+}
+
+const NOTHING: MarginSums = {
+  ...{ calls: 0, failed: 0 },
+  ...{ charged: 0n, refunded: 0n, cost: 0n, margin: 0n, unknown: 0n },
+};
+
+export function sumOf(rows: readonly Margin[]): MarginSums {
+  return rows.reduce(
+    (sum, row) => ({
+      calls: sum.calls + row.calls,
+      failed: sum.failed + row.failed_calls,
+      charged: sum.charged + usd(row.charged),
+      refunded: sum.refunded + usd(row.refunded),
+      cost: sum.cost + usd(row.provider_cost),
+      margin: sum.margin + usd(row.margin),
+      unknown: sum.unknown + usd(row.charged_without_cost),
+    }),
+    NOTHING,
+  );
+}
+
+/** `41.6 %`, by whole tenths; a dash where there is nothing to compare with. */
+export function percentOf(part: bigint, whole: bigint): string {
+  if (whole === 0n) {
+    return '–';
+  }
+  const tenths = (part * 1_000n) / whole;
+  const size = tenths < 0n ? -tenths : tenths;
+  return `${tenths < 0n ? '\u2212' : ''}${size / 10n}.${size % 10n} %`;
+}

@@ -1,0 +1,185 @@
+import { useState } from 'preact/hooks';
+import { useActing } from '../../api/acting.ts';
+import { get } from '../../api/client.ts';
+import { useList } from '../../api/lists.ts';
+import { refresh, useRead } from '../../api/queries.ts';
+import type { LedgerProof, Margin, PricePeriod } from '../../api/types.gen.ts';
+import { to, useQueryState } from '../../lib/location.ts';
+import { usd } from '../../lib/money.ts';
+import { perMillion } from '../../lib/price.ts';
+import { formatCount, t } from '../../lib/text.ts';
+import { parseRange } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
+import { Empty, Loaded, Notice, Problem } from '../../ui/feedback.tsx';
+import { Choice, Tabs } from '../../ui/field.tsx';
+import { rangeOptions } from '../../ui/filters.tsx';
+import { List } from '../../ui/list.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { percentOf, sumOf } from '../margin.ts';
+
+const MARGIN = '/admin/v1/reports/margin';
+
+/** What models bring in and cost, what they are sold for, and whether the books add up. */
+export function MoneyPage() {
+  const [tab] = useQueryState('tab', 'margin');
+  const [range, setRange] = useQueryState('range', '30d');
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>{t('Money')}</h1>
+        {tab === 'margin' ? (
+          <div class="page-actions">
+            <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+          </div>
+        ) : null}
+      </div>
+      <ProofOfBooks />
+      <Tabs
+        label={t('Money')}
+        value={tab}
+        options={[
+          ['margin', t('Margin by model'), to('operator/money')],
+          ['prices', t('Prices'), to('operator/money', { tab: 'prices' })],
+        ]}
+      />
+      {tab === 'prices' ? <Prices /> : <Margins range={range} />}
+    </div>
+  );
+}
+
+/** Proves every invariant of the ledger when asked to. */
+function ProofOfBooks() {
+  const [proof, setProof] = useState<LedgerProof>();
+  const proving = useActing(async () => {
+    setProof((await get<LedgerProof>('/admin/v1/ledger/verify')).data);
+    refresh('/admin/v1/ledger');
+  });
+  return (
+    <div class="form">
+      <div class="form-row">
+        <button type="button" class="button" disabled={proving.isPending} onClick={() => void proving.run()}>
+          {proving.isPending ? t('Proving …') : t('Prove the books now')}
+        </button>
+        <span role="status">{proof?.ok ? <Holds checked={proof.checked} /> : null}</span>
+      </div>
+      {proving.error === undefined ? null : <Problem error={proving.error} />}
+      {proof === undefined || proof.ok ? null : (
+        <Notice tone="bad">
+          {proof.violations.map(({ claim, object, detail }) => (
+            <p key={`${claim} ${object}`}>
+              {claim}: {object}, {detail}
+            </p>
+          ))}
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function Holds({ checked }: { readonly checked: number }) {
+  return <span class="status-good">● {t('All {checked} invariants hold', { checked })}</span>;
+}
+
+function Margins({ range }: { readonly range: string }) {
+  const { start, end } = parseRange(range, Date.now());
+  const until = end ?? new Date(Math.ceil(Date.now() / 300_000) * 300_000).toISOString();
+  const query = { start_time: start, end_time: until };
+  const reading = useRead<readonly Margin[]>(MARGIN, query);
+  return (
+    <Loaded reading={reading} lines={8}>
+      {(rows) => (
+        <Panel
+          title={t('Margin by model')}
+          actions={<ExportCsv path={MARGIN} query={query} name="margin" />}
+          flush
+        >
+          {rows.length === 0 ? (
+            <Empty text={t('Nothing was called in this time.')} />
+          ) : (
+            <MarginTable rows={rows} />
+          )}
+        </Panel>
+      )}
+    </Loaded>
+  );
+}
+
+function MarginTable({ rows }: { readonly rows: readonly Margin[] }) {
+  const models = [...new Set(rows.map(({ model }) => model))]
+    .map((model) => ({ model, sums: sumOf(rows.filter((row) => row.model === model)) }))
+    .sort((first, second) => (first.sums.charged < second.sums.charged ? 1 : -1));
+  const total = sumOf(rows);
+  return (
+    <Table
+      label={t('Margin by model')}
+      rows={[...models, { model: t('Total'), sums: total }]}
+      rowKey={({ model }) => model}
+      columns={[
+        { name: t('Model'), cell: ({ model }) => model, clip: true },
+        { name: t('Charged'), cell: ({ sums }) => <Amount value={sums.charged} />, number: true },
+        { name: t('Given back'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
+        { name: t('Cost'), cell: ({ sums }) => <Amount value={sums.cost} />, number: true },
+        { name: t('Margin'), cell: ({ sums }) => <Amount value={sums.margin} />, number: true },
+        { name: t('Of charges'), cell: ({ sums }) => percentOf(sums.margin, sums.charged), number: true },
+        {
+          name: t('Cost known for'),
+          cell: ({ sums }) => percentOf(sums.charged - sums.unknown, sums.charged),
+          number: true,
+        },
+        { name: t('Calls'), cell: ({ sums }) => formatCount(sums.calls), number: true },
+      ]}
+    />
+  );
+}
+
+/** What was sold at which price, newest first. */
+function Prices() {
+  const listing = useList<PricePeriod>('/admin/v1/prices', {});
+  return (
+    <Panel flush>
+      <List
+        label={t('Prices')}
+        listing={listing}
+        rowKey={({ model, starts_at: at }) => `${model} ${at}`}
+        empty={t('There are no prices yet.')}
+        columns={[
+          { name: t('Model'), cell: ({ model }) => model, clip: true },
+          {
+            name: t('In, a million'),
+            cell: ({ prices }) => <Million price={prices?.prompt} />,
+            number: true,
+          },
+          {
+            name: t('Out, a million'),
+            cell: ({ prices }) => <Million price={prices?.completion} />,
+            number: true,
+          },
+          { name: t('A request'), cell: ({ prices }) => <Each price={prices?.request} />, number: true },
+          { name: t('From'), cell: ({ starts_at: at }) => <Time at={at} /> },
+          {
+            name: t('Until'),
+            cell: ({ ends_at: at, price_version: version }) =>
+              at === null ? version === null ? t('not sold') : t('now') : <Time at={at} />,
+          },
+          {
+            name: t('Version'),
+            cell: ({ price_version: version }) => version ?? '–',
+            clip: true,
+            card: 'hidden',
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Million({ price }: { readonly price: string | undefined }) {
+  return <Amount value={price === undefined ? undefined : perMillion(price)} />;
+}
+
+function Each({ price }: { readonly price: string | undefined }) {
+  return <Amount value={price === undefined ? undefined : usd(price)} />;
+}

@@ -1,0 +1,135 @@
+import { useEffect, useState } from 'preact/hooks';
+import lazy from 'preact-iso/lazy';
+import { Route, Router, useLocation } from 'preact-iso/router';
+import { get, onLoginNeeded, setProof } from '../api/client.ts';
+import type { OperatorSession } from '../api/types.gen.ts';
+import { BASE, SERVICE, to } from '../lib/location.ts';
+import { t } from '../lib/text.ts';
+import { Arrival } from '../ui/arrival.tsx';
+import { DeviceSettings } from '../ui/device-settings.tsx';
+import { Empty, Problem, Skeleton } from '../ui/feedback.tsx';
+import { Frame } from '../ui/frame.tsx';
+import type { IconName } from '../ui/icon.tsx';
+import { Time } from '../ui/time.tsx';
+import { HomePage } from './home/home.tsx';
+import { SearchBox } from './search/search-box.tsx';
+
+const AccountsPage = lazy(async () => (await import('./accounts/accounts.tsx')).AccountsPage);
+const AccountPage = lazy(async () => (await import('./accounts/account.tsx')).AccountPage);
+const TasksPage = lazy(async () => (await import('./tasks/tasks.tsx')).TasksPage);
+const MoneyPage = lazy(async () => (await import('./money/money.tsx')).MoneyPage);
+const FleetPage = lazy(async () => (await import('./fleet/fleet.tsx')).FleetPage);
+const DeliveriesPage = lazy(async () => (await import('./deliveries/deliveries.tsx')).DeliveriesPage);
+const AuditPage = lazy(async () => (await import('./audit/audit.tsx')).AuditPage);
+const SearchPage = lazy(async () => (await import('./search/search.tsx')).SearchPage);
+
+const PAGES: readonly { readonly page: string; readonly icon: IconName; readonly word: string }[] = [
+  { page: '', icon: 'overview', word: 'Home' },
+  { page: 'accounts', icon: 'account', word: 'Accounts' },
+  { page: 'money', icon: 'billing', word: 'Money' },
+  { page: 'fleet', icon: 'fleet', word: 'Fleet' },
+  { page: 'tasks', icon: 'tasks', word: 'Tasks' },
+  { page: 'deliveries', icon: 'generations', word: 'Deliveries' },
+  { page: 'audit', icon: 'audit', word: 'Audit log' },
+];
+
+/** What operators see: only for who has signed in on the operators' login, which the service decides. */
+export function OperatorConsole() {
+  const { path } = useLocation();
+  const [session, setSession] = useState<OperatorSession>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    signedIn().then(setSession, setError);
+  }, []);
+  if (!session) {
+    return (
+      <main class="login">
+        <h1 class="hidden-text">Tollgate</h1>
+        {error === undefined ? (
+          <Skeleton />
+        ) : (
+          <Problem error={error} retry={() => window.location.reload()} />
+        )}
+      </main>
+    );
+  }
+  const current = partOf(path);
+  return (
+    <Frame
+      home={to('operator')}
+      brand={t('Tollgate operators')}
+      entries={PAGES.map(({ page, icon, word }) => ({
+        href: to(page === '' ? 'operator' : `operator/${page}`),
+        icon,
+        word,
+        isCurrent: page === current,
+      }))}
+      top={<SearchBox />}
+      menuName={session.operator}
+      menu={<Menu session={session} />}
+    >
+      <Arrival titleOf={(at) => PAGES.find(({ page }) => page === partOf(at))?.word ?? 'Search'} />
+      <Router>
+        <Route path={`${BASE}operator`} component={HomePage} />
+        <Route path={`${BASE}operator/accounts`} component={AccountsPage} />
+        <Route path={`${BASE}operator/accounts/:id`} component={AccountPage} />
+        <Route path={`${BASE}operator/money`} component={MoneyPage} />
+        <Route path={`${BASE}operator/fleet`} component={FleetPage} />
+        <Route path={`${BASE}operator/tasks`} component={TasksPage} />
+        <Route path={`${BASE}operator/deliveries`} component={DeliveriesPage} />
+        <Route path={`${BASE}operator/audit`} component={AuditPage} />
+        <Route path={`${BASE}operator/search`} component={SearchPage} />
+        <Route default component={Missing} />
+      </Router>
+    </Frame>
+  );
+}
+
+/** Name of the page that an address belongs to. */
+function partOf(path: string): string {
+  return path.slice(to('operator').length + 1).split('/')[0] ?? '';
+}
+
+/** Who operates here. Nobody: the browser is led to the operators' login, and back here after it. */
+async function signedIn(): Promise<OperatorSession> {
+  onLoginNeeded(() => {
+    const here = window.location.pathname.slice(SERVICE.length - 1);
+    window.location.assign(`${SERVICE}admin/login?next=${encodeURIComponent(here)}`);
+    return new Promise(() => undefined);
+  });
+  const { data } = await get<OperatorSession>('/admin/v1/session');
+  setProof(data.csrf ?? '');
+  return data;
+}
+
+function Menu({ session }: { readonly session: OperatorSession }) {
+  return (
+    <>
+      {session.ends_at === null ? null : (
+        <p class="quiet small">
+          {t('Signed in until')} <Time at={session.ends_at} />
+        </p>
+      )}
+      <DeviceSettings />
+      <a href={`${SERVICE}admin/queues`} target="_self">
+        {t('Queue board')}
+      </a>
+      <a class="button" href={`${SERVICE}admin/logout`} target="_self">
+        {t('Sign out')}
+      </a>
+    </>
+  );
+}
+
+function Missing() {
+  return (
+    <div class="page">
+      <h1 tabIndex={-1}>{t('There is no such page')}</h1>
+      <Empty text={t('The address is mistyped, or the page has moved.')}>
+        <a class="button button-main" href={to('operator')}>
+          {t('Home')}
+        </a>
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { useRead } from '../api/queries.ts';
+import type { ProviderHealth } from '../api/types.gen.ts';
+import { formatCount, t } from '../lib/text.ts';
+import { formatDuration } from '../lib/time.ts';
+import { Empty, Loaded } from '../ui/feedback.tsx';
+import { Panel } from '../ui/panel.tsx';
+import { Table } from '../ui/table.tsx';
+import { percentOf } from './margin.ts';
+
+/** How providers and engines did lately. */
+export function ProvidersPanel({ everyMs }: { readonly everyMs: number }) {
+  const reading = useRead<readonly ProviderHealth[]>('/admin/v1/providers', {}, { everyMs });
+  return (
+    <Panel title={t('Providers, last hour')} flush>
+      <Loaded reading={reading}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty text={t('Nothing was called in the last hour.')} />
+          ) : (
+            <Health rows={rows} />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Health({ rows }: { readonly rows: readonly ProviderHealth[] }) {
+  return (
+    <Table
+      label={t('Providers, last hour')}
+      rows={rows}
+      rowKey={({ provider, model }) => `${provider} ${model}`}
+      columns={[
+        { name: t('Provider'), cell: ({ provider }) => provider },
+        { name: t('Model'), cell: ({ model }) => model, clip: true },
+        {
+          name: t('5 minutes'),
+          cell: ({ attempts_5m: attempts, failed_5m: failed }) => <Success of={attempts} failed={failed} />,
+          number: true,
+        },
+        {
+          name: t('1 hour'),
+          cell: ({ attempts, failed }) => <Success of={attempts} failed={failed} />,
+          number: true,
+        },
+        { name: t('Attempts'), cell: ({ attempts }) => formatCount(attempts), number: true, card: 'hidden' },
+        {
+          name: t('Median, p95'),
+          cell: ({ latency_ms: { p50, p95 } }) =>
+            p50 === null || p95 === null ? '–' : `${formatDuration(p50)}, ${formatDuration(p95)}`,
+          number: true,
+        },
+        {
+          name: t('Failures'),
+          cell: ({ failures, last_said: said }) => (
+            <span title={said ?? ''}>
+              {Object.entries(failures)
+                .map(([reason, count]) => `${reason} ${count}`)
+                .join(', ') || '–'}
+            </span>
+          ),
+          clip: true,
+          card: 'wide',
+        },
+      ]}
+    />
+  );
+}
+
+/** Whole percent would round one failure in a thousand away. */
+function Success({ of, failed }: { readonly of: number; readonly failed: number }) {
+  if (of === 0) {
+    return <>–</>;
+  }
+  const share = percentOf(BigInt(of - failed), BigInt(of));
+  return failed === 0 ? (
+    <span class="status-good">● {share}</span>
+  ) : (
+    <span class="status-wait">▲ {share}</span>
+  );
+}

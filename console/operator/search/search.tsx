@@ -1,0 +1,87 @@
+import { useRead } from '../../api/queries.ts';
+import type { Finding } from '../../api/types.gen.ts';
+import { to, useQueryState } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+import { ChargeSheet } from '../charge-sheet.tsx';
+
+/** What was found, each with the way to it. */
+export function SearchPage() {
+  const [text] = useQueryState('q', '');
+  const [charge, chooseCharge] = useQueryState('charge', '');
+  const reading = useRead<readonly Finding[]>('/admin/v1/search', { q: text }, { enabled: text.length >= 2 });
+  return (
+    <div class="page">
+      <h1 tabIndex={-1}>{t('Found for “{text}”', { text })}</h1>
+      <Panel flush>
+        <Loaded reading={reading}>
+          {(findings) =>
+            findings.length === 0 ? (
+              <Empty
+                text={t(
+                  'Nothing. Ids have to be whole; of a name a part is enough. A key is found by its hash or its label.',
+                )}
+              />
+            ) : (
+              <Findings rows={findings} />
+            )
+          }
+        </Loaded>
+      </Panel>
+      {charge === '' ? null : <ChargeSheet id={charge} onClose={() => chooseCharge('')} />}
+    </div>
+  );
+}
+
+function Findings({ rows }: { readonly rows: readonly Finding[] }) {
+  const [text] = useQueryState('q', '');
+  return (
+    <Table
+      label={t('Found')}
+      rows={rows}
+      rowKey={({ kind, id, account_id: account }) => `${kind} ${id} ${account}`}
+      columns={[
+        { name: t('Kind'), cell: ({ kind }) => t(kind.replace('_', ' ')) },
+        {
+          name: t('What'),
+          cell: (finding) => (
+            <a class="mono" href={addressOf(finding, text)}>
+              {finding.id}
+            </a>
+          ),
+          clip: true,
+          card: 'wide',
+        },
+        { name: t('Says'), cell: ({ summary }) => summary, clip: true },
+        {
+          name: t('Account'),
+          cell: ({ account_id: account }) => (
+            <a class="mono" href={to(`operator/accounts/${account}`)}>
+              {account}
+            </a>
+          ),
+          clip: true,
+          card: 'wide',
+        },
+      ]}
+    />
+  );
+}
+
+function addressOf({ kind, id, account_id: account }: Finding, text: string): string {
+  switch (kind) {
+    case 'generation':
+      return to('operator/search', { q: text, charge: id });
+    case 'webhook_delivery':
+      return to('operator/deliveries', { account });
+    case 'key':
+      return to(`operator/accounts/${account}`, { tab: 'keys' });
+    case 'transaction':
+    case 'checkout_session':
+      return to(`operator/accounts/${account}`, { tab: 'transactions' });
+    default:
+      return to(`operator/accounts/${account}`);
+  }
+}

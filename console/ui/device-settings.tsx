@@ -1,0 +1,31 @@
+import { changeSettings, useSettings } from '../api/settings.ts';
+import { t } from '../lib/text.ts';
+import { Choice } from './field.tsx';
+
+/** What the viewer chooses for this device. */
+export function DeviceSettings() {
+  const { theme, zone } = useSettings();
+  return (
+    <>
+      <Choice
+        label={t('Theme')}
+        value={theme}
+        options={[
+          ['system', t('As the system')],
+          ['light', t('Light')],
+          ['dark', t('Dark')],
+        ]}
+        onChange={(next) => changeSettings({ theme: next as typeof theme })}
+      />
+      <Choice
+        label={t('Times in')}
+        value={zone}
+        options={[
+          ['local', t('my time zone')],
+          ['utc', 'UTC'],
+        ]}
+        onChange={(next) => changeSettings({ zone: next as typeof zone })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
+import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
+
+/** What operators come for, done in a real browser against the real service. */
+
+let console: ConsoleServer;
+let visit: Visit;
+beforeAll(async () => {
+  console = await startConsole(6);
+  visit = await console.signInOperator();
+}, CHROMIUM_TIMEOUT_MS);
+afterAll(() => console?.close());
+afterEach(() => {
+  expect(visit?.wrongs ?? []).toEqual([]);
+});
+
+test('whoever is not signed in is led to the operators’ login and back', async () => {
+  const { page, context } = await console.visit();
+  await page.goto(`${console.server.url}/console/operator/fleet`);
+  await page.waitForURL(/admin\/login\?next=%2Fconsole%2Foperator%2Ffleet/);
+  await context.close();
+});
+
+test('home: the worker that runs is seen, nothing is wrong; the books are proven when asked', async () => {
+  const { page, open } = visit;
+  await open('operator');
+  await page.getByText('None.').waitFor();
+  await page.getByRole('link', { name: 'Fleet' }).first().click();
+  await page.getByText('alive').first().waitFor();
+  await page.getByRole('link', { name: 'Money' }).first().click();
+  await page.getByRole('button', { name: 'Prove the books now' }).click();
+  await page.getByText(/All \d+ invariants hold/).waitFor();
+});
+
+test('an account is found, credited once, its charge given back, suspended and let in again', async () => {
+  const { page, open, customer } = visit;
+  const call = (method: string, path: string, body?: unknown) =>
+    console.server.call(method, path, { token: customer.secret, body });
+  const messages = [{ role: 'user', content: 'a secret of the customer' }];
+  const chat = { model: 'acme/small', messages, max_completion_tokens: 20 };
+  const answer = await call('POST', '/api/v1/chat/completions', chat);
+  expect(answer.status).toBe(200);
+  const charge = answer.headers.get('x-generation-id') ?? '';
+  const balance = async () => (await call('GET', '/api/v1/credits')).json.data.remaining_credits;
+
+  await open('operator');
+  await page.getByRole('searchbox').fill(charge);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: charge }).click();
+  const sheet = page.getByRole('dialog').first();
+  await sheet.getByText('usage charge').waitFor();
+  expect(await page.content()).not.toContain('a secret of the customer');
+  await sheet.getByRole('button', { name: 'Give it back …' }).click();
+  await page.getByLabel('Reason').fill('<b>unusable</b>');
+  await page.getByRole('button', { name: 'Book it' }).dblclick();
+  await sheet.getByRole('cell', { name: 'refund' }).waitFor();
+  expect(await balance()).toBe('10.00');
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('link', { name: customer.account }).first().click();
+  await page.getByRole('button', { name: 'Credit or debit …' }).click();
+  await page.getByLabel('Amount in USD').fill('2.50');
+  await page.getByLabel('Reason').fill('goodwill');
+  await page.getByRole('button', { name: 'Book it' }).click();
+  await page.locator('.figure').filter({ hasText: 'Balance' }).getByText('$12.50').waitFor();
+  expect(await balance()).toBe('12.50');
+
+  await page.getByRole('button', { name: 'Suspend …' }).click();
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click();
+  await page.getByRole('button', { name: 'Lift the suspension' }).waitFor();
+  expect((await call('POST', '/api/v1/chat/completions', chat)).json.error.code).toBe('account_suspended');
+  await page.getByRole('button', { name: 'Lift the suspension' }).click();
+  await page.getByRole('button', { name: 'Suspend …' }).waitFor();
+  await page.getByRole('link', { name: 'Audit log' }).last().click();
+  await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
+});
+
+test('a queue is paused and resumed; a key is disabled', async () => {
+  const { page, open, customer } = visit;
+  await open('operator/fleet');
+  const row = page.getByRole('row').filter({ hasText: 'webhooks' });
+  await row.getByRole('button', { name: 'Pause' }).click();
+  await row.getByText('paused').waitFor();
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await row.getByText('open').waitFor();
+  await open(`operator/accounts/${customer.account}?tab=keys`);
+  await page.getByRole('button', { name: 'Disable' }).first().click();
+  await page.getByRole('button', { name: 'Enable' }).first().waitFor();
+  const path = '/api/v1/credits';
+  expect((await console.server.call('GET', path, { token: customer.secret })).json.error.code).toBe(
+    'key_disabled',
+  );
+});
