@@ -14,10 +14,11 @@ const OperatorConsole = lazy(async () => (await import('./operator/operator-cons
 
 /** The customers' console, or the operators' below `operator`. */
 export function App() {
-  useLanguage();
+  const language = useLanguage();
   return (
     <LocationProvider scope={BASE}>
-      <Either />
+      {/* another language is another page: the router keeps what it has drawn */}
+      <Either key={language} />
     </LocationProvider>
   );
 }

@@ -1,6 +1,6 @@
 import { remember, remembered } from '../lib/device-store.ts';
 import { SharedValue } from '../lib/shared-value.ts';
-import { isLanguage, setLanguage } from '../lib/text.ts';
+import { type Language, languageFor, setLanguage } from '../lib/text.ts';
 import type { Zone } from '../lib/time.ts';
 
 export type Theme = 'light' | 'dark' | 'system';
@@ -23,8 +23,13 @@ export async function loadSettings(): Promise<void> {
   });
   showTheme();
   prefersDark.addEventListener('change', showTheme);
-  const chosen = remembered('language') ?? navigator.language;
-  await setLanguage(isLanguage(chosen) ? chosen : 'en');
+  // without the file of a language the page is in English, which is better than none
+  await setLanguage(languageFor(remembered('language') ?? navigator.language)).catch(() => undefined);
+}
+
+export async function changeLanguage(language: Language): Promise<void> {
+  remember('language', language);
+  await setLanguage(language);
 }
 
 export function changeSettings(change: Partial<Settings>): void {

@@ -3,10 +3,13 @@ import { SharedValue } from './shared-value.ts';
 /** The English text is the key: a page reads as what it shows, and a language without an entry shows English. */
 type Translations = Readonly<Record<string, string>>;
 
-export const LANGUAGES = { en: 'English' } as const;
+export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
-const translations: Translations = {};
+/** BCP 47 tags that read Simplified Chinese; Traditional Chinese is another language to its readers. */
+const SIMPLIFIED = /^zh(-(hans(-\w+)*|cn|sg|my))?$/i;
+
+let translations: Translations = {};
 const current = new SharedValue<Language>('en');
 
 /** A text in the language of the page; `{name}` stands for a value. */
@@ -20,13 +23,15 @@ export function language(): Language {
   return current.value;
 }
 
-export function isLanguage(text: string): text is Language {
-  return Object.hasOwn(LANGUAGES, text);
+/** The language to speak to somebody who asks for a BCP 47 tag. */
+export function languageFor(tag: string): Language {
+  return SIMPLIFIED.test(tag) ? 'zh' : 'en';
 }
 
 /** Switches the page to a language; its texts are loaded when they are first wanted. */
 export async function setLanguage(next: Language): Promise<void> {
-  document.documentElement.lang = next;
+  translations = next === 'zh' ? (await import('../text/zh.ts')).ZH : {};
+  document.documentElement.lang = next === 'zh' ? 'zh-Hans' : next;
   current.set(next);
 }
 

@@ -1,12 +1,19 @@
-import { changeSettings, useSettings } from '../api/settings.ts';
-import { t } from '../lib/text.ts';
+import { changeLanguage, changeSettings, useSettings } from '../api/settings.ts';
+import { LANGUAGES, type Language, t, useLanguage } from '../lib/text.ts';
 import { Choice } from './field.tsx';
 
 /** What the viewer chooses for this device. */
 export function DeviceSettings() {
   const { theme, zone } = useSettings();
+  const language = useLanguage();
   return (
     <>
+      <Choice
+        label={t('Language')}
+        value={language}
+        options={Object.entries(LANGUAGES)}
+        onChange={(next) => void changeLanguage(next as Language)}
+      />
       <Choice
         label={t('Theme')}
         value={theme}

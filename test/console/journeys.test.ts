@@ -112,3 +112,18 @@ test('a key that is disabled elsewhere asks for another one, over the page', asy
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
   await context.close();
 });
+
+test('a browser that asks for Chinese gets it; the menu brings English', async () => {
+  const { page, context, open, wrongs, customer } = await console.visit({ locale: 'zh-CN' });
+  await open('');
+  expect(await page.getAttribute('html', 'lang')).toBe('zh-Hans');
+  await page.getByLabel('API 密钥').fill(customer.secret);
+  await page.getByRole('button', { name: '登录' }).click();
+  await page.getByRole('heading', { name: '概览' }).waitFor();
+  await page.locator('.account-menu summary').click();
+  await page.getByLabel('语言').selectOption('en');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(await page.getAttribute('html', 'lang')).toBe('en');
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
