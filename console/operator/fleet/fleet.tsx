@@ -2,7 +2,7 @@ import { useActing } from '../../api/acting.ts';
 import { send } from '../../api/client.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Queue, Worker } from '../../api/types.gen.ts';
-import { SERVICE, to } from '../../lib/location.ts';
+import { SERVICE } from '../../lib/location.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { Empty, Loaded, Problem } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -30,8 +30,13 @@ export function FleetPage() {
 
 function Workers() {
   const reading = useRead<readonly Worker[]>('/admin/v1/workers', {}, { everyMs: LIVE_MS });
+  const switching = useActing(async ({ host, draining }: Worker) => {
+    await send('POST', `/admin/v1/workers/${host}/${draining === 'operator' ? 'resume' : 'drain'}`);
+    refresh('/admin/v1/workers');
+  });
   return (
     <Panel title={t('Workers')} flush>
+      {switching.error === undefined ? null : <Problem error={switching.error} />}
       <Loaded reading={reading}>
         {(workers) =>
           workers.length === 0 ? (
@@ -40,30 +45,37 @@ function Workers() {
             <Table
               label={t('Workers')}
               rows={workers}
-              rowKey={({ name }) => name}
+              rowKey={({ host, worker }) => worker ?? host}
               columns={[
-                { name: t('Worker'), cell: ({ name }) => <span class="mono">{name}</span>, clip: true },
                 {
-                  name: t('State'),
-                  cell: ({ alive }) =>
-                    alive ? (
-                      <span class="status-good">● {t('alive')}</span>
-                    ) : (
-                      <span class="status-bad">✕ {t('silent')}</span>
-                    ),
+                  name: t('Worker'),
+                  cell: ({ host, worker }) => <span class="mono">{worker ?? host}</span>,
+                  clip: true,
                 },
-                { name: t('Seen'), cell: ({ seen_at: at }) => <Time at={at} relative /> },
+                { name: t('State'), cell: (worker) => <WorkerState worker={worker} /> },
+                {
+                  name: t('Seen'),
+                  cell: ({ seen_at: at }) => (at === null ? '–' : <Time at={at} relative />),
+                },
                 {
                   name: t('Serves'),
-                  cell: ({ queues }) => queues.map(({ queue, slots }) => `${queue} ×${slots}`).join(', '),
+                  cell: ({ queues }) => queues.join(', ') || '–',
                   clip: true,
                   card: 'wide',
                 },
+                { name: t('Running'), cell: ({ running }) => formatCount(running), number: true },
                 {
-                  name: t('Works on'),
-                  cell: ({ tasks }) => <TaskLinks ids={tasks} />,
-                  clip: true,
-                  card: 'wide',
+                  name: t('Act'),
+                  cell: (worker) => (
+                    <button
+                      type="button"
+                      class="button"
+                      disabled={switching.isPending}
+                      onClick={() => void switching.run(worker)}
+                    >
+                      {worker.draining === 'operator' ? t('Resume') : t('Drain')}
+                    </button>
+                  ),
                 },
               ]}
             />
@@ -74,18 +86,14 @@ function Workers() {
   );
 }
 
-function TaskLinks({ ids }: { readonly ids: readonly string[] }) {
-  if (ids.length === 0) {
-    return <>–</>;
+function WorkerState({ worker: { worker, draining, away } }: { readonly worker: Worker }) {
+  if (draining !== null) {
+    return <span class="status-wait">◐ {worker === null ? t('drained') : t('draining')}</span>;
   }
-  return (
-    <>
-      {ids.map((id) => (
-        <a key={id} class="mono" href={to('operator/tasks', { task: id })}>
-          {id}{' '}
-        </a>
-      ))}
-    </>
+  return away.length > 0 ? (
+    <span class="status-bad">✕ {t('engine away: {pools}', { pools: away.join(', ') })}</span>
+  ) : (
+    <span class="status-good">● {t('alive')}</span>
   );
 }
 
