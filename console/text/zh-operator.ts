@@ -98,6 +98,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Active: '进行中',
   Failed: '失败',
   Resume: '恢复',
+  Running: '运行中',
   Pause: '暂停取件',
   Alarms: '告警',
   'None.': '无。',
