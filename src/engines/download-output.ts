@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
-import { failureOfStatus } from './engine-failures.ts';
+import { engineFailureOfStatus } from './engine-failures.ts';
 import type { UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
 import { TransportError } from './upstream-transport.ts';
 
@@ -87,7 +87,7 @@ async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload)
         throw new EngineError(
           GONE.has(status)
             ? OUTPUT_UNAVAILABLE
-            : failureOfStatus(status, response.header('retry-after'), Date.now()),
+            : engineFailureOfStatus(status, response.header('retry-after'), Date.now()),
         );
       }
       await writeBody(response, path, download.bytesMax ?? OUTPUT_BYTES_MAX[kind]);

@@ -93,7 +93,7 @@ const RETRY_AFTER_MAX_MS = 3_600_000;
 /**
  * What an HTTP status outside 2xx means for the task. `retryAfter` is the header's text; `nowMs` Unix ms.
  */
-export function failureOfStatus(
+export function engineFailureOfStatus(
   status: number,
   retryAfter: string | undefined,
   nowMs: number,

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { failureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
+import { engineFailureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
 import { UpstreamClocks } from './upstream-clocks.ts';
 import { explain, TransportError } from './upstream-transport.ts';
 
@@ -22,7 +22,7 @@ export interface UpstreamHttpSettings {
   readonly privateDownloads: boolean;
 }
 
-export interface UpstreamCall {
+export interface EngineCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Appended to the base URL; or a whole URL. */
   readonly path: string;
@@ -91,7 +91,7 @@ export class UpstreamHttp {
   /**
    * Reads a JSON answer of any status; for calls that may be repeated. Throws EngineError when there is none, or the signal's reason.
    */
-  async call(call: UpstreamCall): Promise<UpstreamAnswer> {
+  async call(call: EngineCall): Promise<UpstreamAnswer> {
     const { method } = call;
     try {
       return await (method === 'GET'
@@ -119,7 +119,7 @@ export class UpstreamHttp {
   }
 
   /** Like {@link call}, for answers that must be 2xx. */
-  async expect(call: UpstreamCall): Promise<unknown> {
+  async expect(call: EngineCall): Promise<unknown> {
     const { failure, json } = await this.call(call);
     if (failure) {
       throw new EngineError(failure);
@@ -133,7 +133,7 @@ export class UpstreamHttp {
    * refusal by its body.
    */
   async submit(
-    call: UpstreamCall,
+    call: EngineCall,
     lost: EngineFailure | undefined,
     refine: (failure: EngineFailure, json: unknown) => EngineFailure = (failure) => failure,
   ): Promise<UpstreamAnswer> {
@@ -165,7 +165,7 @@ export class UpstreamHttp {
    * may be sent twice. Throws TransportError, the signal's reason, or what `read` throws.
    */
   async exchange<T>(
-    call: UpstreamCall,
+    call: EngineCall,
     purpose: 'call' | 'submit',
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
@@ -181,7 +181,7 @@ export class UpstreamHttp {
 
   // A kept connection may be closed by the peer at the very moment it is used again.
   async #exchangePatiently<T>(
-    call: UpstreamCall,
+    call: EngineCall,
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
     let answered = false;
@@ -199,7 +199,7 @@ export class UpstreamHttp {
   }
 
   async #exchange<T>(
-    call: UpstreamCall,
+    call: EngineCall,
     pool: Pool,
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
@@ -226,7 +226,7 @@ export class UpstreamHttp {
     }
   }
 
-  async #send(call: UpstreamCall, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #send(call: EngineCall, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const url = this.urlOf(call.path);
     const own = url.origin === this.base.origin;
     const dispatcher = own ? pool : this.#others;
@@ -253,7 +253,7 @@ async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const isFine = status >= 200 && status < 300;
   const failure = isFine
     ? undefined
-    : withWords(failureOfStatus(status, retryAfter, Date.now()), `${status} ${text}`);
+    : withWords(engineFailureOfStatus(status, retryAfter, Date.now()), `${status} ${text}`);
   return { status, json, retryAfter, failure };
 }
 

@@ -2,7 +2,7 @@ import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { pause } from '../lib/pause.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
-import { backoffMs, RETRY_AFTER_HONOURED_MS } from '../providers/backoff.ts';
+import { RETRY_AFTER_HONOURED_MS, retryPauseMs } from '../providers/backoff.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { ProviderHealth, RouteUse } from '../providers/provider-health.ts';
@@ -91,7 +91,7 @@ export class RouteRunner {
       if (!this.#health.takeRetry(use)) {
         return outcome;
       }
-      await pause(backoffMs(attempt - 1, failure.retryAfterMs), run.signal);
+      await pause(retryPauseMs(attempt - 1, failure.retryAfterMs), run.signal);
     }
   }
 

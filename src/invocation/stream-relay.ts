@@ -14,7 +14,7 @@ export interface StreamSink {
   release(): void;
 }
 
-export interface Relay {
+export interface StreamRelay {
   readonly parts: AsyncIterable<StreamBatch>;
   readonly presenter: StreamPresenter;
   readonly sink: StreamSink;
@@ -31,7 +31,7 @@ export type RelayOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
  * Passes a stream on, metering exactly what was handed to the client. Upstream is read no faster than the client reads.
  * Throws {@link ProviderFailure} when the provider breaks off.
  */
-export async function relayStream(relay: Relay): Promise<RelayOutcome> {
+export async function relayStream(relay: StreamRelay): Promise<RelayOutcome> {
   try {
     const outcome = await pump(relay);
     return outcome === 'left' && relay.call.finished ? 'complete' : outcome;
@@ -46,7 +46,7 @@ export async function relayStream(relay: Relay): Promise<RelayOutcome> {
   }
 }
 
-async function pump(relay: Relay): Promise<RelayOutcome> {
+async function pump(relay: StreamRelay): Promise<RelayOutcome> {
   const { call, client } = relay;
   let reading = true;
   for await (const batch of relay.parts) {
@@ -69,7 +69,7 @@ async function pump(relay: Relay): Promise<RelayOutcome> {
 }
 
 /** False when the client is gone and the batch was not delivered. */
-async function deliver(relay: Relay, batch: StreamBatch): Promise<boolean> {
+async function deliver(relay: StreamRelay, batch: StreamBatch): Promise<boolean> {
   let frames = '';
   for (const part of batch) {
     frames += relay.presenter.part(part);

@@ -3,7 +3,7 @@ import type { TokenUsage } from '../lib/usage.ts';
 import type { CallEnd } from './invocation.types.ts';
 
 /** The interface's usage object. */
-export function presentUsage(usage: TokenUsage) {
+function presentCallUsage(usage: TokenUsage) {
   return {
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
@@ -16,7 +16,7 @@ export function presentUsage(usage: TokenUsage) {
 
 /** … and the members that OpenAI's clients read, with `cost` as OpenRouter's do: USD as a number, exact on the generation. */
 export function presentChatUsage({ usage, charge }: CallEnd) {
-  return Object.assign(presentUsage(usage), {
+  return Object.assign(presentCallUsage(usage), {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     prompt_tokens_details: { cached_tokens: usage.cacheReadTokens },
@@ -27,12 +27,15 @@ export function presentChatUsage({ usage, charge }: CallEnd) {
 
 /** … and the members that OpenAI's clients read of embeddings. */
 export function presentEmbeddingsUsage({ usage, charge }: CallEnd) {
-  return Object.assign(presentUsage(usage), { prompt_tokens: usage.inputTokens, cost: usdNumber(charge) });
+  return Object.assign(presentCallUsage(usage), {
+    prompt_tokens: usage.inputTokens,
+    cost: usdNumber(charge),
+  });
 }
 
 /** … and the members that OpenAI's clients read of a response. */
 export function presentResponsesUsage({ usage, charge }: CallEnd) {
-  return Object.assign(presentUsage(usage), {
+  return Object.assign(presentCallUsage(usage), {
     input_tokens_details: { cached_tokens: usage.cacheReadTokens },
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     cost: usdNumber(charge),
@@ -44,7 +47,7 @@ export function presentResponsesUsage({ usage, charge }: CallEnd) {
  * `total_tokens` is the whole.
  */
 export function presentMessagesUsage({ usage, charge }: CallEnd) {
-  return Object.assign(presentUsage(usage), presentAnthropicInput(usage), { cost: usdNumber(charge) });
+  return Object.assign(presentCallUsage(usage), presentAnthropicInput(usage), { cost: usdNumber(charge) });
 }
 
 /** Anthropic's input members: what a stream may say at its beginning, because SDKs replace each of them at the end. */

@@ -8,7 +8,7 @@ export const RETRY_AFTER_HONOURED_MS = 5_000;
  * Wait before retry number `retry` (0, 1, …), in ms: full jitter, a random share of an exponentially growing bound
  * (AWS Architecture Blog, "Exponential Backoff and Jitter"), on top of what the provider asked for.
  */
-export function backoffMs(
+export function retryPauseMs(
   retry: number,
   retryAfterMs: number | undefined,
   random: () => number = Math.random,

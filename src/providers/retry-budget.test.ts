@@ -1,4 +1,4 @@
-import { backoffMs } from './backoff.ts';
+import { retryPauseMs } from './backoff.ts';
 import { RetryBudget } from './retry-budget.ts';
 
 test('a tenth of the calls may be retried, and always three', () => {
@@ -16,7 +16,9 @@ test('a tenth of the calls may be retried, and always three', () => {
 });
 
 test('backoff: full jitter over a growing bound, on top of what the provider asks for', () => {
-  expect([0, 1, 2, 10].map((retry) => backoffMs(retry, undefined, () => 1))).toEqual([100, 200, 400, 2_000]);
-  expect(backoffMs(3, undefined, () => 0)).toBe(0);
-  expect(backoffMs(0, 1_000, () => 0.5)).toBe(1_050);
+  expect([0, 1, 2, 10].map((retry) => retryPauseMs(retry, undefined, () => 1))).toEqual([
+    100, 200, 400, 2_000,
+  ]);
+  expect(retryPauseMs(3, undefined, () => 0)).toBe(0);
+  expect(retryPauseMs(0, 1_000, () => 0.5)).toBe(1_050);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
 import {
-  failureOfStatus,
+  engineFailureOfStatus,
   leavesOpen,
   parseRetryAfter,
   SUBMIT_UNCONFIRMED,
@@ -264,11 +264,11 @@ test('Retry-After is seconds or a date, bounded both ways', () => {
   expect(parseRetryAfter('999999', now)).toBe(3_600_000);
   expect(parseRetryAfter('soon', now)).toBeUndefined();
   expect(parseRetryAfter(undefined, now)).toBeUndefined();
-  expect(failureOfStatus(429, undefined, now)).toMatchObject({
+  expect(engineFailureOfStatus(429, undefined, now)).toMatchObject({
     code: 'upstream_rate_limited',
     retryAfterMs: 5_000,
   });
-  expect(failureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
+  expect(engineFailureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
 });
 
 test('which answers leave open whether a run began', () => {

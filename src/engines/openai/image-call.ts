@@ -6,8 +6,8 @@ import { type DivertedJson, divertBase64 } from '../divert-base64.ts';
 import { downloadOutput, OUTPUT_BYTES_MAX } from '../download-output.ts';
 import { type EngineContext, EngineError, type EngineRequest } from '../engine.types.ts';
 import {
+  engineFailureOfStatus,
   failureOf,
-  failureOfStatus,
   leavesOpen,
   MALFORMED,
   NO_OUTPUT,
@@ -121,7 +121,7 @@ function accept(settings: OpenAiSettings, answered: Answered): Answered {
   }
   if (status < 200 || status >= 300) {
     const failure = withWords(
-      failureOfStatus(status, retryAfter, Date.now()),
+      engineFailureOfStatus(status, retryAfter, Date.now()),
       `${status} ${JSON.stringify(json) ?? ''}`,
     );
     throw new EngineError(refineByBody(failure, json));

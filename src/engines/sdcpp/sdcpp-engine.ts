@@ -12,7 +12,7 @@ import {
   type EngineStatus,
 } from '../engine.types.ts';
 import {
-  failureOfStatus,
+  engineFailureOfStatus,
   MALFORMED,
   NO_OUTPUT,
   OUT_OF_MEMORY,
@@ -134,7 +134,9 @@ export class SdCppEngine implements Engine {
           throw new EngineError(RUN_LOST);
         }
         if (response.status !== 200) {
-          throw new EngineError(failureOfStatus(response.status, response.header('retry-after'), Date.now()));
+          throw new EngineError(
+            engineFailureOfStatus(response.status, response.header('retry-after'), Date.now()),
+          );
         }
         return await divertBase64(response.chunks, {
           member: 'b64_json',

@@ -3,7 +3,7 @@ import type { CliSettings } from './cli-settings.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-export interface Page<Row> {
+export interface AdminPage<Row> {
   readonly rows: readonly Row[];
   /** Path and query of the next page. */
   readonly next: string | undefined;
@@ -55,13 +55,13 @@ export class AdminClient {
   async *pages<Row>(path: string, query: Query, pageRows = PAGE_ROWS): AsyncGenerator<readonly Row[]> {
     let next: string | undefined = path + queryText({ ...query, limit: String(pageRows) });
     while (next !== undefined) {
-      const page: Page<Row> = await this.#page<Row>(next);
+      const page: AdminPage<Row> = await this.#page<Row>(next);
       yield page.rows;
       next = page.next;
     }
   }
 
-  async #page<Row>(path: string): Promise<Page<Row>> {
+  async #page<Row>(path: string): Promise<AdminPage<Row>> {
     const { body, link } = await this.#send('GET', path, undefined, TIMEOUT_MS);
     return { rows: (body as { data: Row[] }).data, next: NEXT_LINK.exec(link)?.[1] };
   }
