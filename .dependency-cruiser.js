@@ -17,7 +17,7 @@ const RANKS = [
   ['^src/operators/', '^src/telemetry/'],
   ['^src/examples/'],
   ['^src/api-examples\\.ts$'],
-  ['^src/(app|account-surface|api-description)\\.ts$'],
+  ['^src/(app|customer-routes|api-description)\\.ts$'],
   ['^src/compose/'],
   ['^src/server\\.ts$', '^workers/'],
 ];

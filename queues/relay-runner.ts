@@ -1,4 +1,4 @@
-import { Pace } from '../src/lib/pace.ts';
+import { MinInterval } from '../src/lib/min-interval.ts';
 import type { Producer } from './producer.ts';
 import type { RelayLane } from './relay-lane.ts';
 
@@ -29,7 +29,7 @@ export class RelayRunner {
   readonly #depth: () => number;
   readonly #onError: (error: unknown, queue: string) => void;
   readonly #stopped: Promise<void>;
-  readonly #pace = new Pace(LOOK_PACE_MS);
+  readonly #pace = new MinInterval(LOOK_PACE_MS);
   #closing = false;
   #woken = false;
   #interrupt: (() => void) | undefined;

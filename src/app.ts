@@ -1,5 +1,5 @@
 import type { Express, RequestHandler } from 'express';
-import { type AccountRoutesServices, accountSurfaceRoutes } from './account-surface.ts';
+import { type AccountRoutesServices, customerRoutes } from './customer-routes.ts';
 import type { AliasSource } from './http/aliases.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Kernel } from './http/kernel.ts';
@@ -39,7 +39,7 @@ export function allRoutes(
 ): Route[] {
   const routes = [
     ...options.paidRoutes,
-    ...accountSurfaceRoutes(options.account),
+    ...customerRoutes(options.account),
     ...options.billingRoutes,
     ...options.consoleRoutes,
     ...operatorRoutes(options.operators),

@@ -2,11 +2,11 @@ import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FETCH_LIMIT } from '../queues/fetch-limit.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import type { Complaints } from './complaints.ts';
 import type { Processors } from './job-context.ts';
 import type { JobObserver } from './job-metrics.ts';
 import { runJob } from './run-job.ts';
 import { guardAgainstSpin } from './spin-guard.ts';
+import type { ThrottledLog } from './throttled-log.ts';
 
 export interface WorkerSettings {
   /** Namespace of every key in Redis. */
@@ -30,13 +30,13 @@ export function buildWorkers(
   settings: WorkerSettings,
   output: {
     readonly log: Logger;
-    readonly complaints: Complaints;
+    readonly throttledLog: ThrottledLog;
     readonly observer?: JobObserver | undefined;
     /** The worker of this queue cannot be used any more. */
     readonly onDeaf: (queue: string) => void;
   },
 ): Worker[] {
-  const { log, complaints, observer, onDeaf } = output;
+  const { log, throttledLog, observer, onDeaf } = output;
   return [...slots].map(([queue, concurrency]) => {
     const worker = new Worker(queue, (job) => runJob(job, processors, log, observer), {
       connection,
@@ -49,7 +49,7 @@ export function buildWorkers(
       limiter: FETCH_LIMIT,
       runRetryDelay: FETCH_AGAIN_MS,
     });
-    worker.on('error', (error) => complaints.hear(error, queue));
+    worker.on('error', (error) => throttledLog.warn(error, queue));
     guardAgainstSpin(worker, () => onDeaf(queue));
     worker.on('failed', (job, error) => {
       log.warn({ queue, jobId: job?.id, reason: error.message }, 'a job was marked as failed');

@@ -10,13 +10,13 @@ import { EngineSettingsError } from '../src/engines/registry.ts';
 import { followHangUp } from '../src/lib/hang-up.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
+import { startMetricsServer } from './metrics-server.ts';
 import {
   parseQueueSelection,
   type QueueSelection,
   QueueSelectionError,
   servesPool,
 } from './queue-selection.ts';
-import { startWorkerPage } from './worker-page.ts';
 import { runWorkerProcess } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
@@ -30,7 +30,7 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     postprocesses: selection.families.has('postprocess'),
   });
   const { registry, log } = foundation;
-  const page = await startWorkerPage({ host: config.host, port: config.workerPort, registry, log });
+  const page = await startMetricsServer({ host: config.host, port: config.workerPort, registry, log });
   // nothing runs yet that would have to be given back when the parent goes
   const leave = () => process.exit(0);
   process.once('disconnect', leave);

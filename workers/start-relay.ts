@@ -5,7 +5,7 @@ import type { Producer } from '../queues/producer.ts';
 import { queueName } from '../queues/queue-name.ts';
 import { Relay, type RelaySettings } from '../queues/relay.ts';
 import { defineLane, type RelayLane } from '../queues/relay-lane.ts';
-import { Complaints } from './complaints.ts';
+import { ThrottledLog } from './throttled-log.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 /** The relay of this installation: a lane per engine pool, one for post-processing, one for webhooks. */
@@ -37,12 +37,12 @@ export function startRelay(
       toPayload: ({ id, ...ticket }) => ({ deliveryId: id, ...ticket }),
     }),
   );
-  const complaints = new Complaints(log);
+  const throttledLog = new ThrottledLog(log);
   return new Relay({
     producer,
     lanes,
     liveSlots: () => dispatch.liveSlots(),
-    onError: (error, queue) => complaints.hear(error, queue),
+    onError: (error, queue) => throttledLog.warn(error, queue),
     ...(settings ? { settings } : {}),
   });
 }

@@ -8,7 +8,6 @@ import type { Relay, RelaySettings } from '../queues/relay.ts';
 import type { EngineRegistry } from '../src/engines/registry.ts';
 import { withDeadline } from '../src/lib/deadline.ts';
 import { buildWorkers } from './build-workers.ts';
-import { Complaints } from './complaints.ts';
 import { Liveness, type LivenessSettings } from './liveness.ts';
 import { createProcessors } from './processors/index.ts';
 import { QueueGates } from './queue-gates.ts';
@@ -16,6 +15,7 @@ import { type QueueSelection, QueueSelectionError } from './queue-selection.ts';
 import { ChoreSchedule } from './schedulers.ts';
 import { SlotRegistration } from './slot-registration.ts';
 import { startRelay } from './start-relay.ts';
+import { ThrottledLog } from './throttled-log.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerOptions {
@@ -55,8 +55,8 @@ const GIVE_BACK_MS = 10_000;
 export function startWorker(parts: WorkerParts, options: WorkerOptions): RunningWorker {
   const { log, leases } = parts;
   const slots = slotsOf(parts.engines, options);
-  const complaints = new Complaints(log);
-  const onRedisError = (error: Error): void => complaints.hear(error, 'redis');
+  const throttledLog = new ThrottledLog(log);
+  const onRedisError = (error: Error): void => throttledLog.warn(error, 'redis');
   const connections = {
     producer: createProducerConnection(options.redisUrl, onRedisError),
     worker: createWorkerConnection(options.redisUrl, onRedisError),
@@ -66,16 +66,16 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   const processors = createProcessors(parts.services, producer);
   const workers = buildWorkers(slots, processors, connections.worker, options, {
     log,
-    complaints,
+    throttledLog,
     observer: parts.observer,
     onDeaf: options.onDeaf,
   });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
   const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
-  const gates = new QueueGates(workers, (error, queue) => complaints.hear(error, queue));
-  const registration = register(parts, options, { slots, gates, complaints });
+  const gates = new QueueGates(workers, (error, queue) => throttledLog.warn(error, queue));
+  const registration = register(parts, options, { slots, gates, throttledLog });
   const stopFollowing = followAbsences(parts, slots, gates, () => registration.renew());
-  const upkeep = startUpkeep(parts, options, producer, complaints);
+  const upkeep = startUpkeep(parts, options, producer, throttledLog);
   return {
     slots,
     close: async () => {
@@ -117,10 +117,10 @@ function register(
   own: {
     readonly slots: ReadonlyMap<string, number>;
     readonly gates: QueueGates;
-    readonly complaints: Complaints;
+    readonly throttledLog: ThrottledLog;
   },
 ): SlotRegistration {
-  const { slots, gates, complaints } = own;
+  const { slots, gates, throttledLog } = own;
   const served = engines.names.filter((pool) => slots.has(queueName('generate', pool)));
   return new SlotRegistration({
     ...{ dispatch, workers },
@@ -143,7 +143,7 @@ function register(
       }
       return isNews;
     },
-    onError: (error) => complaints.hear(error, 'slots'),
+    onError: (error) => throttledLog.warn(error, 'slots'),
     heartbeatMs,
   });
 }
@@ -185,7 +185,7 @@ function startUpkeep(
   parts: WorkerParts,
   options: WorkerOptions,
   producer: Producer,
-  complaints: Complaints,
+  throttledLog: ThrottledLog,
 ): { close(): Promise<void> } {
   if (!options.selection.families.has('maintenance')) {
     return { close: async () => undefined };
@@ -194,7 +194,7 @@ function startUpkeep(
   const signals = parts.listenSignals((signal) =>
     signal === 'ended' ? relay.wake(queueName('webhooks')) : relay.wake(),
   );
-  const schedule = new ChoreSchedule(producer, (error) => complaints.hear(error, 'chores'));
+  const schedule = new ChoreSchedule(producer, (error) => throttledLog.warn(error, 'chores'));
   return {
     close: async () => {
       await Promise.all([signals.close(), schedule.close()]);

@@ -19,8 +19,8 @@ import { KeysStore } from '../../src/keys/keys.store.ts';
 import { secretHash } from '../../src/keys/secret.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { fixedAliases } from '../../test/factories/fixed-aliases.ts';
 
@@ -61,7 +61,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     log,
     clock,
     bodyBytes: new BodyBytes(),
-    turns: new LoopTurns(),
+    turns: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
     onProven: () => undefined,

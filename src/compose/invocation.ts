@@ -11,7 +11,7 @@ import { messagesRoutes } from '../invocation/messages.routes.ts';
 import { rerankRoutes } from '../invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../invocation/route-runner.ts';
-import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import { ProviderHealth } from '../providers/provider-health.ts';
 import { ProviderRegistry } from '../providers/provider-registry.ts';
 import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
@@ -30,7 +30,7 @@ export interface InvocationParts {
 }
 
 /** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
-export function composeInvocation(foundation: Foundation, turns: LoopTurns): InvocationParts {
+export function composeInvocation(foundation: Foundation, turns: EventLoopQueue): InvocationParts {
   const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
   catalogSource.onChange((current) => registry.update(current.providers));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AppOptions } from '../app.ts';
-import { createWorkerDoor } from '../generations/worker-door.ts';
+import { createStorageTokenGuard } from '../generations/storage-token-guard.ts';
 import { mediaUploadPage, workerStoragePage } from '../generations/worker-storage.routes.ts';
 import { UsedUploads } from '../media/used-uploads.ts';
 import type { Foundation } from './foundation.ts';
@@ -20,13 +20,13 @@ export function composeWorkerStorage({
   if (!grantUpload) {
     return [];
   }
-  const door = createWorkerDoor([...acceptedStorageTokens(config), config.adminToken], clock);
+  const guard = createStorageTokenGuard([...acceptedStorageTokens(config), config.adminToken], clock);
   const folder = join(config.dataFolder, 'uploads');
   const used = new UsedUploads(folder, clock);
   return [
     {
       path: '/internal/v1',
-      handler: workerStoragePage({ storage, door, grantUpload, publicUrl: config.publicUrl }),
+      handler: workerStoragePage({ storage, guard, grantUpload, publicUrl: config.publicUrl }),
     },
     {
       path: '/media-upload',

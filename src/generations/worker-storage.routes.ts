@@ -1,9 +1,9 @@
 import type { Request, RequestHandler } from 'express';
 import { Router } from 'express';
 import { z } from 'zod';
-import { withPatience } from '../http/patient-request.ts';
 import { readJson, requireJson } from '../http/request-body.ts';
 import { sendJson } from '../http/send.ts';
+import { allowSlowBody } from '../http/slow-body.ts';
 import { validate } from '../http/validate.ts';
 import { AppError } from '../lib/errors.ts';
 import { receiveUpload, type UploadDoor } from '../media/receive-upload.ts';
@@ -11,11 +11,11 @@ import type { UploadSigner } from '../media/signed-upload.ts';
 import type { GrantUpload, Storage } from '../media/storage.types.ts';
 import { mediaTypeOfKey } from '../media/storage-key.ts';
 import { isUploadKey, uploadBytesMax } from '../media/upload-limits.ts';
-import type { WorkerDoor } from './worker-door.ts';
+import type { StorageTokenGuard } from './storage-token-guard.ts';
 
 export interface WorkerStorageOptions {
   readonly storage: Storage;
-  readonly door: WorkerDoor;
+  readonly guard: StorageTokenGuard;
   readonly grantUpload: GrantUpload;
   /** Base of the URLs that the storage signs, where those are our own: workers read over the address they know us by. */
   readonly publicUrl: string;
@@ -47,10 +47,10 @@ const objectQuery = z.strictObject({
  * credentials. Not part of the public API, hence not in its description.
  */
 export function workerStoragePage(options: WorkerStorageOptions): RequestHandler {
-  const { storage, door } = options;
+  const { storage, guard } = options;
   const router = Router({ caseSensitive: true, strict: true });
   router.use((request, _response, next) => {
-    door.admit(request.headers, request.ip ?? '');
+    guard.admit(request.headers, request.ip ?? '');
     next();
   });
   router.post('/uploads', async (request, response) => {
@@ -107,7 +107,7 @@ export function mediaUploadPage(signer: UploadSigner, door: UploadDoor): Request
     if (announced !== undefined && Number(announced) !== upload.bytes) {
       throw new AppError('invalid_request', 'the upload does not have the size that was signed');
     }
-    const stored = await withPatience(request, () => receiveUpload(request, upload, door));
+    const stored = await allowSlowBody(request, () => receiveUpload(request, upload, door));
     sendJson(response, 201, { data: { key: stored.key, bytes: stored.bytes } });
   });
   return router;

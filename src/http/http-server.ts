@@ -4,9 +4,9 @@ import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './envelope.ts';
-import { messageClassesOf } from './message-classes.ts';
-import { isPatient } from './patient-request.ts';
+import { expressPrototypesOf } from './express-prototypes.ts';
 import { effectiveRequestId } from './request-id.ts';
+import { isSlowBodyAllowed } from './slow-body.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
@@ -18,7 +18,7 @@ const CONNECTIONS_MAX = 10_000;
 export function createHttpServer(app: Express, listener: RequestListener = app): Server {
   const server = createServer(
     {
-      ...messageClassesOf(app),
+      ...expressPrototypesOf(app),
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
@@ -49,7 +49,7 @@ const REFUSALS: Record<string, AppError> = {
 const MALFORMED = new AppError('invalid_request', 'the request is not valid HTTP');
 
 function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isPatient(socket)) {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSlowBodyAllowed(socket)) {
     return;
   }
   const isAnswered = '_httpMessage' in socket && Boolean(socket._httpMessage);

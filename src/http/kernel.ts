@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
+import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { LoopTurns } from '../lib/loop-turns.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { BodyBytes } from './body-bytes.ts';
 import type { BrowserSessions, OperatorBrowsers } from './browser-session.ts';
@@ -25,7 +25,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly bodyBytes: BodyBytes;
   /** Where long bodies wait until they are looked at. */
-  readonly turns: LoopTurns;
+  readonly turns: EventLoopQueue;
   /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and all models cost something. */
   readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../lib/errors.ts';
 import { JsonPieces } from './json-pieces.ts';
-import { withPatience } from './patient-request.ts';
+import { allowSlowBody } from './slow-body.ts';
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]{1,60}\+json)$/;
 
@@ -61,7 +61,7 @@ async function read<T>(
     throw tooLarge(bytesMax);
   }
   return reading.patient
-    ? await withPatience(request, () => collect(request, bytesMax, reading, sink))
+    ? await allowSlowBody(request, () => collect(request, bytesMax, reading, sink))
     : await collect(request, bytesMax, reading, sink);
 }
 

@@ -2,9 +2,9 @@ import { ONE_CALL } from '../catalog/pricing.ts';
 import type { Ledger } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import type { EventLoopQueue, InTurn } from '../lib/event-loop-queue.ts';
 import { invariant } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { InTurn, LoopTurns } from '../lib/loop-turns.ts';
 import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { Admitted } from './admitted.ts';
 import { type Alternative, Alternatives } from './alternatives.ts';
@@ -29,7 +29,7 @@ export interface AdmissionDependencies {
   readonly providers: ProviderSource;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly turns: LoopTurns;
+  readonly turns: EventLoopQueue;
   readonly overhead: HiddenOverhead;
   readonly settings: InvocationSettings;
 }

@@ -1,4 +1,4 @@
-import type { InTurn } from '../lib/loop-turns.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { longToolNames } from './dialects/tool-names.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import type { LoopTurns } from '../lib/loop-turns.ts';
+import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, RequestDialect } from '../providers/provider.types.ts';
@@ -32,7 +32,7 @@ export interface BoundedInput {
 }
 
 export interface InputBoundParts {
-  readonly turns: LoopTurns;
+  readonly turns: EventLoopQueue;
   readonly overhead: HiddenOverhead;
   /** Hears, before anything is counted, of nano-USD that the call will cost at least, and may throw. */
   readonly requireFunds: (least: NanoUsd) => Promise<void>;
@@ -82,7 +82,7 @@ async function contentFor(
   invocation: Invocation,
   model: InvocableModel,
   open: OpenRoute,
-  turns: LoopTurns,
+  turns: EventLoopQueue,
 ): Promise<InputContent> {
   const { caller, signal, isLong } = invocation;
   return isLong
@@ -124,7 +124,7 @@ async function countContent(
   content: InputContent,
   { caller, signal }: Invocation,
   model: InvocableModel,
-  turns: LoopTurns,
+  turns: EventLoopQueue,
   requireFunds: InputBoundParts['requireFunds'],
 ): Promise<CountedInput> {
   requireModalities(content, model);

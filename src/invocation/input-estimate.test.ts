@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { LoopTurns } from '../lib/loop-turns.ts';
+import { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import { countTokens } from '../providers/token-counter.ts';
 import { inputContent } from './input-content.ts';
 import { countInput, type EstimateLimits, estimateInput, type InputEstimate } from './input-estimate.ts';
@@ -9,7 +9,7 @@ const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 
 
 async function estimate(body: object, changes: Partial<EstimateLimits> = {}): Promise<InputEstimate> {
   const limits = { ...LIMITS, ...changes };
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   const counted = await countInput(inputContent({ ...body }), limits, (steps) => turns.run('a', steps));
   return estimateInput(counted, limits, boundedMargin(undefined, 'chat'));
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/errors.ts';
-import type { InTurn } from '../lib/loop-turns.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 import { imagePixels } from './image-pixels.ts';
 import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';

@@ -1,7 +1,7 @@
 import type { Hold, Ledger } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { InTurn } from '../lib/loop-turns.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { Alternatives } from './alternatives.ts';
 import type { ModelRoute, SettledCall } from './invocation.types.ts';

@@ -6,7 +6,7 @@ import { openImage } from './image-file.ts';
 import { MediaError } from './media-error.ts';
 import { pixelsMax, type Size } from './media-limits.ts';
 import { type DigitalSource, digitalSourceUri } from './provenance.ts';
-import { together } from './together.ts';
+import { settleAll } from './settle-all.ts';
 import { type VerifiedVideo, verifyVideo } from './verify-video.ts';
 
 export interface FinishedVideo {
@@ -52,7 +52,7 @@ export async function finishVideo(
     const taken = copyVideo
       ? ffmpeg.poster(path, still.path, { ...limits, container: 'mov', atSeconds })
       : Promise.resolve();
-    const [probe, stills] = await together<[VideoProbe, Stills]>([
+    const [probe, stills] = await settleAll<[VideoProbe, Stills]>([
       verifyMade(ffmpeg, path, verified.probe, size, signal),
       taken.then(() => makeStills(still.path, size, source)),
     ]);
@@ -60,7 +60,7 @@ export async function finishVideo(
   };
   // Encoding anew meets broken pictures by itself; a copy passes them on.
   const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
-  const [, finished] = await together<[unknown, FinishedVideo]>([check, make()]);
+  const [, finished] = await settleAll<[unknown, FinishedVideo]>([check, make()]);
   return finished;
 }
 
@@ -85,7 +85,7 @@ async function verifyMade(
 /** Poster and thumbnail of one frame. */
 async function makeStills(path: string, size: Size, source: DigitalSource): Promise<Stills> {
   const image = await openImage(path, size);
-  const [poster, thumbnail] = await together<[Buffer, MadeThumbnail]>([
+  const [poster, thumbnail] = await settleAll<[Buffer, MadeThumbnail]>([
     makeImage(image, size, { format: 'webp', source }),
     makeThumbnail(image, size, source),
   ]);

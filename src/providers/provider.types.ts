@@ -1,4 +1,4 @@
-import type { InTurn } from '../lib/loop-turns.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 import type { JsonObject } from './json.ts';

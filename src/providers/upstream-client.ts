@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
-import type { InTurn } from '../lib/loop-turns.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { CallDeadlines } from './call-deadlines.ts';

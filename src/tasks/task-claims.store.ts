@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { run } from '../store/statement.ts';
-import { StatementBatch } from './statement-batch.ts';
 import {
   claimTasks,
   findLease,
@@ -15,6 +14,7 @@ import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
 import type { LeasedState, TaskState } from './task-state.ts';
 import { stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
+import { WriteBatch } from './write-batch.ts';
 
 /** A task in a worker's hands, with the fence that every later write must name. */
 export interface ClaimedTask {
@@ -78,9 +78,9 @@ interface Fenced<Value> {
  */
 export class TaskClaimsStore {
   readonly #pool: pg.Pool;
-  readonly #claims: Readonly<Record<LeasedState, StatementBatch<ClaimOrder, ClaimedTask | undefined>>>;
-  readonly #references: StatementBatch<Fenced<{ engineId: string; reference: string }>, boolean>;
-  readonly #generated: StatementBatch<
+  readonly #claims: Readonly<Record<LeasedState, WriteBatch<ClaimOrder, ClaimedTask | undefined>>>;
+  readonly #references: WriteBatch<Fenced<{ engineId: string; reference: string }>, boolean>;
+  readonly #generated: WriteBatch<
     Fenced<{ run: GeneratedRun; progress: number }>,
     { cancelRequested: boolean } | undefined
   >;
@@ -88,10 +88,10 @@ export class TaskClaimsStore {
   constructor(pool: pg.Pool) {
     this.#pool = pool;
     const claims = (to: LeasedState) =>
-      new StatementBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders), PACE_MS);
+      new WriteBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders), PACE_MS);
     this.#claims = { generating: claims('generating'), processing: claims('processing') };
-    this.#references = new StatementBatch((items) => this.#storeReferences(items), PACE_MS);
-    this.#generated = new StatementBatch((items) => this.#markAllGenerated(items), PACE_MS);
+    this.#references = new WriteBatch((items) => this.#storeReferences(items), PACE_MS);
+    this.#generated = new WriteBatch((items) => this.#markAllGenerated(items), PACE_MS);
   }
 
   /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue, not due yet, or another pool's than `pool`. */

@@ -1,11 +1,11 @@
 import type { Charge, TaskOutput } from '../ledger/ledger.types.ts';
 import type { FileContent } from '../lib/file-content.ts';
+import { MinInterval } from '../lib/min-interval.ts';
 import { nanoUsd } from '../lib/money.ts';
-import { Pace } from '../lib/pace.ts';
 import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
+import { settleAll } from '../media/settle-all.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { storageKey } from '../media/storage-key.ts';
-import { together } from '../media/together.ts';
 import type { Lease } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
@@ -48,7 +48,7 @@ const SETTLE_PACE_MS = 50;
 /** Turns what an engine made into stored files, and ends the task with its charge. */
 export class TaskFinisher {
   readonly #dependencies: FinisherDependencies;
-  readonly #pace = new Pace(SETTLE_PACE_MS);
+  readonly #pace = new MinInterval(SETTLE_PACE_MS);
 
   constructor(dependencies: FinisherDependencies) {
     this.#dependencies = dependencies;
@@ -94,7 +94,7 @@ export class TaskFinisher {
     signal: AbortSignal,
   ): Promise<TaskOutput[]> {
     const stored = new Map<string, Promise<string>>();
-    return await together<TaskOutput[]>(
+    return await settleAll<TaskOutput[]>(
       files.map(async ({ index, variant, mediaType, sha256, content, ...facts }) => {
         const same = `${index}/${sha256}`;
         const file = { index, variant, mediaType, sha256, content };

@@ -15,7 +15,7 @@ import { RateLimiter } from '../../src/http/rate-limiter.ts';
 import { KeysStore } from '../../src/keys/keys.store.ts';
 import { secretHash } from '../../src/keys/secret.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { LoopTurns } from '../../src/lib/loop-turns.ts';
+import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { nativeTaskRoutes } from '../../src/tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../../src/tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../../src/tasks/openai-videos.routes.ts';
@@ -68,7 +68,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     log: silentLog,
     clock: systemClock,
     bodyBytes: new BodyBytes(),
-    turns: new LoopTurns(),
+    turns: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
     onProven: () => undefined,

@@ -12,8 +12,8 @@ import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement } from '../../src/ledger/ledger.types.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock as clock } from '../../src/lib/clock.ts';
+import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { type NanoUsd, parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -43,7 +43,7 @@ class LateLedger implements Ledger {
 }
 
 /** Counts how often a prompt was counted. */
-class CountedTurns extends LoopTurns {
+class CountedTurns extends EventLoopQueue {
   runs = 0;
   override run<T>(accountId: string, steps: Iterator<unknown, T>): Promise<T> {
     this.runs += 1;

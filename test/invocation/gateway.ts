@@ -24,9 +24,9 @@ import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Ledger } from '../../src/ledger/ledger.types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
+import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
-import { LoopTurns } from '../../src/lib/loop-turns.ts';
 import { parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -120,7 +120,7 @@ export class Gateway {
       providers,
       clock,
       log: options.log ?? log,
-      turns: new LoopTurns(),
+      turns: new EventLoopQueue(),
       overhead: options.overhead ?? new HiddenOverhead({ exchange: async () => [] }, log),
       settings: invocationSettings,
     });

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import { mediaRoutes } from '../../src/generations/media.routes.ts';
-import { createWorkerDoor } from '../../src/generations/worker-door.ts';
+import { createStorageTokenGuard } from '../../src/generations/storage-token-guard.ts';
 import { mediaUploadPage, workerStoragePage } from '../../src/generations/worker-storage.routes.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -53,7 +53,7 @@ async function startApi(storage: Storage, grant?: S3Storage): Promise<Api> {
   const signer = createUrlSigner({ publicUrl: PUBLIC_URL, secret: SECRET, clock });
   const uploadFolder = await folder.sub(`uploads-${randomBytes(4).toString('hex')}`);
   const grantUpload = grant?.grantUpload ?? uploads.grantUpload;
-  const door = createWorkerDoor([TOKEN], clock);
+  const guard = createStorageTokenGuard([TOKEN], clock);
   const seen: string[] = [];
   const app = express();
   app.set('query parser', 'simple');
@@ -61,7 +61,7 @@ async function startApi(storage: Storage, grant?: S3Storage): Promise<Api> {
     seen.push(`${request.method} ${request.path}`);
     next();
   });
-  app.use('/internal/v1', workerStoragePage({ storage, door, grantUpload, publicUrl: PUBLIC_URL }));
+  app.use('/internal/v1', workerStoragePage({ storage, guard, grantUpload, publicUrl: PUBLIC_URL }));
   const used = new UsedUploads(uploadFolder, clock);
   const limits = { idleMs: IDLE_MS, totalMs: 60_000 };
   app.use('/media-upload', mediaUploadPage(uploads, { storage, folder: uploadFolder, used, ...limits }));
@@ -182,7 +182,7 @@ describe('remote storage over an API with a local folder', () => {
   );
 });
 
-describe('the door', () => {
+describe('the guard of the storage', () => {
   test('opens for the token alone, and shuts out who keeps guessing', async () => {
     const fresh = await startApi(local);
     const status = async (token?: string) =>

@@ -1,7 +1,7 @@
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import { PLAIN_RULES } from './model-rules.ts';
-import { tidyRequest } from './tidy-request.ts';
+import { normalizeRequest } from './normalize-request.ts';
 
 const CAP = 4_000;
 const toMessages = (body: object) =>
@@ -185,18 +185,20 @@ describe('messages → chat', () => {
 
 test('our short forms are written out for a provider of the same dialect', () => {
   const tools = [{ name: 'f' }];
-  expect(tidyRequest({ tools, tool_choice: 'any' }, 'messages').tool_choice).toEqual({ type: 'any' });
-  expect(tidyRequest({ tools, tool_choice: 'f' }, 'messages').tool_choice).toEqual({
+  expect(normalizeRequest({ tools, tool_choice: 'any' }, 'messages').tool_choice).toEqual({ type: 'any' });
+  expect(normalizeRequest({ tools, tool_choice: 'f' }, 'messages').tool_choice).toEqual({
     type: 'tool',
     name: 'f',
   });
-  expect(tidyRequest({ tools, tool_choice: 'required' }, 'chat').tool_choice).toBe('required');
-  expect(tidyRequest({ tools, tool_choice: 'any' }, 'chat').tool_choice).toBe('required');
-  expect(tidyRequest({ tools, tool_choice: 'f' }, 'chat').tool_choice).toEqual({
+  expect(normalizeRequest({ tools, tool_choice: 'required' }, 'chat').tool_choice).toBe('required');
+  expect(normalizeRequest({ tools, tool_choice: 'any' }, 'chat').tool_choice).toBe('required');
+  expect(normalizeRequest({ tools, tool_choice: 'f' }, 'chat').tool_choice).toEqual({
     type: 'function',
     function: { name: 'f' },
   });
-  expect(tidyRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
-  expect(tidyRequest({ reasoning: { effort: 'low' } }, 'chat')).toEqual({ reasoning_effort: 'low' });
-  expect(tidyRequest({ reasoning: { max_tokens: 9 } }, 'chat')).toEqual({ reasoning: { max_tokens: 9 } });
+  expect(normalizeRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  expect(normalizeRequest({ reasoning: { effort: 'low' } }, 'chat')).toEqual({ reasoning_effort: 'low' });
+  expect(normalizeRequest({ reasoning: { max_tokens: 9 } }, 'chat')).toEqual({
+    reasoning: { max_tokens: 9 },
+  });
 });

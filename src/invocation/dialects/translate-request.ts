@@ -5,7 +5,7 @@ import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
-import { tidyRequest } from './tidy-request.ts';
+import { normalizeRequest } from './normalize-request.ts';
 import { withToolIds } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
 
@@ -31,13 +31,13 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
   if (to === 'messages') {
     const translated =
       from === 'messages'
-        ? tidyRequest(withoutLockedMembers(body, translation.betas), to)
+        ? normalizeRequest(withoutLockedMembers(body, translation.betas), to)
         : chatRequestToMessages(body, maxOutputTokens, rules);
     return claudeRequest(translated, rules);
   }
   const translated =
     from === 'chat'
-      ? tidyRequest(body, to)
+      ? normalizeRequest(body, to)
       : messagesRequestToChat(body, {
           maxOutputTokens,
           reasoning,

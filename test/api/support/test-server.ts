@@ -35,8 +35,8 @@ import { secretHash } from '../../../src/keys/secret.ts';
 import { Movements } from '../../../src/ledger/movements.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { EventLoopQueue } from '../../../src/lib/event-loop-queue.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
-import { LoopTurns } from '../../../src/lib/loop-turns.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
@@ -204,7 +204,7 @@ function createKernel(
     log,
     clock: systemClock,
     bodyBytes: new BodyBytes(),
-    turns: new LoopTurns(),
+    turns: new EventLoopQueue(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
     onProven: options.onProven ?? (() => undefined),

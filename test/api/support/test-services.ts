@@ -1,9 +1,9 @@
-import type { AccountRoutesServices } from '../../../src/account-surface.ts';
 import { CatalogService } from '../../../src/catalog/catalog.service.ts';
 import type { Catalog } from '../../../src/catalog/catalog.types.ts';
 import { parseCatalog } from '../../../src/catalog/parse-catalog.ts';
 import { composeOperatorServices } from '../../../src/compose/operators.ts';
 import { CreditsReadModel } from '../../../src/credits/credits.read-model.ts';
+import type { AccountRoutesServices } from '../../../src/customer-routes.ts';
 import { GenerationsReadModel } from '../../../src/generations/generations.read-model.ts';
 import { GenerationsService } from '../../../src/generations/generations.service.ts';
 import type { KeyCache } from '../../../src/http/key-cache.ts';

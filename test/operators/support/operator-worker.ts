@@ -3,9 +3,9 @@ import { composeWorker } from '../../../src/compose/worker.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { createJobMetrics } from '../../../workers/job-metrics.ts';
+import { startMetricsServer } from '../../../workers/metrics-server.ts';
 import { parseQueueSelection } from '../../../workers/queue-selection.ts';
 import { startWorker } from '../../../workers/start-worker.ts';
-import { startWorkerPage } from '../../../workers/worker-page.ts';
 import { Sink } from './sink.ts';
 
 export interface OperatorWorker {
@@ -25,7 +25,7 @@ export async function startOperatorWorker(
   const foundation = await composeFoundation(loadConfig(environment), 'worker', log);
   const { config, registry } = foundation;
   const worker = await composeWorker(foundation, { serves: () => true, postprocesses });
-  const page = await startWorkerPage({ host: config.host, port: 0, registry, log });
+  const page = await startMetricsServer({ host: config.host, port: 0, registry, log });
   const running = startWorker(
     { ...worker.parts, observer: createJobMetrics(registry) },
     {

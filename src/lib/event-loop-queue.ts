@@ -22,7 +22,7 @@ interface Waiting {
  * Spreads work that blocks the event loop over its turns: a step of each account's first work, then the next account's; within an account
  * first come, first served. A turn stays short however much work there is, so that streams flow on and connections are accepted.
  */
-export class LoopTurns {
+export class EventLoopQueue {
   readonly #now: () => number;
   /** In the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();

@@ -2,12 +2,12 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
 /** What the requests and responses of one application are instances of. */
-export interface MessageClasses {
+export interface ExpressPrototypes {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
 }
 
-const known = new WeakMap<Express, MessageClasses>();
+const known = new WeakMap<Express, ExpressPrototypes>();
 
 /**
  * Classes whose instances have the application's prototypes from the start, so that Express, which sets them on every request, finds
@@ -15,13 +15,13 @@ const known = new WeakMap<Express, MessageClasses>();
  * (V8 up to 11.3, which is Node 20): nothing that reads such a request could be optimised. Measured together with objects of our own
  * that had the same: a quarter of a call's processor time.
  */
-export function messageClassesOf(app: Express): MessageClasses {
-  const made = known.get(app) ?? makeClasses(app);
+export function expressPrototypesOf(app: Express): ExpressPrototypes {
+  const made = known.get(app) ?? makePrototypes(app);
   known.set(app, made);
   return made;
 }
 
-function makeClasses(app: Express): MessageClasses {
+function makePrototypes(app: Express): ExpressPrototypes {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, connect as open, type Socket } from 'node:net';
 import { AppError } from './errors.ts';
-import { LoopTurns } from './loop-turns.ts';
+import { EventLoopQueue } from './event-loop-queue.ts';
 
 /** Blocks for `ms` in each of so many steps, and says so. */
 function* steps(
@@ -24,7 +24,7 @@ function* steps(
 }
 
 test('work is done at once where nobody waits', () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   let done = false;
   void turns.run(
     'a',
@@ -34,7 +34,7 @@ test('work is done at once where nobody waits', () => {
 });
 
 test('work is done in the order it came, little of it in one turn', async () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   const order: number[] = [];
   let turn = 0;
   let isOver = false;
@@ -64,7 +64,7 @@ test('work is done in the order it came, little of it in one turn', async () => 
 });
 
 test('what the work throws is thrown, and the next in line goes on', async () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   // biome-ignore lint/correctness/useYield: it ends before it could
   function* failing(): Generator<undefined, string> {
     throw new AppError('context_length_exceeded', 'too long');
@@ -80,7 +80,7 @@ test('what the work throws is thrown, and the next in line goes on', async () =>
 });
 
 test('work of a client that has left is not begun', async () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   const client = new AbortController();
   let steppedFor = 0;
   const first = turns.run('a', steps(3, 6));
@@ -99,7 +99,7 @@ test('work of a client that has left is not begun', async () => {
 
 test('rejects work that waits too long, but not work that has started', async () => {
   let now = 0;
-  const turns = new LoopTurns(() => now);
+  const turns = new EventLoopQueue(() => now);
   const slow = turns.run(
     'a',
     (function* () {
@@ -120,7 +120,7 @@ test('rejects work that waits too long, but not work that has started', async ()
 });
 
 test("an account's long work waits for the short work of others after each step", async () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   const order: string[] = [];
   const work = (account: string, count: number) =>
     turns.run(
@@ -132,7 +132,7 @@ test("an account's long work waits for the short work of others after each step"
 });
 
 test('work stands back until the connections that wait are accepted', async () => {
-  const turns = new LoopTurns();
+  const turns = new EventLoopQueue();
   const CONNECTIONS = 40;
   let accepted = 0;
   const server = createServer(() => {

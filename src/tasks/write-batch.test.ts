@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { StatementBatch } from './statement-batch.ts';
+import { WriteBatch } from './write-batch.ts';
 
 class Refused extends Error {
   readonly code: string;
@@ -12,7 +12,7 @@ class Refused extends Error {
 
 test('an item is sent at once; what arrives while it is away is one batch, answered in order', async () => {
   const sent: number[][] = [];
-  const batch = new StatementBatch<number, string>(async (items) => {
+  const batch = new WriteBatch<number, string>(async (items) => {
     sent.push([...items]);
     await new Promise(setImmediate);
     return items.map((item) => `answer ${item}`);
@@ -24,7 +24,7 @@ test('an item is sent at once; what arrives while it is away is one batch, answe
 });
 
 test('an item that Postgres refuses takes no other one down with it', async () => {
-  const batch = new StatementBatch<number, number>(async (items) => {
+  const batch = new WriteBatch<number, number>(async (items) => {
     await new Promise(setImmediate);
     if (items.includes(13)) {
       throw new Refused('22P05');
@@ -42,7 +42,7 @@ test('an item that Postgres refuses takes no other one down with it', async () =
 
 test('after a lost answer nothing is sent again: it may have been written', async () => {
   const sent: number[][] = [];
-  const batch = new StatementBatch<number, number>(async (items) => {
+  const batch = new WriteBatch<number, number>(async (items) => {
     sent.push([...items]);
     await new Promise(setImmediate);
     if (items.length > 1) {
@@ -57,7 +57,7 @@ test('after a lost answer nothing is sent again: it may have been written', asyn
 
 test('what arrives within the pace of the last statement goes with the next one', async () => {
   const sent: number[][] = [];
-  const batch = new StatementBatch<number, number>(async (items) => {
+  const batch = new WriteBatch<number, number>(async (items) => {
     sent.push([...items]);
     return [...items];
   }, 60_000);

@@ -5,7 +5,7 @@ import type { Logger } from '../src/lib/logger.ts';
 const REPEAT_MS = 30_000;
 
 /** Logs what fails and is tried again by itself: once per subject and half minute, not once per try. */
-export class Complaints {
+export class ThrottledLog {
   readonly #log: Logger;
   readonly #lastAt = new Map<string, number>();
 
@@ -14,8 +14,8 @@ export class Complaints {
   }
 
   /** Something that will be tried again failed. `subject` names it among few. */
-  hear(error: unknown, subject: string): void {
-    // Redis being away is a complaint of its own.
+  warn(error: unknown, subject: string): void {
+    // Redis being away is logged by its own connection.
     if (error instanceof QueueUnavailableError) {
       return;
     }

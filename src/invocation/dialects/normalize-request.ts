@@ -13,16 +13,16 @@ const CHAT_WORDS = new Set(['auto', 'none', 'required']);
  * A request for a provider of its own dialect: as it came, except for short forms that we allow and providers do not,
  * namely a `tool_choice` of one word or a tool's name, an empty list of tools, and OpenRouter's word for effort.
  */
-export function tidyRequest(body: JsonObject, dialect: Dialect): JsonObject {
-  return tidyTools(dialect === 'chat' ? tidyEffort(body) : body, dialect);
+export function normalizeRequest(body: JsonObject, dialect: Dialect): JsonObject {
+  return normalizeTools(dialect === 'chat' ? normalizeEffort(body) : body, dialect);
 }
 
-function tidyEffort(body: JsonObject): JsonObject {
+function normalizeEffort(body: JsonObject): JsonObject {
   const { effort } = objectOf(body.reasoning);
   return typeof effort === 'string' ? { reasoning_effort: effort, ...without(body, 'reasoning') } : body;
 }
 
-function tidyTools(body: JsonObject, dialect: Dialect): JsonObject {
+function normalizeTools(body: JsonObject, dialect: Dialect): JsonObject {
   if (Array.isArray(body.tools) && body.tools.length === 0) {
     return without(body, 'tools', 'tool_choice', 'parallel_tool_calls');
   }

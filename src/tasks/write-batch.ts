@@ -1,5 +1,5 @@
 import { sqlState } from '../ledger/failure-kind.ts';
-import { Pace } from '../lib/pace.ts';
+import { MinInterval } from '../lib/min-interval.ts';
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -13,16 +13,16 @@ const ITEMS_MAX = 100;
  * One statement in flight, and what arrives meanwhile, or within `paceMs` of the last beginning, is the next: many small writes of one
  * process cost one round trip and one commit. Without load an item is sent at once, alone.
  */
-export class StatementBatch<Item, Result> {
+export class WriteBatch<Item, Result> {
   readonly #send: (items: readonly Item[]) => Promise<Result[]>;
-  readonly #pace: Pace;
+  readonly #pace: MinInterval;
   #queue: Waiting<Item, Result>[] = [];
   #running = false;
 
   /** `send` answers in the order of the items, and writes all of them or none. */
   constructor(send: (items: readonly Item[]) => Promise<Result[]>, paceMs: number) {
     this.#send = send;
-    this.#pace = new Pace(paceMs);
+    this.#pace = new MinInterval(paceMs);
   }
 
   /** Resolves after the item's statement has committed. Throws what Postgres throws about it. */

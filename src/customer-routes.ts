@@ -18,7 +18,7 @@ export interface AccountRoutesServices {
 }
 
 /** What a customer sees of their account, besides calling models. */
-export function accountSurfaceRoutes(services: AccountRoutesServices): Route[] {
+export function customerRoutes(services: AccountRoutesServices): Route[] {
   return [
     ...catalogRoutes(services.catalog),
     ...keyRoutes(services.keys),

@@ -7,7 +7,7 @@ const patient = new WeakSet<Duplex>();
  * Runs `work` on a request whose body may take longer than the server allows ordinary ones. `work` must bound the wait for it
  * by itself.
  */
-export async function withPatience<T>({ socket }: IncomingMessage, work: () => Promise<T>): Promise<T> {
+export async function allowSlowBody<T>({ socket }: IncomingMessage, work: () => Promise<T>): Promise<T> {
   patient.add(socket);
   try {
     return await work();
@@ -17,6 +17,6 @@ export async function withPatience<T>({ socket }: IncomingMessage, work: () => P
 }
 
 /** Whether a request on this connection is being read with patience. */
-export function isPatient(socket: Duplex): boolean {
+export function isSlowBodyAllowed(socket: Duplex): boolean {
   return patient.has(socket);
 }

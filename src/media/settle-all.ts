@@ -2,7 +2,7 @@
  * Runs pieces of work side by side. Settles when all have: whoever removes the folder they write into must not be early. Throws the
  * error of the first in order that failed.
  */
-export async function together<Results extends readonly unknown[]>(
+export async function settleAll<Results extends readonly unknown[]>(
   work: {
     readonly [Index in keyof Results]: Promise<Results[Index]>;
   },

@@ -2,7 +2,7 @@
  * Lets work begin at most once in so many milliseconds: at once after a pause, else as soon as the time is over. All who wait
  * meanwhile begin together.
  */
-export class Pace {
+export class MinInterval {
   readonly #intervalMs: number;
   #lastMs = Number.NEGATIVE_INFINITY;
   #next: Promise<void> | undefined;

@@ -1,10 +1,10 @@
 import { expect, jest, test } from '@jest/globals';
-import { Pace } from './pace.ts';
+import { MinInterval } from './min-interval.ts';
 
 test('after a pause work begins at once; before the time is over all who wait begin together', async () => {
   jest.useFakeTimers({ now: 0 });
   try {
-    const pace = new Pace(20);
+    const pace = new MinInterval(20);
     const begun: string[] = [];
     const begin = async (name: string) => {
       await pace.turn();

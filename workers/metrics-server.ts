@@ -5,7 +5,7 @@ import { isPrivateAddress } from '../src/lib/ip-address.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { VERSION } from '../src/lib/version.ts';
 
-export interface WorkerPageOptions {
+export interface MetricsServerOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -13,7 +13,7 @@ export interface WorkerPageOptions {
   readonly log: Logger;
 }
 
-export interface WorkerPage {
+export interface MetricsServer {
   readonly port: number;
   close(): void;
 }
@@ -25,7 +25,7 @@ const CONNECTIONS_MAX = 50;
  * `/healthz` and `/metrics` of a worker process, the latter for the private network only. A draining worker is healthy: it
  * must not be killed for being on its way out. Rejects when the port is taken.
  */
-export async function startWorkerPage(options: WorkerPageOptions): Promise<WorkerPage> {
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, log } = options;
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
@@ -53,7 +53,7 @@ export async function startWorkerPage(options: WorkerPageOptions): Promise<Worke
 }
 
 async function answer(
-  { registry }: WorkerPageOptions,
+  { registry }: MetricsServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

@@ -7,14 +7,14 @@ import { AppError } from '../lib/errors.ts';
 
 const FAILURES_PER_MINUTE = 60;
 
-/** Lets workers of this installation in. */
-export interface WorkerDoor {
+/** Lets workers of this installation in, and nobody else. */
+export interface StorageTokenGuard {
   /** Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded (too many failures from the address). */
   admit(headers: IncomingHttpHeaders, address: string): void;
 }
 
-/** A door that opens for any of the tokens, compared in constant time. */
-export function createWorkerDoor(tokens: readonly string[], clock: Clock): WorkerDoor {
+/** Admits any of the tokens, compared in constant time. */
+export function createStorageTokenGuard(tokens: readonly string[], clock: Clock): StorageTokenGuard {
   const digests = tokens.map(digest);
   const failures = new FailureLimiter(FAILURES_PER_MINUTE, clock);
   return {
