@@ -13,7 +13,7 @@ const EVENT_HEADERS = {
     '`v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64; two for a day after a rotation',
 } as const;
 
-/** What the service is, for whoever reads its description. */
+/** What the service is, for readers of its description. */
 export const API_DESCRIPTION: ApiDescription = {
   title: 'Tollgate',
   version: VERSION,

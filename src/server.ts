@@ -27,7 +27,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   let leaving = false;
   const servers = await listen(config, api, (request, response) => {
     if (leaving) {
-      // whoever keeps connections open to us moves on with its next request, instead of meeting a closed one
+      // proxies that keep connections open move on with their next request, instead of meeting a closed one
       response.setHeader('Connection', 'close');
     }
     api.listener(request, response);

@@ -28,7 +28,7 @@ export interface CheckoutParts {
 const LIFETIME_MS = 23 * 3_600_000;
 const PURCHASE = 'Purchase of credits';
 
-/** Buying credits: a session of ours, paid at a provider's page, credited once. */
+/** Buying credits: a session, paid at a provider's page, credited once. */
 export class CheckoutService {
   readonly #store: CheckoutStore;
   readonly #movements: Movements;

@@ -53,7 +53,7 @@ export class CheckoutStore {
     await this.#model.update({ provider_session_id: providerSessionId, url }, { where: { id } });
   }
 
-  /** `accountId` null: whoever owns it. */
+  /** `accountId` null: of any account. */
   async find(id: string, accountId: string | null): Promise<CheckoutSessionRow | undefined> {
     const where = accountId === null ? { id } : { id, account_id: accountId };
     return (await this.#model.findOne({ where }))?.get({ plain: true });

@@ -25,7 +25,7 @@ export interface NewDocument {
 
 export interface Printed {
   readonly pdf: Buffer;
-  /** What the paper says, for whoever has to read it without one. */
+  /** What the document says, as data. */
   readonly facts: object;
 }
 

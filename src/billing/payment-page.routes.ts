@@ -23,7 +23,7 @@ const UNPAYABLE = { ...MISSING, 410: 'The session has expired' } as const;
 const html = { schema: z.string(), mediaTypes: ['text/html'] } as const;
 const LOOK_AGAIN_SECONDS = 5;
 
-/** The page that a buyer comes back to, whoever the payment provider is. */
+/** The page that a buyer comes back to, for every payment provider. */
 export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
   return [
     defineRoute({

@@ -15,7 +15,7 @@ export interface MediaRoutesOptions {
   readonly clock: Clock;
 }
 
-/** `/media/…`: finished files, for whoever holds a signed URL. */
+/** `/media/…`: finished files, for anybody with a media link. */
 export function mediaRoutes(options: MediaRoutesOptions): Route[] {
   return [
     defineRoute({

@@ -5,7 +5,7 @@ export interface AliasNames {
    * does its target.
    */
   readonly paths: Readonly<Record<string, string>>;
-  /** Header → header of ours, lower case, e.g. `anthropic-version` → `vendorx-version`. */
+  /** Header of the request → header that the routes know, lower case, e.g. `anthropic-version` → `vendorx-version`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

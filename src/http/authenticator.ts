@@ -8,7 +8,7 @@ import type { KeyCache, KeyFacts } from './key-cache.ts';
 import type { Principal } from './route.ts';
 
 export interface AuthenticatorOptions {
-  /** The hash of a well-formed secret; undefined for text that can be no key of ours. Must do no I/O. */
+  /** The hash of a well-formed secret; undefined for text that cannot be a key. Must do no I/O. */
   readonly digest: (secret: string) => string | undefined;
   readonly keys: KeyCache;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export class Authenticator {
     }
   }
 
-  /** The account of a key that was seen before; null for what can be or is no key of ours; undefined for a key not seen yet. No I/O. */
+  /** The account of a key that was seen before; null for what is not or cannot be a key; undefined for a key not seen yet. No I/O. */
   known(headers: IncomingHttpHeaders): string | null | undefined {
     const hash = this.#presentedHash(headers);
     return hash === undefined ? null : this.#options.keys.accountSeen(hash);
@@ -97,7 +97,7 @@ export class Authenticator {
 
   #hash(secret: string, address: string): string {
     const hash = this.#options.digest(secret);
-    // only text that can be no key of ours is refused for its address: many clients can share one, behind a proxy all of them do
+    // only text that cannot be a key is refused for its address: many clients can share one, behind a proxy all of them do
     if (hash === undefined) {
       this.#refuseFlood(address);
       throw new AppError(

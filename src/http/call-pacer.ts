@@ -54,7 +54,7 @@ const PEAK_DECAY = 0.97;
 /**
  * Begins calls as fast as this process can carry them, and no faster: while the turns of the event loop are short, at once; else they
  * wait, account after account, so that one that sends more than its share waits behind itself. The process always has as much to do as
- * it can do, so nothing is lost by refusing: only whoever would wait too long is. How long that is follows from the peak it has shown.
+ * it can do, so nothing is lost by refusing calls that would wait too long. How long that is follows from the peak it has shown.
  */
 export class CallPacer {
   readonly #options: PacerOptions;

@@ -9,7 +9,7 @@ import type { Route } from './route.ts';
 
 /** Whose turn a request takes. */
 export interface CallerLookup {
-  /** The account of a key that was seen before; null for what is no key of ours; undefined for one not seen yet. No I/O. */
+  /** The account of a key that was seen before; null for what cannot be a key; undefined for one not seen yet. No I/O. */
   known(headers: IncomingHttpHeaders): string | null | undefined;
   /** Looks an unseen key up, so that it is known. Never rejects. */
   introduce(headers: IncomingHttpHeaders): Promise<void>;
@@ -26,7 +26,7 @@ export interface FairAdmissionOptions {
   readonly log: Logger;
 }
 
-/** All who show no key of ours are one account, with the smallest share. */
+/** Callers without a valid key count as one account, with the smallest share. */
 const STRANGERS = 'strangers';
 const STRANGERS_WEIGHT = 0.1;
 /** A refusal of theirs is a tenth of the work of a call. */
@@ -120,7 +120,7 @@ function refuse(headers: IncomingHttpHeaders, response: Parameters<RequestListen
 /** Calls without a refusal after which an overload is over, in ms. */
 const CALM_MS = 5_000;
 
-/** Counts refusals; the log hears when they begin and when they have ended. */
+/** Counts refusals; logs when they begin and when they have ended. */
 function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => void {
   const shed = new Counter({
     name: 'tollgate_http_requests_shed_total',

@@ -28,7 +28,7 @@ export interface HttpAppOptions {
 /** The Express application: every route behind the kernel, every other request answered in the envelope. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { kernel } = options;
-  // the line of a request has ten fields of ours and nothing to hide: looking for secrets in it would only cost time
+  // the line of a request has ten known fields and nothing to hide: looking for secrets in it would only cost time
   const report = { ...kernel, requestLog: kernel.log.child({}, { redact: [] }) };
   const app = express();
   app.disable('x-powered-by');

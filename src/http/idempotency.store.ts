@@ -77,7 +77,7 @@ export class IdempotencyStore {
         answer: null,
       };
     }
-    // released between the two statements: the caller hears "in progress" and tries again
+    // released between the two statements: the caller gets "in progress" and tries again
     return (
       (await this.read(claim)) ?? {
         state: 'running',

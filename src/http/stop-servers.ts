@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 const QUIET_TURN_MS = 0.2;
 /** Turns that may pass without a quiet one; a process that is never quiet has to stop listening some time. */
 const TURNS_MAX = 2_000;
-/** Ms in which whoever found the socket's file before it went has connected. */
+/** Ms within which clients that found the socket's file before it was unlinked have connected. */
 const SOCKET_GRACE_MS = 100;
 /** Ms between two looks for connections that have become idle. */
 const IDLE_CHECK_MS = 250;

@@ -34,7 +34,7 @@ export interface BoundedInput {
 export interface InputBoundParts {
   readonly turns: EventLoopQueue;
   readonly overhead: HiddenOverhead;
-  /** Hears, before anything is counted, of nano-USD that the call will cost at least, and may throw. */
+  /** Called, before anything is counted, with the nano-USD that the call will cost at least; may throw. */
   readonly requireFunds: (least: NanoUsd) => Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import type { CallEnd } from './invocation.types.ts';
 
-/** What an answer says about itself, whoever the provider was. */
+/** What an answer says about itself, for every provider. */
 export interface AnswerIdentity {
   /** Public generation id. */
   readonly id: string;

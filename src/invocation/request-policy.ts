@@ -135,7 +135,7 @@ function isHarmless(name: string, body: JsonObject): boolean {
   }
 }
 
-/** Whoever says which providers may see a prompt, or what they may cost, must not be served by others. */
+/** A caller that says which providers may see a prompt, or what they may cost, must not be served by others. */
 function requireOpenRouting(provider: unknown): void {
   for (const [name, value] of Object.entries(objectOf(provider))) {
     if (ROUTING_BANS[name]?.(value)) {

@@ -39,7 +39,7 @@ interface AccountRoot {
 
 /**
  * What the books were at the end of each day, in files that no database owner can write: one a day, with the digest of each account that
- * moved, of the audit log, and of the file before. Whoever edits an entry and seals the books anew is told by them.
+ * moved, of the audit log, and of the file before. They reveal an entry that was edited and resealed.
  */
 export class BookRoots {
   readonly #pool: pg.Pool;

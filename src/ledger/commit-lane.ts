@@ -19,12 +19,12 @@ export interface LaneOptions<Item, Result> {
    * Infinity: tried for ever.
    */
   readonly giveUpAfterMs: number;
-  /** Hears of an item that came through after it had been refused. */
+  /** Called for an item that was accepted after it had been refused. */
   readonly onLate?: (item: Item, result: Result) => void;
   readonly observer: LaneObserver;
 }
 
-/** Hears what the lanes do; feeds metrics and the log. */
+/** Called with what the lanes do; feeds metrics and the log. */
 export interface LaneObserver {
   batchSent(lane: string, items: number, durationMs: number, oldestWaitMs: number): void;
   sendFailed(lane: string, items: number, error: unknown): void;

@@ -9,7 +9,7 @@ interface Line<T> {
 }
 
 /**
- * Whoever waits, in turns: each account in line may take as much cost a round as it weighs, however much of it waits (deficit round
+ * Waiting work, in turns: each account in line may take as much cost a round as it weighs, however much of it waits (deficit round
  * robin, Shreedhar and Varghese 1995). Costs and weights are above 0; a weight of 1 is an ordinary account's.
  */
 export class FairQueue<T> {

@@ -28,12 +28,12 @@ export interface Mp4Options extends InputOptions {
   /** Copies the video stream as it is: it must be H.264 yuv420p of the right size. */
   readonly copyVideo: boolean;
   readonly copyAudio: boolean;
-  /** Size to fill and crop to when the video is encoded anew. */
+  /** Size to fill and crop to when the video is re-encoded. */
   readonly width: number;
   readonly height: number;
-  /** What the file says about its making; a constant of ours. */
+  /** What the file says about its making: a constant. */
   readonly comment: string;
-  /** One frame of it as PNG from the same run, where it is encoded anew. */
+  /** One frame of it as PNG from the same run, where it is re-encoded. */
   readonly still?: { readonly path: string; readonly atSeconds: number };
 }
 

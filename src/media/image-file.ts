@@ -64,7 +64,7 @@ export async function sizeInHeader(bytes: Buffer): Promise<Size | undefined> {
     const { width, height } = await sharp(bytes, { sequentialRead: true }).metadata();
     return { width, height };
   } catch {
-    // whoever decodes it says what is wrong with it
+    // the decoder says what is wrong with it
     return undefined;
   }
 }

@@ -29,7 +29,7 @@ export async function makeImage(image: OpenedImage, size: Size, options: ImageWr
 }
 
 /**
- * A PNG of the requested size with the pixel data that the engine compressed; undefined where it has to be encoded anew. Of what stood
+ * A PNG of the requested size with the pixel data that the engine compressed; undefined where it has to be re-encoded. Of what stood
  * beside the pixels nothing is left. That they can be decoded is found out here for a picture that is its own thumbnail; for others
  * by {@link makeThumbnail}.
  */

@@ -27,7 +27,7 @@ export interface RemoteCall {
   /** A path of the API, or the whole URL of another store. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Makes the body anew for each attempt. */
+  /** Makes a new body for each attempt. */
   readonly body?: () => Dispatcher.DispatchOptions['body'];
 }
 

@@ -1,5 +1,5 @@
 /**
- * Runs pieces of work side by side. Settles when all have: whoever removes the folder they write into must not be early. Throws the
+ * Runs pieces of work side by side. Settles when all have, so that the folder they write into is not removed too early. Throws the
  * error of the first in order that failed.
  */
 export async function settleAll<Results extends readonly unknown[]>(

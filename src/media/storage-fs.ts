@@ -194,7 +194,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-// ELOOP: the name is a symbolic link, which is never an object of ours.
+// ELOOP: the name is a symbolic link, which is never an object that we stored.
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') {
     return undefined;

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** Milliseconds after which a folder is stale whoever made it: longer than any task may run. */
+/** Milliseconds after which any folder is stale: longer than any task may run. */
 const STALE_AFTER_MS = 24 * 3600_000;
 /** Tells this run of the process from an earlier one that had the same pid, as the first process of a container does. */
 const RUN_ID = randomBytes(6).toString('hex');

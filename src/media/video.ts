@@ -58,7 +58,7 @@ export async function finishVideo(
     ]);
     return { probe, ...stills };
   };
-  // Encoding anew meets broken pictures by itself; a copy passes them on.
+  // Re-encoding finds broken frames by itself; a copy passes them on.
   const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
   const [, finished] = await settleAll<[unknown, FinishedVideo]>([check, make()]);
   return finished;

@@ -11,7 +11,7 @@ export interface OperatorTaskDetails {
   readonly history: readonly TaskEventRow[];
 }
 
-/** Tasks of every account, for whoever has to say what became of one. */
+/** Tasks of every account, for operators who look into one. */
 export class OperatorTasksService {
   readonly #readModel: OperatorTasksReadModel;
 

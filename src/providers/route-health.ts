@@ -9,7 +9,7 @@ const ACCOUNTS_MIN = 3;
 const ACCOUNTS_MAX = 500;
 /** A provider cannot talk us into leaving it alone for longer than this, in ms. */
 const COOLDOWN_MAX_MS = 60_000;
-/** How long whoever failed last leaves the next probe of a resting route to others, in ms. */
+/** How long, in ms, the account that failed last leaves the next probe of a resting route to others. */
 const STANDS_BACK_MS = 3_000;
 
 /**
@@ -41,7 +41,7 @@ export class RouteHealth {
 
   success(accountId: string): void {
     if (this.#route.isOpen) {
-      // whoever failed with the route is believed anew with it
+      // accounts that failed together with the route start again with it
       this.#accounts = new LruMap(ACCOUNTS_MAX);
     }
     this.#route.success();

@@ -45,7 +45,7 @@ const CONNECTION: pg.ClientConfig = {
 };
 
 /**
- * Opens both pools; connections are made on first use, both by the one parsed URL. `onError` hears of idle connections that broke:
+ * Opens both pools; connections are made on first use, both by the one parsed URL. `onError` is called for idle connections that broke:
  * they are replaced, but an unheard 'error' event would end the process. Throws ConfigError for a URL that cannot be used.
  */
 export function createDatabase(settings: DatabaseSettings, onError: (error: Error) => void): Database {

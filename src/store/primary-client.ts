@@ -190,7 +190,7 @@ export class PrimaryClient extends pg.Client {
   }
 }
 
-/** The same function, whose failures `judge` hears first, whichever way the caller hears of them. */
+/** The same function; `judge` sees its failures first, whether by callback or promise. */
 function watched(query: pg.Client['query'], judge: (error: unknown) => void): pg.Client['query'] {
   const send = query as (...values: unknown[]) => unknown;
   const watching = (...values: unknown[]): unknown => {

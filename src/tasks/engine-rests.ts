@@ -11,7 +11,7 @@ export interface RestClocks {
 
 export const REST_CLOCKS: RestClocks = { probeMs: 2_000, answerMs: 5_000 };
 
-/** Hears that a pool of this process rests, or works again. */
+/** Called when a pool of this process rests or works again. */
 export type RestListener = (pool: string, rests: boolean) => void;
 
 /**

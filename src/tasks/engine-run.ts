@@ -34,7 +34,7 @@ export interface RunParts {
   readonly request: EngineRequest;
   readonly context: EngineContext;
   readonly claims: Pick<TaskClaimsStore, 'markSubmitting' | 'storeReference'>;
-  /** Hears the reference as soon as there is one. */
+  /** Called with the reference as soon as there is one. */
   readonly onReference: (reference: string) => void;
 }
 

@@ -43,7 +43,7 @@ export function isStorageOutage(error: unknown): boolean {
 
 /**
  * Waits for a storage that is away, with what was made lying in scratch, until the attempt's signal ends it: at the task's deadline,
- * or when the process leaves. Whoever waits keeps its place, so no more is begun than there are places.
+ * or when the process leaves. Waiting work keeps its place, so no more is started than there are places.
  */
 export class StoragePatience {
   readonly #log: Logger;

@@ -20,7 +20,7 @@ export interface EndingTask {
 }
 
 export interface EndingFence {
-  /** Null: whoever holds the task loses it (cancel of a waiting task, deadline). */
+  /** Null: the current holder of the task loses it (cancel of a waiting task, deadline). */
   readonly attempt: number | null;
   readonly from: readonly TaskState[];
 }
@@ -126,7 +126,7 @@ export class TaskEndings {
   }
 }
 
-/** The fence of an ending that takes the task from whoever has it. */
+/** The fence of an ending that takes the task from its current holder. */
 export function fromAnywhere(ending: 'failed' | 'canceled'): EndingFence {
   return { attempt: null, from: statesBefore(ending) };
 }

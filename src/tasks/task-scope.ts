@@ -9,7 +9,7 @@ export function scopeOf(principal: Principal): TaskScope {
   return { accountId, apiKeyId: role === 'owner' ? null : apiKeyId };
 }
 
-/** The stored form of a task's public id. Throws AppError task_not_found for what is no id of ours. */
+/** The stored form of a task's public id. Throws AppError task_not_found for text that is not a task id. */
 export function taskIdOf(text: string): string {
   const id = parsePublicId('generation', text);
   if (!id) {

@@ -229,7 +229,7 @@ export const SUBMIT_RESPONSE = z
   .object({ task_id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }) })
   .meta({ id: 'TaskHandle' });
 
-/** Query of GET /v3/async/task-result. Any other text than an id of ours is simply not found. */
+/** Query of GET /v3/async/task-result. Text that is not a task id is simply not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
   task_id: z
     .string({ message: 'is required' })

@@ -57,7 +57,7 @@ export class WebhookSecretsService {
     return await this.get(accountId);
   }
 
-  /** Seals every account's secrets anew, so that a previous TOLLGATE_SECRET is no longer needed. Returns how many accounts. */
+  /** Reseals every account's secrets, so that a previous TOLLGATE_SECRET is no longer needed. Returns how many accounts. */
   async resealAll(): Promise<number> {
     let resealed = 0;
     for (let after = FIRST_UUID; ; ) {

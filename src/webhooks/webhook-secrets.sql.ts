@@ -12,7 +12,7 @@ export const listSecrets: Statement = {
   text: `SELECT account_id, secret, previous_secret FROM webhook_secrets WHERE account_id > $1 ORDER BY account_id LIMIT $2`,
 };
 
-/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret sealed anew. Nothing if it was rotated meanwhile. */
+/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret, resealed. Nothing if it was rotated meanwhile. */
 export const resealSecret: Statement = {
   name: 'webhook_reseal_secret',
   text: 'UPDATE webhook_secrets SET secret = $3, previous_secret = $4 WHERE account_id = $1 AND secret = $2',

@@ -13,7 +13,7 @@ export interface HostedSessionRequest {
   readonly expiresAt: Date;
 }
 
-/** A session as the provider sees it, asked for anew: what an event says about it is never believed. */
+/** A session as the provider sees it, fetched again: what an event says about it is never believed. */
 export interface HostedSession {
   readonly providerSessionId: string;
   /** The public id of our session, as we told it. */

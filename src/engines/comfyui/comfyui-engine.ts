@@ -35,7 +35,7 @@ export function comfyUiKind(folder: string): EngineKind {
   };
 }
 
-/** Runs workflows on a ComfyUI server under ids of ours, so that a run is found again whoever began it. */
+/** Runs workflows on a ComfyUI server under our ids, so that any process finds a run again. */
 export class ComfyUiEngine implements Engine {
   readonly kind = 'comfyui';
   readonly id: string;

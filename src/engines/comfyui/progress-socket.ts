@@ -23,7 +23,7 @@ export interface ProgressListening {
   readonly promptId: string;
   /** Nodes of the graph. */
   readonly nodes: number;
-  /** Hears 0–1, not always rising. */
+  /** Called with 0–1, not always rising. */
   readonly onProgress: (fraction: number) => void;
 }
 

@@ -36,7 +36,7 @@ export const falKind: EngineKind = {
   create: (settings) => new FalEngine(parseEngineSettings(falSettings, settings)),
 };
 
-/** Requests in fal's queue (fal.ai docs, Queue API). It takes no id of ours: a submit whose answer is lost stays lost. Always paid. */
+/** Requests in fal's queue (fal.ai docs, Queue API). It accepts no caller-chosen id: a submit whose answer is lost stays lost. Always paid. */
 export class FalEngine implements Engine {
   readonly kind = 'fal';
   readonly id: string;

@@ -91,7 +91,7 @@ export class NovitaEngine implements Engine {
     return toStatus(await this.#result(reference, signal), this.#settings.dialect);
   }
 
-  /** URLs live an hour at most: they are asked for anew and fetched at once. */
+  /** URLs live an hour at most: they are requested again and fetched at once. */
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
     const { signal, folder } = context;
     const { kind } = request;

@@ -29,7 +29,7 @@ export function readTaskResult(json: unknown): NovitaResult {
   return parsed.data;
 }
 
-/** A task-result as a state of ours (Novita API reference, task-result; a Tollgate's additions stand in `extra`). */
+/** A task-result as one of our states (Novita API reference, task-result; a Tollgate's additions stand in `extra`). */
 export function toStatus(result: NovitaResult, dialect: NovitaSettings['dialect']): EngineStatus {
   const { task, extra } = result;
   switch (task.status) {

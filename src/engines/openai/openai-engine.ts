@@ -24,7 +24,7 @@ export const openAiKind: EngineKind = {
   create: (settings) => new OpenAiEngine(parseEngineSettings(openAiSettings, settings)),
 };
 
-/** Images are one long call per run, kept in this process; videos are jobs of the upstream. Neither takes an id of ours. */
+/** Images are one long call per run, kept in this process; videos are jobs of the upstream. Neither accepts a caller-chosen id. */
 export class OpenAiEngine implements Engine {
   readonly kind = 'openai';
   readonly id: string;

@@ -46,7 +46,7 @@ export const sdCppKind: EngineKind = {
 };
 
 /**
- * Jobs of sd-server by its native routes (stable-diffusion.cpp examples/server/api.md). It takes no id of ours, keeps results for ten
+ * Jobs of sd-server by its native routes (stable-diffusion.cpp examples/server/api.md). It accepts no caller-chosen id, keeps results for ten
  * minutes inside the job's JSON, and can't stop a job it has begun.
  */
 export class SdCppEngine implements Engine {

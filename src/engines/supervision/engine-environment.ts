@@ -8,7 +8,7 @@ export interface EnginePlace {
   readonly port: number;
 }
 
-/** The environment of an engine's process: the harmless part of ours, what its entry sets, its GPU and its port. */
+/** The environment of an engine's process: the harmless part of this process's own, what its entry sets, its GPU and its port. */
 export function engineEnvironment(
   ours: Readonly<Record<string, string | undefined>>,
   own: Readonly<Record<string, string>>,

@@ -42,7 +42,7 @@ export const SUPERVISION_CLOCKS: SupervisionClocks = {
   provenMs: 60_000,
 };
 
-/** Keeps the server of an engine running on one GPU: starts it, watches it, and starts it anew after a growing pause. */
+/** Keeps the server of an engine running on one GPU: starts it, watches it, and restarts it after a growing pause. */
 export class EngineProcess {
   readonly baseUrl: string;
   readonly #plan: EngineProcessPlan;

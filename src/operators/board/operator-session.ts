@@ -41,7 +41,7 @@ export class OperatorSessions {
     return `${unsigned}.${sign(key, unsigned)}`;
   }
 
-  /** Whose session the text is; undefined when it is none of ours or has expired. */
+  /** Whose session the text is; undefined when we did not sign it or it has expired. */
   operatorOf(session: string | undefined): string | undefined {
     const [, expiry, operator = '', signature = ''] = SESSION_PATTERN.exec(session ?? '') ?? [];
     if (session === undefined || expiry === undefined) {

@@ -3,7 +3,7 @@ import type { DeliveryJson } from '../deliveries.schema.ts';
 import type { OperatorTaskDetailsJson } from '../operator-tasks.schema.ts';
 import { navigationBar, type OperatorPage } from './page-frame.ts';
 
-/** A task for whoever came from one of its jobs. Shows what the operator API says of it, never the prompt. */
+/** A task, for operators who come from one of its jobs. Shows what the operator API says of it, never the prompt. */
 export function taskPage(
   base: string,
   task: OperatorTaskDetailsJson,

@@ -38,7 +38,7 @@ export class AdminClient {
     return answer.body as Body;
   }
 
-  /** Up to `limit` rows of a list, however many pages that takes. `onRows` hears how many there are so far. */
+  /** Up to `limit` rows of a list, however many pages that takes. `onRows` is called with how many there are so far. */
   async list<Row>(path: string, query: Query, limit: number, onRows: (rows: number) => void): Promise<Row[]> {
     const rows: Row[] = [];
     for await (const page of this.pages<Row>(path, query, Math.min(limit, PAGE_ROWS))) {

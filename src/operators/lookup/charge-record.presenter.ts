@@ -6,7 +6,7 @@ import { presentLedgerEntry } from '../ledger-entries.routes.ts';
 import type { ChargeRecord } from './charge-record.read-model.ts';
 import type { ChargeRecordJson } from './charge-record.schema.ts';
 
-/** A generation as whoever is asked about its charge needs it. */
+/** A generation with everything that explains its charge. */
 export function presentChargeRecord({
   generation,
   record,
