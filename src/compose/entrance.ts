@@ -5,12 +5,12 @@ import { CallPacer } from '../http/call-pacer.ts';
 import { admitFairly } from '../http/fair-admission.ts';
 import type { Route } from '../http/route.ts';
 import { StrangerConnections } from '../http/stranger-connections.ts';
-import { LoopTurns } from '../lib/loop-turns.ts';
+import { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Foundation } from './foundation.ts';
 
 /** What stands before the application and what it is told of. */
 export interface Entrance {
-  readonly turns: LoopTurns;
+  readonly turns: EventLoopQueue;
   readonly strangers: StrangerConnections;
 }
 
@@ -18,7 +18,7 @@ export function composeEntrance({ config, registry }: Foundation): Entrance {
   // a proxy's connections are shared by all who come through it
   const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
   return {
-    turns: new LoopTurns(),
+    turns: new EventLoopQueue(),
     strangers: new StrangerConnections({ perAddress, registry, now: () => performance.now() }),
   };
 }

@@ -1,4 +1,4 @@
-import type { InTurn } from '../../lib/loop-turns.ts';
+import type { InTurn } from '../../lib/event-loop-queue.ts';
 import { StopController } from '../../lib/stop-signal.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../../providers/provider.types.ts';
