@@ -9,8 +9,8 @@ import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { followHangUp } from '../src/lib/hang-up.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { PreemptionNotice } from './preemption-notice.ts';
 import { startMetricsServer } from './metrics-server.ts';
+import { PreemptionNotice } from './preemption-notice.ts';
 import {
   parseQueueSelection,
   type QueueSelection,
