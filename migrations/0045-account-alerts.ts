@@ -19,6 +19,7 @@ export const accountAlerts: Migration = {
     -- A key is told once per limit, share of it and period: the row is what was told last.
     CREATE TABLE key_alerts (
       api_key_id uuid PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
+      account_id uuid NOT NULL REFERENCES accounts (id),
       limit_nano bigint NOT NULL,
       share smallint NOT NULL,
       counted_from timestamptz

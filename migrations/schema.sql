@@ -317,9 +317,11 @@ TABLE invoices
 
 TABLE key_alerts
   api_key_id uuid NOT NULL
+  account_id uuid NOT NULL
   limit_nano bigint NOT NULL
   share smallint NOT NULL
   counted_from timestamp with time zone
+  key_alerts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   key_alerts_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id) ON DELETE CASCADE
   key_alerts_pkey PRIMARY KEY (api_key_id)
 
@@ -2244,7 +2246,7 @@ BEGIN
       FROM looked l WHERE a.account_id = l.account_id),
   low AS (
     INSERT INTO webhook_deliveries (id, account_id, url, event, facts)
-      SELECT gen_random_uuid(), l.account_id, l.url, 'credits.low',
+      SELECT owned_id(l.account_id, looked_at), l.account_id, l.url, 'credits.low',
              jsonb_build_object('remaining', l.posted::text, 'threshold', l.credits_low::text, 'at', looked_at)
         FROM looked l WHERE l.posted < l.credits_low AND NOT l.credits_told),
   counted AS (
@@ -2256,14 +2258,14 @@ BEGIN
   judged AS (SELECT c.*, c.used::numeric * 100 >= c.limit_nano::numeric * c.share AS near FROM counted c),
   above_again AS (DELETE FROM key_alerts t USING judged j WHERE t.api_key_id = j.id AND NOT j.near),
   noted AS (
-    INSERT INTO key_alerts AS t (api_key_id, limit_nano, share, counted_from)
-      SELECT j.id, j.limit_nano, j.share, j.counted_from FROM judged j WHERE j.near
+    INSERT INTO key_alerts AS t (api_key_id, account_id, limit_nano, share, counted_from)
+      SELECT j.id, j.account_id, j.limit_nano, j.share, j.counted_from FROM judged j WHERE j.near
       ON CONFLICT (api_key_id) DO UPDATE
         SET limit_nano = excluded.limit_nano, share = excluded.share, counted_from = excluded.counted_from
         WHERE (t.limit_nano, t.share, t.counted_from) IS DISTINCT FROM (excluded.limit_nano, excluded.share, excluded.counted_from)
       RETURNING t.api_key_id)
   INSERT INTO webhook_deliveries (id, account_id, url, event, facts)
-    SELECT gen_random_uuid(), j.account_id, j.url, 'key.limit_near',
+    SELECT owned_id(j.account_id, looked_at), j.account_id, j.url, 'key.limit_near',
            jsonb_build_object('hash', j.hash, 'name', j.name, 'limit', j.limit_nano::text, 'used', j.used::text,
                               'limit_reset', j.limit_reset, 'share', j.share, 'at', looked_at)
       FROM judged j JOIN noted n ON n.api_key_id = j.id;

@@ -7,7 +7,7 @@ import type { Statement } from '../store/statement.ts';
 export const listWorkers: Statement = {
   name: 'operator_workers',
   text: `WITH live AS (
-      SELECT * FROM workers WHERE seen_at > clock_timestamp() - $1 * interval '1 ms')
+      SELECT * FROM workers WHERE seen_at > statement_timestamp() - $1 * interval '1 ms')
     SELECT coalesce(l.host, d.host) AS host, l.worker, l.version, l.queues, l.resting, l.running, l.draining,
            l.started_at, l.seen_at, d.actor AS drained_by, d.at AS drained_at
       FROM live l FULL JOIN worker_drains d USING (host)

@@ -18,7 +18,7 @@ export const moveTasks: Statement = {
         FROM tasks
        WHERE state = 'queued' AND pool = $2 AND model = $1 AND cancel_requested_at IS NULL
          AND NOT ($8 AND (engine_submitted_at IS NOT NULL OR engine_reference IS NOT NULL))
-         AND created_at <= clock_timestamp() - $5 * interval '1 ms'),
+         AND created_at <= statement_timestamp() - $5 * interval '1 ms'),
     leaving AS (
       SELECT t.id FROM tasks t JOIN (SELECT id FROM waiting ORDER BY turn, id LIMIT $6) w USING (id)
        WHERE t.state = 'queued' AND t.pool = $2
@@ -27,7 +27,7 @@ export const moveTasks: Statement = {
     moved AS (
       UPDATE tasks t
          SET pool = $3, parameters = t.parameters || jsonb_build_object('upstream_model', $4::text),
-             dispatched_at = NULL, not_before = clock_timestamp(), avoid_host = NULL, avoid_until = NULL,
+             dispatched_at = NULL, not_before = statement_timestamp(), avoid_host = NULL, avoid_until = NULL,
              engine = NULL, engine_submitted_at = NULL, engine_reference = NULL
         FROM leaving l WHERE t.id = l.id
       RETURNING t.id, t.state, t.attempt),

@@ -8,7 +8,7 @@ export const reportWorker: Statement = {
       VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (worker) DO UPDATE
         SET version = excluded.version, queues = excluded.queues, resting = excluded.resting, running = excluded.running,
-            draining = excluded.draining, seen_at = clock_timestamp())
+            draining = excluded.draining, seen_at = statement_timestamp())
     SELECT EXISTS (SELECT FROM worker_drains WHERE host = $2) AS drained`,
 };
 

@@ -20,17 +20,21 @@ const HOME_TABLES = [
   'audit_seals',
   'input_margins',
   'ledger_checks',
+  'payment_moves_seen',
   'price_periods',
   'price_versions',
   'schema_functions',
   'schema_migrations',
   'webhook_inbox',
+  'worker_drains',
   'worker_slots',
+  'workers',
 ];
 
 const SEVERAL_ACCOUNTS = {
   'batches, cut by cell before they are sent': [
     'find_key_facts',
+    'keep_payment_moves',
     'mark_keys_used',
     'task_claim',
     'task_find_ended',
@@ -44,6 +48,7 @@ const SEVERAL_ACCOUNTS = {
     'webhook_put_back',
   ],
   'chores that walk a cell': [
+    'alerts_delete_old',
     'book_roots_of_accounts',
     'book_roots_unlike',
     'console_session_insert',
@@ -53,6 +58,10 @@ const SEVERAL_ACCOUNTS = {
     'ledger_accounts_to_close',
     'ledger_accounts_to_seal',
     'ledger_expired_holds',
+    'ledger_statements_to_prove',
+    'ledger_walk_slices',
+    'payment_moves_seen',
+    'payment_moves_without_payout',
     'stale_checkout_sessions',
     'task_delete_old',
     'task_find_canceling',
@@ -60,9 +69,11 @@ const SEVERAL_ACCOUNTS = {
     'task_find_overdue',
     'task_find_unlisted',
     'task_lapse_leases',
+    'task_move',
     'task_queue_by_account',
     'task_take_generated',
     'task_take_queued',
+    'task_count_waiting',
     'task_typical_duration',
     'usage_accounts_to_roll_up',
     'webhook_list_secrets',
@@ -78,8 +89,11 @@ const SEVERAL_ACCOUNTS = {
     'any_account',
     'cost_rows',
     'deferred_revenue',
+    'fleet_providers',
+    'fleet_silent_workers',
     'margin_by_model',
     'operator_deliveries_page',
+    'operator_queue_standings',
     'operator_tasks_page',
     'payouts',
     'search_accounts_named',
@@ -90,6 +104,7 @@ const SEVERAL_ACCOUNTS = {
     'telemetry_live_tasks',
     'telemetry_open_holds',
     'telemetry_pending_deliveries',
+    'telemetry_statements_due',
     'telemetry_unbooked_reversals',
     'telemetry_write_offs',
     'write_offs_by_month',
@@ -105,6 +120,8 @@ const BOTH_PLACES = {
   ],
   'entries and the audit log are sealed alike': ['invariant_entries_as_sealed'],
   'whether another host serves the pool': ['task_claim'],
+  'up to when the payment provider was asked, and what of it waits for a payout': ['payment_moves_seen'],
+  'what waits, beside who serves it': ['fleet_silent_workers', 'operator_queue_standings'],
 };
 
 const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
@@ -117,7 +134,7 @@ const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
     'ledger_write_holds',
     'ledger_write_settled',
   ],
-  'chores that walk a cell': ['forget_api_keys', 'total_write_offs'],
+  'chores that walk a cell': ['forget_api_keys', 'tell_alerts', 'total_write_offs'],
 };
 
 const FUNCTIONS_OF_BOTH_PLACES = {

@@ -59,6 +59,7 @@ export const rerankAnswer = z
         prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
         cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
       })
-      .meta({ id: 'RerankUsage', description: 'What was read, and what it cost' }),
+      .meta({ id: 'RerankUsage' })
+      .meta({ description: 'What was read, and what it cost' }),
   })
   .meta({ id: 'RerankAnswer' });

@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { readCookie } from '../../http/cookie.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import { answerOf } from '../../http/wire-shapes.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { COOKIES } from './operator-cookies.ts';
 import type { OperatorSessions } from './operator-session.ts';
 
 const operatorSessionJson = z
   .object({
-    operator: z.string(),
+    operator: z.string().meta({ description: 'Name of the operator; `operator` for ADMIN_TOKEN' }),
     csrf: z.string().nullable().meta({
       description: 'Goes as x-csrf-token with whatever a browser changes; null for a caller with a token',
     }),
-    ends_at: z.iso.datetime().nullable(),
+    ends_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the session of the browser ends; null for a caller with a token' }),
   })
   .meta({ id: 'OperatorSession' });
 
@@ -23,7 +27,7 @@ export function operatorSessionRoute(sessions: Pick<OperatorSessions, 'proofFor'
     path: '/admin/v1/session',
     operationId: 'getOperatorSession',
     summary: 'Which operator calls, and what a browser sends along with changes',
-    response: { status: 200, schema: z.strictObject({ data: operatorSessionJson, request_id: z.string() }) },
+    response: { status: 200, schema: answerOf(operatorSessionJson, 'Who calls') },
     errors: [],
     async handle({ operator, headers }) {
       const isBrowser = headers.authorization === undefined && headers['x-api-key'] === undefined;
