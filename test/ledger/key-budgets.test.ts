@@ -40,10 +40,12 @@ class BudgetModel {
   all: Charge[] = [];
   readonly open: OpenHold[] = [];
   /** An entry never dates before the one before it. */
-  lastEntryAt = Number.NEGATIVE_INFINITY;
+  lastEntryAt: number;
 
-  constructor(limit: bigint) {
+  /** `openedAt`: when the account's first entry was booked. */
+  constructor(limit: bigint, openedAt: number) {
     this.limit = limit;
+    this.lastEntryAt = openedAt;
   }
 
   get held(): bigint {
@@ -67,7 +69,8 @@ class BudgetModel {
 
   count(reset: Reset | null, at: number): void {
     if (reset !== this.reset) {
-      this.since = reset === null ? Number.NEGATIVE_INFINITY : at;
+      // behind every entry there is: the database counts in microseconds
+      this.since = reset === null ? Number.NEGATIVE_INFINITY : Math.max(at, this.lastEntryAt + 0.001);
       this.counted = reset === null ? [...this.all] : [];
       this.reset = reset;
     }
@@ -176,7 +179,7 @@ class Story {
   constructor(account: TestAccount, clock: LedgerClock, limit: bigint) {
     this.#account = account;
     this.#clock = clock;
-    this.#model = new BudgetModel(limit);
+    this.#model = new BudgetModel(limit, clock.now());
   }
 
   async tell(told: Command): Promise<void> {
