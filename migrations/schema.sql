@@ -850,7 +850,8 @@ BEGIN
     base := 0;
   ELSE
     base := before.spent;
-    begun := changed_at;
+    -- after every entry there is, also where the clock has stepped back: their refunds make no room in the new count
+    SELECT greatest(changed_at, b.last_at + interval '1 microsecond') INTO begun FROM balances b WHERE b.account_id = account;
   END IF;
   RETURN QUERY UPDATE api_keys k SET
       name = coalesce(changes->>'name', k.name),

@@ -12,6 +12,7 @@ const LITERAL =
 /** Each repetition begins with a character that cannot stand inside it, so there is one way to divide any text. */
 const DELIMITED = [
   'src/catalog/catalog-file.schema.ts',
+  'src/engines/http/http-settings.ts',
   'src/engines/model-path.ts',
   'src/invocation/dialects/media-parts.ts',
   'src/media/tool-failure.ts',

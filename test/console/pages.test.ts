@@ -55,13 +55,13 @@ async function axe(page: Page): Promise<string[]> {
 
 const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
-/** Looks at a page in all widths. */
+/** Looks at a page in all widths, as somebody does who turns a phone or pulls at a window. */
 async function lookAt({ page, open, wrongs }: Visit, path: string, theme: string): Promise<void> {
+  await open(path);
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  expect(await page.locator('h1').count()).toBe(1);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 800 });
-    await open(path);
-    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-    expect(await page.locator('h1').count()).toBe(1);
     expect([width, await isTooWide(page)]).toEqual([width, false]);
     expect([width, ...(await axe(page))]).toEqual([width]);
     await picture(page, `console-${path.replace(/\W+/g, '-') || 'overview'}-${theme}-${width}`);

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { interpolate } from '../../src/catalog/interpolate.ts';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import {
@@ -21,8 +22,15 @@ const KINDS = new Map<string, EngineKind>([
   ['openai', openAiKind],
   ['novita', novitaKind],
   ['fal', falKind],
+  ['http', httpKind],
 ]);
-const VARIABLES = { OPENAI_API_KEY: 'a', NOVITA_API_KEY: 'b', UPSTREAM_API_KEY: 'c', FAL_KEY: 'd' };
+const VARIABLES = {
+  OPENAI_API_KEY: 'a',
+  NOVITA_API_KEY: 'b',
+  UPSTREAM_API_KEY: 'c',
+  FAL_KEY: 'd',
+  REPLICATE_API_TOKEN: 'e',
+};
 const built: EngineRegistry[] = [];
 
 afterAll(() => Promise.all(built.map((registry) => registry.close())));
@@ -54,6 +62,7 @@ test('every snippet of the guide is a working configuration', () => {
     'upstream',
     'fal',
     'fal-video',
+    'replicate',
   ]);
 });
 

@@ -230,7 +230,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     const type = _name.startsWith('chat') ? OpenAI.InternalServerError : Anthropic.InternalServerError;
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ status: 502 });
-    expect(String(error)).toContain('its operator has to mend that');
+    expect(String(error)).toContain('its operator has to fix that');
     expect((error as { headers: Headers }).headers.get('x-should-retry')).toBe('false');
     expect(JSON.stringify(error)).not.toContain('secret');
     expect(gateway.ledger.last).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
