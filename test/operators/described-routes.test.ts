@@ -5,6 +5,8 @@ import { documentOf } from '../../ops/openapi-routes.ts';
 import { codeSamples } from '../../src/http/openapi-samples.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { environmentWithCurl } from '../setup/curl-from-apt.ts';
+import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
 
 const run = promisify(execFile);
@@ -67,21 +69,26 @@ describe('code samples', () => {
     const operation = all.find((candidate) => candidate.operationId === operationId);
     const sample = operation?.['x-codeSamples'].find((candidate) => candidate.lang === lang);
     const source = sample?.source.replaceAll(/http:\/\/[\w.:]+/g, server.url) ?? '';
-    const env = { PATH: process.env.PATH, TOLLGATE_KEY: key, ADMIN_TOKEN };
+    const tools = lang === 'Shell' ? await environmentWithCurl(process.env) : {};
+    const env = { PATH: process.env.PATH, ...tools, TOLLGATE_KEY: key, ADMIN_TOKEN };
     const [command, args] =
       lang === 'Shell' ? ['bash', ['-c', source]] : [process.execPath, ['--input-type=module', '-e', source]];
     const { stdout } = await run(command as string, args as string[], { env, timeout: 20_000 });
     return JSON.parse(stdout);
   }
 
-  test.each(['Shell', 'JavaScript'] as const)('%s runs as it is written', async (lang) => {
-    expect(await runSample('getCredits', lang)).toMatchObject({ data: { remaining_credits: '10.00' } });
-    expect(await runSample('createKey', lang)).toMatchObject({ key: expect.stringMatching(/^sk-tg-/) });
-    expect(await runSample('changeAlerts', lang)).toMatchObject({ data: { credits_low: 10 } });
-    expect(await runSample('getUsage', lang)).toMatchObject({ data: expect.anything() });
-    expect(await runSample('listAccounts', lang)).toMatchObject({ data: expect.any(Array) });
-    expect(await runSample('getHealth', lang)).toMatchObject({ status: 'ok' });
-  });
+  test.each(['Shell', 'JavaScript'] as const)(
+    '%s runs as it is written',
+    async (lang) => {
+      expect(await runSample('getCredits', lang)).toMatchObject({ data: { remaining_credits: '10.00' } });
+      expect(await runSample('createKey', lang)).toMatchObject({ key: expect.stringMatching(/^sk-tg-/) });
+      expect(await runSample('changeAlerts', lang)).toMatchObject({ data: { credits_low: 10 } });
+      expect(await runSample('getUsage', lang)).toMatchObject({ data: expect.anything() });
+      expect(await runSample('listAccounts', lang)).toMatchObject({ data: expect.any(Array) });
+      expect(await runSample('getHealth', lang)).toMatchObject({ status: 'ok' });
+    },
+    PACKAGES_TIMEOUT_MS,
+  );
 
   test('every operation has one in each language', () => {
     for (const operation of operationsOf(mounted).values()) {
