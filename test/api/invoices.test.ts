@@ -440,16 +440,16 @@ function outlineBytes(bytes: Buffer): number[] {
     });
 }
 
+/** Compressed streams of a PDF, cut by the length they tell: the last byte may be a carriage return. */
 function streamsOf(bytes: Buffer): string[] {
-  const found: string[] = [];
-  for (const match of bytes.toString('latin1').matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)) {
-    try {
-      found.push(inflateSync(Buffer.from(match[1] ?? '', 'latin1')).toString('latin1'));
-    } catch {
-      // a stream that is not compressed holds no text
-    }
-  }
-  return found;
+  return [
+    ...bytes
+      .toString('latin1')
+      .matchAll(/\/Length (\d+)\n(?:[^>]*\n)?\/Filter \/FlateDecode[^>]*>>\nstream\n/g),
+  ].map(({ 0: head, 1: length, index }) => {
+    const start = index + head.length;
+    return inflateSync(bytes.subarray(start, start + Number(length))).toString('latin1');
+  });
 }
 
 /** The text that is drawn in a PDF of ours: hex strings inside compressed content streams. */
