@@ -44,6 +44,8 @@ const FALL = 0.7;
 const BEHIND_MS = 300;
 /** Ms after which a database that is behind is looked at again. */
 const LOOK_AGAIN_MS = 5;
+/** Ms after which turns are looked at again while nobody waits, so that a loop with nothing to do sleeps. */
+const CALM_LOOK_MS = 1;
 /** Cost per ms that a process is believed to do until it has shown what it can do. */
 const UNPROVEN_RATE = 0.6;
 /** Ms of work over which the rate is measured. */
@@ -64,6 +66,10 @@ export class CallPacer {
   #credit = 1;
   /** When the last turn was, while turns are looked at. */
   #turnAt: number | undefined;
+  /** The look that is due: one that was scheduled before it is void. */
+  #look = 0;
+  /** Ms that the look which is due waits for on purpose. */
+  #calmMs = 0;
   /** The cost of what was begun since the last turn. */
   #begunCost = 0;
   /** Since the last measurement: ms of turns after which somebody waited, and the cost of what was begun in them. */
@@ -120,13 +126,31 @@ export class CallPacer {
     if (this.#turnAt === undefined) {
       this.#turnAt = this.#options.now();
       this.#credit = Math.max(1, this.#perTurn);
-      this.#options.nextTurn(() => this.#turn());
+      this.#scheduleLook();
+    } else if (this.#calmMs > 0 && this.#queue.size > 0) {
+      this.#scheduleLook();
+    }
+  }
+
+  #scheduleLook(): void {
+    this.#look += 1;
+    const look = this.#look;
+    const turn = () => {
+      if (look === this.#look) {
+        this.#turn();
+      }
+    };
+    this.#calmMs = this.#queue.size === 0 ? CALM_LOOK_MS : 0;
+    if (this.#calmMs > 0) {
+      this.#options.later(turn, this.#calmMs);
+    } else {
+      this.#options.nextTurn(turn);
     }
   }
 
   #turn(): void {
     const now = this.#options.now();
-    this.#adapt(now - (this.#turnAt ?? now));
+    this.#adapt(Math.max(0, now - (this.#turnAt ?? now) - this.#calmMs));
     this.#turnAt = now;
     const isBehind = this.#options.delayMs() > BEHIND_MS;
     if (!isBehind && !this.#arrivals.standBack()) {
@@ -138,7 +162,7 @@ export class CallPacer {
       this.#turnAt = undefined;
       this.#options.later(() => this.#lookAtTurns(), LOOK_AGAIN_MS);
     } else {
-      this.#options.nextTurn(() => this.#turn());
+      this.#scheduleLook();
     }
   }
 
