@@ -106,28 +106,36 @@ export function rateHeaders(
   states: PerScope<RateState>,
   limits: PerScope<RateLimits>,
 ): Record<string, string> {
-  const [requests, tokens] = (['requests', 'tokens'] as const).map((dimension) => {
-    const [key, account] = (['key', 'account'] as const).map((scope) => {
-      const limit = limits[scope][`${dimension}PerMinute`];
-      const debtUs = states[scope][`${dimension}Us`];
-      return { limit, remaining: remaining(debtUs, limit), reset: duration(debtUs) };
-    }) as [Allowance, Allowance];
-    return key.remaining <= account.remaining ? key : account;
-  }) as [Allowance, Allowance];
+  const requests = tighter(
+    allowance(states.key.requestsUs, limits.key.requestsPerMinute),
+    allowance(states.account.requestsUs, limits.account.requestsPerMinute),
+  );
+  const tokens = tighter(
+    allowance(states.key.tokensUs, limits.key.tokensPerMinute),
+    allowance(states.account.tokensUs, limits.account.tokensPerMinute),
+  );
   return {
     'x-ratelimit-limit-requests': String(requests.limit),
     'x-ratelimit-remaining-requests': String(requests.remaining),
-    'x-ratelimit-reset-requests': requests.reset,
+    'x-ratelimit-reset-requests': duration(requests.debtUs),
     'x-ratelimit-limit-tokens': String(tokens.limit),
     'x-ratelimit-remaining-tokens': String(tokens.remaining),
-    'x-ratelimit-reset-tokens': tokens.reset,
+    'x-ratelimit-reset-tokens': duration(tokens.debtUs),
   };
 }
 
 interface Allowance {
   readonly limit: number;
   readonly remaining: number;
-  readonly reset: string;
+  readonly debtUs: number;
+}
+
+function allowance(debtUs: number, limit: number): Allowance {
+  return { limit, remaining: remaining(debtUs, limit), debtUs };
+}
+
+function tighter(key: Allowance, account: Allowance): Allowance {
+  return key.remaining <= account.remaining ? key : account;
 }
 
 function remaining(debtUs: number, perMinute: number): number {

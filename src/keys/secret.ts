@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { bucketOf } from '../lib/ids.ts';
-import { toBase62 } from './base62.ts';
+import { toBase62, uint32ToBase62 } from './base62.ts';
 
 const PREFIX = 'sk-tg-v1-';
 const ENTROPY_BYTES = 32;
@@ -27,7 +27,7 @@ export function secretHash(secret: string): string | undefined {
     return undefined;
   }
   const body = secret.slice(0, -CHECKSUM_DIGITS);
-  return secret.endsWith(checksum(body)) ? createHash('sha256').update(secret).digest('hex') : undefined;
+  return secret.endsWith(checksum(body)) ? hash('sha256', secret) : undefined;
 }
 
 /** What a secret may be shown as: enough to recognise it by, nothing to guess from. */
@@ -36,5 +36,5 @@ export function maskedSecret(secret: string): string {
 }
 
 function checksum(body: string): string {
-  return toBase62(BigInt(crc32(Buffer.from(body, 'latin1'))), CHECKSUM_DIGITS);
+  return uint32ToBase62(crc32(body), CHECKSUM_DIGITS);
 }

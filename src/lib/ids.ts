@@ -1,8 +1,19 @@
-import { createHash, randomFillSync } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** Two characters for every 10 bits. */
-const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${CROCKFORD[bits >> 5]}${CROCKFORD[bits & 31]}`);
+/** By the value of five bits, as bytes: an id is written into a buffer, since putting strings together costs three times as much. */
+const ULID_BYTES = Buffer.from(CROCKFORD, 'latin1');
+const ULID_LENGTH = 26;
+const HEX = '0123456789abcdef';
+/** What a hex digit stands for, by its character code. */
+const NIBBLES = new Uint8Array(128);
+for (let value = 0; value < HEX.length; value += 1) {
+  NIBBLES[HEX.charCodeAt(value)] = value;
+  NIBBLES[HEX.toUpperCase().charCodeAt(value)] = value;
+}
+const UUID_LENGTH = 36;
+const DASH = 45;
+const ulidText = Buffer.alloc(ULID_LENGTH);
 const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** Asking the system for ten bytes at a time costs more than all the rest of an id. */
@@ -101,15 +112,26 @@ export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-/** A UUID's 128 bits as 26 characters of Crockford base32: two for the first byte, then four for every 20 bits. */
+/** A UUID's 128 bits as 26 characters of Crockford base32, behind two bits that are 0. */
 export function uuidToUlid(uuid: string): string {
-  const hex = uuid.replaceAll('-', '');
-  let text = PAIRS[Number.parseInt(hex.slice(0, 2), 16)] ?? '';
-  for (let index = 2; index < hex.length; index += 5) {
-    const bits = Number.parseInt(hex.slice(index, index + 5), 16);
-    text += `${PAIRS[bits >> 10]}${PAIRS[bits & 1_023]}`;
+  let bits = 0;
+  let held = 2;
+  let length = 0;
+  for (let index = 0; index < UUID_LENGTH; index += 1) {
+    const code = uuid.charCodeAt(index);
+    if (code === DASH) {
+      continue;
+    }
+    bits = (bits << 4) | (NIBBLES[code] ?? 0);
+    held += 4;
+    if (held >= 5) {
+      held -= 5;
+      ulidText[length] = ULID_BYTES[(bits >> held) & 31] ?? 0;
+      length += 1;
+      bits &= (1 << held) - 1;
+    }
   }
-  return text;
+  return ulidText.toString('latin1');
 }
 
 /** The inverse of {@link uuidToUlid}; undefined for anything but 26 canonical upper-case characters. */
@@ -131,7 +153,7 @@ export function idAt(timeMs: number): string {
 }
 
 function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 function bytesToUuid(bytes: Buffer): string {
