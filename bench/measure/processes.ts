@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts a script of this repository; its output goes to `log`, and it ends when its channel closes. */
+/** Starts a script of this repository, the API with the options that it is shipped with; its output goes to `log`, and it ends when its channel closes. */
 export function startProcess(
   script: string,
   environment: NodeJS.ProcessEnv,
@@ -14,9 +15,10 @@ export function startProcess(
   nodeOptions: readonly string[] = [],
 ): ChildProcess {
   const output = openSync(log, 'a');
+  const shipped = script === 'dist/src/server.js' ? API_NODE_OPTIONS : [];
   return fork(join(ROOT, script), {
     cwd: ROOT,
-    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [...nodeOptions],
+    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [...shipped, ...nodeOptions],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
     stdio: ['ignore', output, output, 'ipc'],
   });

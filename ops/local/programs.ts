@@ -5,19 +5,25 @@ export type Program = { command: string; parameters: readonly string[] };
 /** The commands a local start consists of. */
 export type Programs = { migrate: Program; firstStart: Program; api: Program; worker: Program };
 
+/**
+ * What the API's process is started with everywhere. A call leaves some 130 kB of garbage: at the 16 MB that Node gives its young
+ * generation, collecting it was a seventh of a call's processor time, and what was still in use was copied again and again.
+ */
+export const API_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=32'];
+
 /** Compiled programs for `start`; TypeScript, run through tsx, for `dev`. */
 export function productPrograms(root: string, mode: 'start' | 'dev'): Programs {
-  const program = (file: string): Program =>
-    mode === 'dev'
-      ? {
-          command: process.execPath,
-          parameters: ['--import', 'tsx', '--enable-source-maps', join(root, `${file}.ts`)],
-        }
-      : { command: process.execPath, parameters: ['--enable-source-maps', join(root, 'dist', `${file}.js`)] };
+  const program = (file: string, options: readonly string[] = []): Program => ({
+    command: process.execPath,
+    parameters:
+      mode === 'dev'
+        ? ['--import', 'tsx', '--enable-source-maps', ...options, join(root, `${file}.ts`)]
+        : ['--enable-source-maps', ...options, join(root, 'dist', `${file}.js`)],
+  });
   return {
     migrate: program('migrations/run'),
     firstStart: program('src/operators/first-start'),
-    api: program('src/server'),
+    api: program('src/server', API_NODE_OPTIONS),
     worker: program('workers/main'),
   };
 }

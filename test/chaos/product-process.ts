@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 
@@ -32,7 +33,7 @@ export class ProductProcess {
     const log = openSync(logFile, 'a');
     const child = fork(join(product, 'dist', script), [...args], {
       cwd: product,
-      execArgv: ['--enable-source-maps'],
+      execArgv: ['--enable-source-maps', ...(script === 'src/server.js' ? API_NODE_OPTIONS : [])],
       env: environment,
       stdio: ['ignore', log, log, 'ipc'],
     });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type ClientRequest, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
+import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 import { COMPOSE_VARIABLES, ROOT, readComposeFile } from '../deployment/compose-file.ts';
 import { eventually } from '../factories/eventually.ts';
 import { type LocalService, startService } from './running-service.ts';
@@ -19,7 +20,7 @@ const BODIES = Number(process.env.TEST_MEMORY_BODIES ?? 5);
 const STREAMS = Number(process.env.TEST_MEMORY_STREAMS ?? 100);
 
 const composed = readComposeFile(COMPOSE_VARIABLES).services;
-const heapFlag = composed.api?.command?.find((word) => word.startsWith('--max-old-space-size=')) ?? '';
+const heapFlags = composed.api?.command?.filter((word) => word.startsWith('--max-')) ?? [];
 
 let service: LocalService;
 let provider: SlowProvider;
@@ -75,7 +76,7 @@ beforeAll(async () => {
     pricing: { prompt: '0.0000001', completion: '0.0000002' },
   };
   service = await startService({
-    apiOptions: [heapFlag],
+    apiOptions: heapFlags,
     catalog: JSON.stringify({
       providers: [
         { id: 'builtin', protocol: 'builtin', token_delay_ms: 100 },
@@ -216,11 +217,13 @@ test('what is shipped states the same limits, and the heap below them', () => {
   expect(composed.api?.mem_limit).toBe('1g');
   expect(composed.worker?.mem_limit).toBe('3g');
   expect(container.resources.limits.memory).toBe('1Gi');
-  expect(container.command).toContain(heapFlag);
+  expect(heapFlags).toEqual([expect.stringMatching(/^--max-old-space-size=\d+$/), ...API_NODE_OPTIONS]);
+  expect(container.command).toEqual(expect.arrayContaining(heapFlags));
   expect(read('systemd/tollgate-api@.service')).toMatch(
-    new RegExp(`^ExecStart=.* ${heapFlag} .*\n(?:.*\n)*MemoryMax=1G$`, 'm'),
+    new RegExp(`^ExecStart=.* ${heapFlags.join(' ')} .*\n(?:.*\n)*MemoryMax=1G$`, 'm'),
   );
-  expect(read('docker/Dockerfile')).toContain(heapFlag);
+  expect(read('docker/Dockerfile')).toContain(heapFlags.join('", "'));
+  expect(readFileSync(`${ROOT}/package.json`, 'utf8')).toContain(API_NODE_OPTIONS.join(' '));
   expect(read('docker/Dockerfile')).toContain('MALLOC_ARENA_MAX=2');
   for (const unit of ['api@', 'worker', 'gpu-worker']) {
     expect(read(`systemd/tollgate-${unit}.service`)).toMatch(/^Environment=MALLOC_ARENA_MAX=2$/m);
