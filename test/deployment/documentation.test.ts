@@ -1,39 +1,22 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { documentOf } from '../../ops/openapi-routes.ts';
-import { headersReference, operatorReference } from '../../ops/reference/api-reference.ts';
 import { cliReference } from '../../ops/reference/cli-reference.ts';
-import { metricNames } from '../../ops/reference/metrics-reference.ts';
 import { REFERENCES } from '../../ops/reference/references.ts';
-import { OTHER_SETTINGS } from '../../ops/reference/settings-reference.ts';
-import { taskFailureCodes } from '../../ops/reference/tasks-reference.ts';
 import { retryPauses } from '../../ops/reference/webhooks-reference.ts';
 import { API_DESCRIPTION } from '../../src/api-description.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
 import { Aliases, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
-import { errorCodes } from '../../src/lib/errors.ts';
 import { backoffMs, FAILURES_MAX } from '../../src/tasks/retry-policy.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/webhook-signature.ts';
 import { ROOT } from './compose-file.ts';
+import { alertNames, DOCS, files, pages, presentPages, read } from './documentation-pages.ts';
 
-const DOCS = join(ROOT, 'docs');
-
-function files(folder: string, ending: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(ending) && !name.includes('node_modules'))
-    .map((name) => join(folder, name));
-}
-
-const FRONT = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((name) => join(ROOT, name));
-const pages = [...FRONT, ...files(DOCS, '.md')];
 const tests = ['src', 'queues', 'workers', 'ops', 'test'].flatMap((folder) =>
   files(join(ROOT, folder), '.test.ts'),
 );
-const read = (path: string) => readFileSync(path, 'utf8');
 
 /** The anchor that a heading gets: lower case, words joined by hyphens. */
 function anchor(heading: string): string {
@@ -72,13 +55,6 @@ test('every test that security.md names is there, under that name', () => {
   expect({ missing, titles }).toEqual({ missing: [], titles: [] });
 });
 
-function alertNames(): string[] {
-  const rules = parse(read(join(ROOT, 'ops/prometheus/alerts.yaml'))) as {
-    groups: { rules: { alert: string }[] }[];
-  };
-  return rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-}
-
 test('the runbook has a row for every alert, and no other', () => {
   const rows = [...read(join(DOCS, 'runbook.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(([, name]) => name);
   expect(rows.toSorted()).toEqual(alertNames().toSorted());
@@ -100,95 +76,6 @@ test.each(REFERENCES)('reference/%s is what the code says (npm run generate writ
   expect(read(join(DOCS, 'reference', file))).toBe(text());
 });
 
-const settings = [...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)];
-const commands = [...cliReference().matchAll(/^\| `([a-z -]+[a-z])/gm)].map(([, words = '']) => words);
-const headers = [...headersReference().matchAll(/^\| `([\w-]+)`/gm)].map(([, name = '']) => name);
-
-interface Surface {
-  readonly surface: string;
-  /** The code's own list. */
-  readonly inCode: readonly string[];
-  /** What a page would write for one of them. */
-  readonly written: (name: string) => string;
-  /** Finds what pages write of this kind. */
-  readonly pattern: RegExp;
-  /** Names of the same form that are something else. */
-  readonly others?: RegExp;
-}
-
-const quoted = (name: string) => `\`${name}\``;
-const SURFACES: readonly Surface[] = [
-  {
-    surface: 'settings',
-    inCode: settings,
-    written: quoted,
-    pattern: /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g,
-    // what tests, benches, other programs and the files of deployments read, states, constants
-    others:
-      /^(TASK_|TXT_TO_|ASYNC_|READONLY$|NODE_(EXTRA|OPTIONS)|MALLOC_|CUDA_|AWS_|FUZZ_|LEDGER_|STRIPE_SEQ|TEST_|BENCH_|POSTGRES_(?!URL)|REDIS_PASSWORD|GRAFANA_|TOLLGATE_(QUEUES|IMAGE|KEY)|S3_LISTEN|DATABASE_(APPLICATION|WORKER|OWNER)_PASSWORD|[A-Z]+_(API_)?KEY$|ANTHROPIC_|OPENAI_|OLLAMA_|SUBMIT_UNCONFIRMED$)/,
-  },
-  {
-    surface: 'metrics',
-    inCode: metricNames(),
-    written: quoted,
-    pattern: /`(tollgate_[a-z_]+)`/g,
-    others: /^tollgate_(app|owner|worker)$/,
-  },
-  {
-    surface: 'error codes',
-    inCode: errorCodes().map(({ code }) => code),
-    written: quoted,
-    pattern: /\b[45]\d\d `([a-z_]+)`/g,
-  },
-  {
-    surface: 'codes of failed tasks',
-    inCode: taskFailureCodes(),
-    written: quoted,
-    pattern: /fails with `([a-z_]+)`/g,
-  },
-  {
-    surface: 'headers',
-    inCode: headers,
-    written: quoted,
-    pattern: /`(x-[a-z-]+[a-z])(?:: [^`]*)?`/gi,
-    others:
-      /^x-(forwarded-for|accel-buffering|event-stream|my-version|extensible-enum|content-type-options)/i,
-  },
-  {
-    surface: 'commands',
-    inCode: commands,
-    written: (name) => `\`${name}`,
-    pattern: /`tollgate ([a-z][a-z -]*[a-z])/g,
-  },
-  { surface: 'alerts', inCode: alertNames(), written: (name) => name, pattern: /\b(Tollgate[A-Z]\w+)/g },
-  {
-    surface: 'operator operations',
-    inCode: [...operatorReference().matchAll(/^\| `([A-Z]+ \/admin[^`]+)`/gm)].map(([, name = '']) => name),
-    written: quoted,
-    pattern: /`((?:GET|POST|PATCH|DELETE) \/admin[^`?\s]*)`/g,
-  },
-];
-
-test.each(SURFACES)('$surface: what the code has is in the docs, and the other way round', (row) => {
-  const { inCode, written, pattern, others } = row;
-  const texts = pages
-    .filter((page) => !page.endsWith('CHANGELOG.md'))
-    .map((page) => ({ page, text: read(page) }));
-  const all = texts.map(({ text }) => text).join('\n');
-  const missing = inCode.filter((name) => !all.includes(written(name)));
-  const known = (name: string) =>
-    inCode.some((one) => one === name || one.toLowerCase() === name.toLowerCase()) ||
-    (row.surface === 'commands' && inCode.some((command) => `${name} `.startsWith(`${command} `)));
-  const unknown = texts.flatMap(({ page, text }) =>
-    [...text.matchAll(pattern)]
-      .map(([, name = '']) => name)
-      .filter((name) => !known(name) && !others?.test(name))
-      .map((name) => `${relative(ROOT, page)}: ${name}`),
-  );
-  expect(inCode.length).toBeGreaterThan(5);
-  expect({ missing, unknown }).toEqual({ missing: [], unknown: [] });
-});
-
 /** Forms of names, not names. */
 const PATTERNS = ['x.sql.ts', 'x.store.ts', 'migrations/NNNN-what.ts'];
 
@@ -196,14 +83,12 @@ test('every file of the repository that a page names is there', () => {
   const folders = ['src', 'queues', 'workers', 'migrations', 'ops', 'test', 'bench', 'docs'];
   const there = folders.flatMap((folder) => files(join(ROOT, folder), ''));
   const isThere = (name: string) => there.some((path) => path.endsWith(`/${name}`));
-  const unknown = pages
-    .filter((page) => !page.endsWith('CHANGELOG.md'))
-    .flatMap((page) =>
-      [...read(page).matchAll(/`(\w[\w./-]*\.(?:ts|mjs|sh|conf|sql))`/g)]
-        .map(([, name = '']) => name)
-        .filter((name) => !PATTERNS.includes(name) && !isThere(name))
-        .map((name) => `${relative(ROOT, page)}: ${name}`),
-    );
+  const unknown = presentPages.flatMap((page) =>
+    [...read(page).matchAll(/`(\w[\w./-]*\.(?:ts|mjs|sh|conf|sql))`/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => !PATTERNS.includes(name) && !isThere(name))
+      .map((name) => `${relative(ROOT, page)}: ${name}`),
+  );
   expect(unknown).toEqual([]);
 });
 
@@ -215,15 +100,13 @@ test('every path of the API that a page names is there', () => {
   const routes = Object.keys(documentOf().paths as object).map(
     (path) => new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+(?:/[^/]+)?')}$`),
   );
-  const unknown = pages
-    .filter((page) => !page.endsWith('CHANGELOG.md'))
-    .flatMap((page) =>
-      [...read(page).matchAll(/`(?:(?:GET|POST|PATCH|DELETE) )?(\/(?:api|v1|v3|admin|vendorx)\/[^`?\s]*)/g)]
-        .map(([, path = '']) => path)
-        .filter((path) => !/[*…]|\/(v1|async|admin)?$/.test(path) && !ELSEWHERE.includes(path))
-        .filter((path) => !routes.some((route) => route.test(aliases.resolve(path))))
-        .map((path) => `${relative(ROOT, page)}: ${path}`),
-    );
+  const unknown = presentPages.flatMap((page) =>
+    [...read(page).matchAll(/`(?:(?:GET|POST|PATCH|DELETE) )?(\/(?:api|v1|v3|admin|vendorx)\/[^`?\s]*)/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !/[*…]|\/(v1|async|admin)?$/.test(path) && !ELSEWHERE.includes(path))
+      .filter((path) => !routes.some((route) => route.test(aliases.resolve(path))))
+      .map((path) => `${relative(ROOT, page)}: ${path}`),
+  );
   expect(unknown).toEqual([]);
 });
 
@@ -251,8 +134,7 @@ test('every event has its part in the pages', () => {
 });
 
 test('the invariants are as many wherever a page counts them', () => {
-  const told = pages
-    .filter((page) => !page.endsWith('CHANGELOG.md'))
+  const told = presentPages
     .flatMap((page) => [...read(page).matchAll(/(\d+) (?:checked )?invariants|"checked":(\d+)/g)])
     .map(([, words, json]) => Number(words ?? json));
   expect(told.length).toBeGreaterThan(3);
