@@ -30,17 +30,17 @@ interface Document {
 const OPERATOR_HEAD = `# Operator API
 
 \`npm run generate\` writes this page from the routes. Everything below \`/admin/v1\` takes \`Authorization: Bearer <operator token>\`
-(\`ADMIN_TOKEN\`, or one's own in \`ADMIN_TOKENS\`) and no customer's key. The [command line](cli.md) speaks it; \`/docs\` of a running service
-shows every member. Answers are \`{"data": …, "request_id"}\`, lists have \`cursor\` and \`limit\` and a \`Link\` to the next page, errors are
-[everybody's](errors.md). Each POST takes an \`Idempotency-Key\`. What changes something is in the audit log under the name of the token.
+(\`ADMIN_TOKEN\`, or a personal one from \`ADMIN_TOKENS\`), never a customer's key. The [command line](cli.md) uses it; \`/docs\` of a running service
+shows every member. Answers are \`{"data": …, "request_id"}\`; lists take \`cursor\` and \`limit\` and \`Link\` to the next page; errors are the
+[common ones](errors.md). Each POST takes an \`Idempotency-Key\`. Every change is recorded in the audit log under the token's name.
 
 `;
 
 const HEADERS_HEAD = `# Headers
 
-\`npm run generate\` writes this page from the routes. Of requests, what means something beyond HTTP itself; names are not case-sensitive.
+\`npm run generate\` writes this page from the routes. It lists the headers with a meaning beyond plain HTTP. Names are not case-sensitive.
 
-## Of requests
+## In requests
 
 | Header | Where | |
 |---|---|---|
@@ -86,7 +86,7 @@ export function headersReference(): string {
       return [`\`${name}\``, where, description];
     });
   const sent = table(requests).map((cells) => `| ${cells.join(' | ')} |`);
-  return `${HEADERS_HEAD}${sent.join('\n')}\n\n## Of answers\n\n${markdownTable(['Header', 'Where', ''], table(responses))}\n`;
+  return `${HEADERS_HEAD}${sent.join('\n')}\n\n## In answers\n\n${markdownTable(['Header', 'Where', ''], table(responses))}\n`;
 }
 
 function operationsOf({ paths }: Document): { path: string; method: string; operation: Operation }[] {

@@ -5,10 +5,10 @@ import { createProgram } from '../../src/operators/cli/program.ts';
 const HEAD = `# The command line
 
 \`npm run generate\` writes this page from the commands themselves. \`tollgate\` stands for \`node dist/src/operators/cli/main.js\`; how to reach it
-in a container or on a host: [operating](../install.md#reach-the-operator-api). It speaks to the operator API at \`TOLLGATE_URL\` (default
+in a container or on a host: [install](../install.md#reach-the-operator-api). It uses the operator API at \`TOLLGATE_URL\` (default
 \`http://localhost:8080\`) with the token in \`ADMIN_TOKEN\`, or in the file \`admin.token\` of \`DATA_DIR\`.
 
-\`--json\` answers for scripts. Exit codes: 0 done, 1 refused or books violated, 2 wrong usage. A negative amount comes after \`--\`:
+\`--json\` prints JSON for scripts. Exit codes: 0 done, 1 refused, or an invariant is violated, 2 wrong usage. Put \`--\` before a negative amount:
 \`tollgate adjust -d Fee acc_… -- -2.50\`.
 
 | command | what it does | options |

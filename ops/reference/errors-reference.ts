@@ -11,46 +11,46 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
     'a member is missing, has the wrong type or lies outside its range',
     'change the member that `message` names',
   ],
-  invalid_json: ['the body is not JSON', 'check how it is serialized'],
+  invalid_json: ['the body is not JSON', 'check how the body is serialized'],
   unsupported_input: [
     'an image, file, audio or video that the model does not take',
     'choose a model that lists it in `input_modalities`',
   ],
   model_not_supported_on_endpoint: [
-    'the model exists but is called elsewhere',
+    'the model exists, but on another endpoint',
     'use the endpoint that `message` names',
   ],
   context_length_exceeded: [
     "prompt and answer do not fit into the model's context",
     'shorten the prompt, or lower `max_tokens`',
   ],
-  invalid_cursor: ['a cursor that did not come from this list', 'begin again without it; follow `Link`'],
-  unsupported_currency: ['anything but USD', 'send `usd`'],
-  missing_api_key: ['neither `Authorization: Bearer` nor `x-api-key`', 'send the key'],
+  invalid_cursor: ['a cursor that did not come from this list', 'start again without it, and follow `Link`'],
+  unsupported_currency: ['the currency is not USD', 'send `usd`'],
+  missing_api_key: ['neither `Authorization: Bearer` nor `x-api-key` was sent', 'send the key'],
   invalid_api_key: [
-    'mistyped, unknown or deleted; or the two headers differ',
-    'check for cut-off characters; make a new key',
+    'the key is mistyped, unknown or deleted; or the two headers differ',
+    'check that the whole key was copied, or create a new one',
   ],
-  key_disabled: ['an owner or the operator disabled it', 'enable it, or use another'],
-  key_expired: ['`expires_at` has passed', 'change `expires_at`, or use another'],
-  insufficient_scope: ['an inference key where an owner key is needed', 'use an owner key'],
+  key_disabled: ['an owner or the operator disabled the key', 'enable it, or use another'],
+  key_expired: ["the key's `expires_at` has passed", 'change `expires_at`, or use another key'],
+  insufficient_scope: ['an inference key was sent where an owner key is needed', 'use an owner key'],
   model_not_allowed: [
     'the key or the account is confined to other models',
     'ask the owner of the key, or the operator',
   ],
-  account_suspended: ['the operator suspended the account; reads still work', 'talk to the operator'],
+  account_suspended: ['the operator suspended the account; reads still work', 'ask the operator'],
   signature_invalid: [
-    'a media link or an upload was changed on its way',
+    'the signature of a media link or an upload does not match',
     'read the task again for a fresh link',
   ],
-  login_too_old: ['the console: this needs a sign-in of the last 15 minutes', 'sign in again'],
-  csrf_rejected: ['the console: the request does not come from its page', 'reload the page'],
+  login_too_old: ['console: this action needs a sign-in within the last 15 minutes', 'sign in again'],
+  csrf_rejected: ['console: the request does not come from its own page', 'reload the page'],
   insufficient_credits: [
-    'the most that the call can cost is more than what is free; running calls hold money, too',
-    'buy credits, lower `max_tokens`, or wait for running calls; a debt is repaid first',
+    "the call's maximum cost exceeds what is available; running calls hold money, too",
+    'buy credits (a debt is repaid first), lower `max_tokens`, or wait for running calls',
   ],
   key_limit_exceeded: [
-    "the key's own limit is used up or held",
+    "the key's own limit is used up or held by running calls",
     "raise the key's `limit`, or wait for its period to end",
   ],
   max_cost_exceeded: [
@@ -58,7 +58,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
     'raise the header, or lower `max_tokens`',
   ],
   route_not_found: ['no such path', 'see `/docs`'],
-  key_not_found: ['no such key in this account, or it was deleted', 'check the id'],
+  key_not_found: ['the account has no such key, or it was deleted', 'check the id'],
   model_not_found: [
     'the catalog has no such model',
     '`message` suggests the nearest name; `GET /api/v1/models` lists all',
@@ -79,68 +79,83 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   media_not_found: ['the task ended without that file', 'check `index` and `variant`'],
   method_not_allowed: ['the path exists, the method does not', 'see `Allow`'],
   media_expired: [
-    'files go a day after the task; the task and its charge stay',
-    'order again, and fetch files in time',
+    'the files are deleted a day after the task; the task and its charge stay',
+    'order again, and fetch the files in time',
   ],
   idempotency_in_progress: [
-    'the first request with this `Idempotency-Key` is a stream that still runs, or runs for more than nine minutes',
-    'ask again after `Retry-After`',
+    'the first request with this `Idempotency-Key` still runs: it is a stream, or has run for more than nine minutes',
+    'retry after `Retry-After` seconds',
   ],
   idempotency_completed: [
-    'the first one ended and was a stream, which is not replayed; **it was charged** where it gave an answer',
+    'the first request with this `Idempotency-Key` was a stream, which is not replayed; **it was charged** if it gave an answer',
     'read the generation that `message` names',
   ],
-  idempotency_key_reused: ['the key came before with another body', 'use a new key for a new request'],
+  idempotency_key_reused: [
+    'this `Idempotency-Key` was used with another body',
+    'use a new key for a new request',
+  ],
   key_in_use: ['a key cannot disable or delete itself', 'use another owner key'],
   too_many_keys: [
     'the account has as many keys as it may',
     'delete keys that are no longer used, or ask the operator to raise `max_keys`',
   ],
-  task_not_cancelable: ['it has ended, or its engine cannot stop it', 'wait for its end'],
-  task_not_finished: ['it has no files yet', 'wait: `Prefer: wait=30`'],
+  task_not_cancelable: ['the task has ended, or its engine cannot stop it', 'wait for its end'],
+  task_not_finished: ['the task has no files yet', 'wait, e.g. with `Prefer: wait=30`'],
   task_not_retryable: [
-    "the operator's retry: only failed tasks whose order was kept",
-    'have it ordered again',
+    'operators: only failed tasks whose order was kept can be retried',
+    'ask the customer to order again',
   ],
   payload_too_large: [
-    'the body is larger than the route takes: 32 MB for calls, 64 KiB where nothing else is said',
-    'send media by URL, or smaller',
+    'the body is larger than the route accepts: 32 MB for calls, 64 KiB by default',
+    'send media by URL, or make it smaller',
   ],
-  unsupported_media_type: ['not `application/json` in UTF-8, or compressed', 'send plain JSON'],
-  headers_too_large: ['the head of the request', 'send less in headers and query'],
+  unsupported_media_type: [
+    'the body is not `application/json` in UTF-8, or is compressed',
+    'send uncompressed JSON',
+  ],
+  headers_too_large: [
+    'the request line and headers together are too large',
+    'send less in headers and query',
+  ],
   rate_limit_exceeded: [
-    'requests or tokens a minute, of the key or the account',
-    'wait `Retry-After`; `x-ratelimit-*` tells what is left',
+    'the key or the account used up its requests or tokens per minute',
+    'wait `Retry-After` seconds; `x-ratelimit-*` shows what is left',
   ],
   concurrency_limit_exceeded: [
-    'too many calls, or too many bytes of bodies, in flight, and no place was free within ten seconds',
-    'end some first, then after `Retry-After`',
+    'too many calls, or too many bytes of request bodies, in flight, and none ended within ten seconds',
+    'send fewer at once; retry after `Retry-After` seconds',
   ],
-  provider_rate_limited: ['the provider, on every route of the model', 'after `Retry-After`'],
-  internal_error: ['a bug of the service', 'try again once, then send the `request_id` to the operator'],
+  provider_rate_limited: [
+    'the provider limits its rate, on every route of the model',
+    'retry after `Retry-After` seconds',
+  ],
+  internal_error: ['a bug in the service', 'retry once, then send the `request_id` to the operator'],
   provider_error: [
-    'the provider failed or sent an unreadable answer; with `x-should-retry: false` its key, account or route is wrong, which the operator has to fix',
-    'try again unless told not to, or use another model',
+    "the provider failed or sent an unreadable answer; with `x-should-retry: false` the operator's key, account or route there is wrong",
+    'retry unless `x-should-retry` is `false`, or use another model',
   ],
   service_unavailable: [
-    'this instance is overloaded, leaving, or without its database',
-    'after `Retry-After`',
+    'the service is overloaded, shutting down, or without its database',
+    'retry after `Retry-After` seconds',
   ],
-  provider_overloaded: ['the provider has no capacity', 'after `Retry-After`, or another model'],
+  provider_overloaded: [
+    'the provider has no capacity',
+    'retry after `Retry-After` seconds, or use another model',
+  ],
   provider_timeout: [
     'the provider did not answer in time',
-    'try again, with a smaller request if it repeats',
+    'retry, with a smaller request if it happens again',
   ],
 };
 
 const SECTIONS: readonly (readonly [title: string, statuses: readonly number[], intro: string])[] = [
   ['400: the request is wrong', [400], ''],
   ['401 and 403: the caller', [401, 403], ''],
-  ['402: money', [402], 'Never answered with 429 or 5xx, because SDKs retry those by themselves.'],
+  ['402: money', [402], 'Lack of money is never 429 or 5xx, because SDKs retry those by themselves.'],
   [
     '404, 405, 410: not there',
     [404, 405, 410],
-    'What belongs to another account is answered like what does not exist.',
+    'Objects of other accounts are answered like objects that do not exist.',
   ],
   ['409 and 422: it conflicts with what is there', [409, 422], ''],
   ['413, 415, 431: size and form', [413, 415, 431], ''],
@@ -148,28 +163,28 @@ const SECTIONS: readonly (readonly [title: string, statuses: readonly number[], 
   [
     "5xx: ours, or the provider's",
     [500, 502, 503, 504],
-    `A provider's failure before its first byte is free. Once an answer has begun, its failure is free within a small allowance per account and
-hour, and beyond that **what was delivered is charged**; \`GET /api/v1/generation?id=…\` tells.`,
+    `A provider's failure before its first byte is free. A failure after an answer has begun is free within a small allowance per account and
+hour; beyond that **what was delivered is charged**. \`GET /api/v1/generation?id=…\` shows the charge.`,
   ],
 ];
 
 const HEAD = `# Errors
 
 \`npm run generate\` writes this page from the codes themselves. Every error is \`{"error":{"code","message","type"},"request_id"}\`. \`code\` is
-stable and made for programs; \`message\` is for people and begins with the path of a wrong member. New codes may come: treat one you do
-not know by its HTTP status. *Retry* is the header \`x-should-retry\`: whether asking again as it is can help; \`Retry-After\` says after how
-many seconds. A request whose body came too slowly is \`invalid_request\` with status 408. Answers of \`/v3/async/*\` carry Novita's
-\`code\`, \`reason\`, \`message\` and \`metadata\` beside these.
+stable and meant for programs; \`message\` is for people and begins with the path of the wrong member. New codes may be added: treat an
+unknown one by its HTTP status. *Retry* is the header \`x-should-retry\`: whether repeating the same request can help; \`Retry-After\` gives the
+seconds to wait. A request whose body came too slowly is \`invalid_request\` with status 408. Answers of \`/v3/async/*\` also carry Novita's
+\`code\`, \`reason\`, \`message\` and \`metadata\`.
 
 **A refused call costs nothing.** A charge is possible only where this page says so. Quote the \`request_id\` when you ask for help: the
-operator finds the call by it. What a failed image or video says in \`reason\`: [tasks that fail](tasks.md).
+operator can find the call by it. Failed images and videos have codes of their own: [tasks that fail](tasks.md).
 `;
 
 const TAIL = `
 ## On a generation only
 
-\`client_closed\`: the client hung up before the answer had ended, and nobody asked for it again. Raise its time-out, or send an
-\`Idempotency-Key\`; see [again without paying twice](../api-guide.md#try-again-without-paying-twice).
+\`client_closed\`: the client hung up before the answer had ended, and nobody asked for it again. Raise the client's time-out, or send an
+\`Idempotency-Key\`; see [try again without paying twice](../api-guide.md#try-again-without-paying-twice).
 `;
 
 /** Every error code as a page of the docs. */

@@ -7,7 +7,7 @@ export const OTHER_SETTINGS: readonly (readonly [name: string, reader: string, m
   [
     'DATABASE_OWNER_URL',
     'the migration, `npm start`',
-    'the role that owns the schema; left out: `DATABASE_URL`',
+    'the role that owns the schema; default: `DATABASE_URL`',
   ],
   [
     'DATABASE_WORKER_ROLE',
@@ -17,7 +17,7 @@ export const OTHER_SETTINGS: readonly (readonly [name: string, reader: string, m
   [
     'LOG_KEEP_MB',
     '`npm start`',
-    'what each log in `DATA_DIR/logs` may take, over the live file and four older ones; 5 to 999999, default 100',
+    'size of each log in `DATA_DIR/logs`, the live file and four older ones together; 5 to 999999, default 100',
   ],
   ['TOLLGATE_URL', '`tollgate`', 'where the service is; default `http://localhost:8080`'],
   [
@@ -30,16 +30,16 @@ export const OTHER_SETTINGS: readonly (readonly [name: string, reader: string, m
 const HEAD = `# Settings
 
 \`npm run generate\` writes this page from the code. Every process reads its settings once, from the environment; \`npm start\` also reads a
-file \`.env\` beside \`package.json\`, whose values lose against the environment. That is the file \`make-env.sh\` writes for Docker: keep one
-clone for each, or production's settings are those of your desk. An empty value counts as not set. A setting that is wrong ends the
-process with exit code 2 and one line that names it.
+file \`.env\` beside \`package.json\`; the environment wins over it. \`make-env.sh\` writes the same file for Docker: use separate clones, or your
+\`npm start\` runs with production's settings. An empty value counts as not set. A wrong setting ends the process with exit code 2 and one line
+that names it.
 
 `;
 
 const MIDDLE = `
 
-\`npm start\` makes \`DATABASE_URL\`, \`REDIS_URL\`, \`TOLLGATE_SECRET\` and \`ADMIN_TOKEN\` where they are not given; the single processes require
-them. With \`HOST=0.0.0.0\` the default of \`PUBLIC_URL\` begins \`http://localhost\`: set it.
+\`npm start\` makes \`DATABASE_URL\`, \`REDIS_URL\`, \`TOLLGATE_SECRET\` and \`ADMIN_TOKEN\` if they are not set; processes started one by one require
+them. With \`HOST=0.0.0.0\` the default of \`PUBLIC_URL\` begins with \`http://localhost\`: set it.
 
 ## Read elsewhere
 

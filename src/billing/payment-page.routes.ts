@@ -31,7 +31,7 @@ export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
       method: 'get',
       path: '/checkout/{session_id}/result',
       operationId: 'getCheckoutResult',
-      summary: 'Page that buyers come back to by default: how the payment stands',
+      summary: 'Page that buyers return to by default, with the state of the payment',
       query: z.object({
         canceled: z.enum(['1']).optional().meta({ description: '1: the buyer came back without paying' }),
       }),

@@ -64,14 +64,14 @@ export const SETTINGS = z.object({
     .optional()
     .meta({ allowed: 'an absolute path' })
     .describe(
-      'folder of the files that say what [the books](../books.md) were at the end of each day; the same for the API and the workers',
+      'folder for daily fingerprints of [the books](../books.md); the same for the API and the workers',
     ),
   BOOKS_ROOTS_BUCKET: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
     .optional()
     .describe(
-      'with `BOOKS_ROOTS_DIR` and `S3_*`: a bucket of that store which gets a copy of each file; best with object lock',
+      'with `BOOKS_ROOTS_DIR` and `S3_*`: a bucket of that store which gets a copy of each file; preferably with object lock',
     ),
   BOOKS_ROOTS_WEBHOOK: url(['http:', 'https:'])
     .optional()
@@ -87,7 +87,7 @@ export const SETTINGS = z.object({
   TOLLGATE_SECRET_PREVIOUS: previousSecrets
     .default([])
     .meta({ allowed: '32 characters or more each, separated by commas' })
-    .describe('former secrets: what was made under them still counts'),
+    .describe('former secrets; what was made under them is still accepted'),
   ADMIN_TOKEN: adminToken
     .meta({ allowed: '24 characters or more' })
     .describe('bearer token of the operator that the audit log calls `operator`'),
@@ -126,7 +126,9 @@ export const SETTINGS = z.object({
     .default([])
     .meta({ allowed: 'origins, separated by commas; `*`: any' })
     .describe('origins whose scripts may call the API from a browser; never with cookies'),
-  DRAIN_SECONDS: integer(0, 3_600).default(30).describe('what running calls and jobs get after SIGTERM'),
+  DRAIN_SECONDS: integer(0, 3_600)
+    .default(30)
+    .describe('seconds that running calls and jobs get to finish after SIGTERM'),
   FFMPEG_PATH: z
     .string()
     .min(1)
@@ -141,28 +143,30 @@ export const SETTINGS = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots and dashes')
     .optional()
     .meta({ allowed: '1 to 63 letters, digits, dots, dashes' })
-    .describe("host of a worker: what failed on one is tried on another; left out: the host's name"),
+    .describe(
+      "name of a worker's host: what failed on one host is tried on another; default: the host's name",
+    ),
   PREEMPTION_FILE: z
     .string()
     .startsWith('/', 'must be an absolute path')
     .optional()
     .meta({ allowed: 'an absolute path' })
     .describe(
-      'while this file is there, a worker takes no work: its host is about to go ([GPU hosts](../gpu-hosts.md))',
+      'while this file exists, a worker takes no new work, because its host is about to be taken away ([GPU hosts](../gpu-hosts.md))',
     ),
   PREEMPTION_URL: url(['http:', 'https:'])
     .optional()
     .describe(
-      'the same while this address answers 200 with another word than FALSE or NONE: the metadata server of a cloud',
+      "the same while this address (a cloud's metadata server) answers 200 with anything but FALSE or NONE",
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
     .optional()
-    .describe('where traces go; without it none are made'),
+    .describe('where traces are sent; without it there are none'),
   KEEP_PROMPTS: z
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
     .describe(
-      '`yes`: what a task was ordered with outlives it, so that it can be retried: of a success as long as its files, else as long as its row',
+      '`yes`: the order of a task is kept after its end, so that it can be retried: of a success as long as its files, otherwise as long as its row',
     ),
   WEBHOOK_PRIVATE_TARGETS: z
     .enum(['allow', 'refuse'])
@@ -191,6 +195,6 @@ export const SETTINGS = z.object({
     .string()
     .default('development')
     .describe(
-      '`production`: without Stripe nothing can be bought, and a process that leaves waits for its balancer',
+      '`production`: without Stripe nothing can be bought, and a process that stops first waits for its load balancer',
     ),
 });

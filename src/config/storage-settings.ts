@@ -39,10 +39,10 @@ export const storageVariables = {
     .regex(/^[\x21-\x7e]{1,512}$/, 'must be plain characters without spaces')
     .optional()
     .meta({ allowed: '32 to 512 characters without spaces' })
-    .describe('what workers with remote storage show to the API; without it derived from `TOLLGATE_SECRET`'),
-  S3_ENDPOINT: httpUrl
-    .optional()
-    .describe('of the store; the five from here to the secret key belong together'),
+    .describe(
+      'authenticates workers with remote storage to the API; default: derived from `TOLLGATE_SECRET`',
+    ),
+  S3_ENDPOINT: httpUrl.optional().describe('address of the store; set this and the next four together'),
   S3_REGION: z.string().min(1).optional().describe('region of the bucket'),
   S3_BUCKET: z
     .string()

@@ -17,7 +17,7 @@ export function accountOverviewRoutes({ accounts, limits, features }: AccountRou
       method: 'get',
       path: '/api/v1/account',
       operationId: 'getAccountOverview',
-      summary: 'Get the account with its held money, limits and what runs now',
+      summary: 'Get the account with its held money, limits and running work',
       tag: 'Console',
       access: 'inference',
       envelope: 'data',

@@ -52,7 +52,7 @@ function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
       method: 'get',
       path: '/api/v1/session',
       operationId: 'getSession',
-      summary: 'Who is signed in in this browser',
+      summary: 'Get the session of this browser',
       access: 'public',
       response: { status: 200, schema: currentSessionResponse },
       errors: ['csrf_rejected'],

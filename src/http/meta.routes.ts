@@ -73,7 +73,7 @@ function healthRoutes(options: MetaOptions): Route[] {
       ...meta,
       path: '/readyz',
       operationId: 'getReadiness',
-      summary: 'Whether the process can serve: database, migrations, lanes',
+      summary: 'Whether the process can serve requests: database, migrations, lanes',
       response: {
         status: 200,
         schema: readiness,
@@ -94,7 +94,7 @@ function metricsRoute(options: MetaOptions): Route {
     ...meta,
     path: '/metrics',
     operationId: 'getMetrics',
-    summary: 'Metrics for Prometheus; from outside the private network only with the operator token',
+    summary: 'Metrics for Prometheus; outside private networks only with the operator token',
     response: { status: 200, schema: z.string(), mediaTypes: ['text/plain'] },
     errors: ['invalid_api_key'],
     async handle({ headers, response }) {

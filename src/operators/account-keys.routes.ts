@@ -60,7 +60,7 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       method: 'patch',
       path: '/admin/v1/accounts/{id}/keys/{hash}',
       operationId: 'changeAccountKey',
-      summary: 'Disable or enable a key; binds the very next paid call everywhere',
+      summary: 'Disable or enable a key, effective from the next paid call everywhere',
       params: accountKeyParams,
       body: changeKeyBody,
       response: { status: 200, schema: keyResponse },

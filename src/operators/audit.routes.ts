@@ -14,7 +14,7 @@ export function auditRoutes(audit: AuditReadModel): Route[] {
       method: 'get',
       path: '/admin/v1/audit',
       operationId: 'listAuditEntries',
-      summary: 'What operators did, newest first',
+      summary: 'List what operators did, newest first',
       query: listAuditQuery,
       response: { status: 200, schema: auditListResponse },
       errors: ['invalid_cursor'],

@@ -32,7 +32,7 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       method: 'post',
       path: '/admin/v1/webhooks/deliveries/{id}/redeliver',
       operationId: 'redeliverOperatorDelivery',
-      summary: 'Give a webhook delivery one more try, now',
+      summary: 'Try a webhook delivery once more, now',
       params: deliveryParams,
       response: { status: 200, schema: deliveryResponse },
       errors: ['delivery_not_found'],

@@ -36,7 +36,7 @@ export function statementRoutes(statements: StatementsService, accounts: Account
       method: 'post',
       path: '/admin/v1/accounts/{id}/statements/{month}/reissue',
       operationId: 'reissueStatement',
-      summary: 'State a closed month again: the statement before becomes void, later ones follow',
+      summary: 'Reissue the statement of a closed month: the old one becomes void, later ones follow',
       params: statementParams,
       body: reissueBody,
       response: { status: 201, schema: statementListResponse },

@@ -31,7 +31,7 @@ export function workerRoutes(workers: WorkersService): Route[] {
       ...change,
       path: '/admin/v1/workers/{host}/drain',
       operationId: 'drainHost',
-      summary: 'Let the workers of a host finish what runs and take nothing more',
+      summary: 'Let the workers of a host finish running work and take no more',
       async handle({ params, operator, requestId }) {
         const rows = await workers.drain(params.host, { operator, requestId });
         return { body: { data: rows.map(presentWorker) } };

@@ -108,7 +108,7 @@ function deleteRoute(tasks: TasksService): Route {
     method: 'delete',
     path: '/api/v1/tasks/{id}',
     operationId: 'deleteTask',
-    summary: 'Delete an ended task and its files now; its charge stays in the books',
+    summary: 'Delete an ended task and its files now; its charge stays in the ledger',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'data',

@@ -11,7 +11,7 @@ export function alertRoutes(alerts: Pick<AlertsStore, 'find' | 'change'>): Route
       method: 'get',
       path: '/api/v1/webhooks/alerts',
       operationId: 'getAlerts',
-      summary: 'What the account is told of its credits and keys, and where',
+      summary: "Get the account's alerts: thresholds and address",
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',
@@ -25,7 +25,7 @@ export function alertRoutes(alerts: Pick<AlertsStore, 'find' | 'change'>): Route
       method: 'patch',
       path: '/api/v1/webhooks/alerts',
       operationId: 'changeAlerts',
-      summary: 'Change what the account is told; members that are left out stay',
+      summary: "Change the account's alerts; members left out stay as they are",
       description:
         '`credits.low` is sent once when remaining_credits fall below `credits_low`, and again after they were above it. `key.limit_near` is sent once per limit and period of a key. Both within some seconds of the call that did it.',
       tag: 'Webhooks',

@@ -25,7 +25,7 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
       method: 'post',
       path: PATH,
       operationId: 'rerank',
-      summary: 'Texts in the order in which they answer a query',
+      summary: 'Sort documents by how well they answer a query',
       description:
         'For models with the endpoint `rerank`. Only the input is charged, at the price `prompt`, and `request` per call: the query counts once for each document.',
       tag: 'Invocation',

@@ -50,7 +50,7 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
     .command('create <name>')
     .description('open an account; its owner key is shown once')
     .option('-c, --credits <usd>', 'opening credits', '0')
-    .option('-k, --idempotency-key <key>', 'run again with the same key, the account is opened once')
+    .option('-k, --idempotency-key <key>', 'repeating with the same key opens the account only once')
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, credits: options.credits };
@@ -66,14 +66,14 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
   for (const suspended of [true, false]) {
     accounts
       .command(`${suspended ? 'suspend' : 'resume'} <account>`)
-      .description(suspended ? 'refuse its paid calls from now on' : 'end a suspension')
+      .description(suspended ? "refuse an account's paid calls from now on" : 'end a suspension')
       .action(async (id: string, _options: object, command: Command) => {
         await change(await CliContext.of(command, surroundings), id, { suspended });
       });
   }
   accounts
     .command('allow-models <account> [models...]')
-    .description('confine an account to these models')
+    .description('restrict an account to these models')
     .option('--all', 'let it use every model')
     .action(async (id: string, models: string[], options: { all?: boolean }, command: Command) => {
       if ((options.all ?? false) === models.length > 0) {
@@ -84,7 +84,7 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
     });
   accounts
     .command('erase <account>')
-    .description('close it for good and take out what tells whose it is; its books stay')
+    .description('close an account for good and remove personal data; its ledger stays')
     .requiredOption('--yes', 'there is no way back')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -105,11 +105,11 @@ function addBoundCommands(accounts: Command, surroundings: CliSurroundings): voi
     });
   accounts
     .command('limits <account>')
-    .description('change what all keys of an account may do together; what is not named is as configured')
-    .option('--requests-per-minute <count>', 'requests in a minute', countOf)
-    .option('--tokens-per-minute <count>', 'tokens in a minute', countOf)
+    .description('set the limits shared by all keys of an account; what is left out is as configured')
+    .option('--requests-per-minute <count>', 'requests per minute', countOf)
+    .option('--tokens-per-minute <count>', 'tokens per minute', countOf)
     .option('--concurrency <count>', 'paid calls in flight at once', countOf)
-    .option('--queued-tasks <count>', 'tasks that may wait for one pool', countOf)
+    .option('--queued-tasks <count>', 'most tasks that wait for one pool', countOf)
     .action(async (id: string, options: LimitOptions, command: Command) => {
       const limits = {
         requests_per_minute: options.requestsPerMinute,
@@ -126,11 +126,11 @@ function addBoundCommands(accounts: Command, surroundings: CliSurroundings): voi
 function addBillingCommand(accounts: Command, surroundings: CliSurroundings): void {
   accounts
     .command('billing <account>')
-    .description('what statements and receipts call the customer')
-    .option('-n, --name <name>', 'the name on them')
-    .option('-l, --address <lines...>', 'its lines')
-    .option('-t, --tax-id <id>', 'of the customer')
-    .option('--clear', "back to the account's name alone")
+    .description('set the name and address on statements and receipts')
+    .option('-n, --name <name>', 'name of the customer')
+    .option('-l, --address <lines...>', 'lines of the address')
+    .option('-t, --tax-id <id>', 'tax number of the customer')
+    .option('--clear', "use the account's name alone again")
     .action(async (id: string, options: BillingOptions, command: Command) => {
       if ((options.name === undefined) !== (options.clear ?? false)) {
         throw new CliError('give the --name, or say --clear', EXIT.usage);

@@ -16,9 +16,9 @@ const COLUMNS: readonly Column<AuditEntryJson>[] = [
 export function addAuditCommand(program: Command, surroundings: CliSurroundings): void {
   program
     .command('audit')
-    .description('what operators did, newest first')
-    .option('--action <action>', 'only this kind, e.g. account.update')
-    .option('--object <id>', 'only what was done to this')
+    .description('list what operators did, newest first')
+    .option('--action <action>', 'only this kind of action, e.g. account.update')
+    .option('--object <id>', 'only actions on this object')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (options: { action?: string; object?: string; limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);

@@ -47,9 +47,9 @@ export function addBookCommands(program: Command, surroundings: CliSurroundings)
   }
   program
     .command('prices')
-    .description('which price was in force when, and by whose catalog; newest first')
-    .option('-m, --model <model>', 'only this')
-    .option('--at <time>', 'only what was in force then')
+    .description('list which prices were in force when, and from which catalog; newest first')
+    .option('-m, --model <model>', 'only this model')
+    .option('--at <time>', 'only prices in force at this time')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (options: { model?: string; at?: string; limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -61,7 +61,7 @@ export function addBookCommands(program: Command, surroundings: CliSurroundings)
 function addExport(books: Command, surroundings: CliSurroundings): void {
   books
     .command('export')
-    .description('every entry of all accounts in a period, for a spreadsheet, hledger or beancount')
+    .description('export every entry of all accounts in a period, for a spreadsheet, hledger or beancount')
     .option('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
     .option('--to <time>', 'exclusive')
     .option('-f, --format <format>', EXPORT_FORMATS.join(', '), 'csv')

@@ -8,7 +8,7 @@ export function addCatalogCommand(program: Command, surroundings: CliSurrounding
     .command('catalog')
     .description('what is sold, and who serves it')
     .command('check')
-    .description('checks a tollgate.yaml as a start would, without a service')
+    .description('check a tollgate.yaml as a start would; needs no running service')
     .argument('<file>', 'the variables that it refers to have to be set')
     .action(async (file: string) => {
       const { models, engines } = await readCatalog(file, surroundings.environment);

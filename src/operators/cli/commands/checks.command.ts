@@ -45,20 +45,18 @@ const COLUMNS: readonly Column<CheckStep>[] = [
 
 /** `tollgate engines check` and `tollgate providers check`: they speak to the real systems, from where they are run. */
 export function addCheckCommands(program: Command, surroundings: CliSurroundings): void {
-  checkCommand(program, 'engines', 'what makes images and videos')
+  checkCommand(program, 'engines', 'engines make images and videos')
     .description(
-      'runs the contract against the real engine: submit, progress, result, cancel, wrong request, away',
+      'test a real engine: submit, progress, result, cancel, a wrong request, an engine that is away',
     )
-    .option('--pay', 'also where the upstream bills runs')
-    .option('--timeout <seconds>', 'that one run may take', TIMEOUT_SECONDS)
-    .option('--base-url <address>', "instead of the entry's: for an engine that a worker starts itself")
+    .option('--pay', 'run it even if the upstream bills runs')
+    .option('--timeout <seconds>', 'the most that one run may take', TIMEOUT_SECONDS)
+    .option('--base-url <address>', "instead of the entry's address, for an engine that a worker starts")
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runEngineCheck(id, options, surroundings)),
     );
-  checkCommand(program, 'providers', 'what answers chats')
-    .description(
-      'asks the real provider for JSON, a stream, tools, usage, and for what it must refuse; costs tokens',
-    )
+  checkCommand(program, 'providers', 'providers answer text models')
+    .description('test a real provider: JSON, a stream, tools, usage, and what it must refuse; costs tokens')
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runProviderCheck(id, options, surroundings)),
     );
@@ -69,8 +67,8 @@ function checkCommand(program: Command, group: string, about: string): Command {
     .command(group)
     .description(about)
     .command('check <id>')
-    .option('--catalog <file>', 'else TOLLGATE_CONFIG, else ./tollgate.yaml')
-    .option('--model <model>', 'a model of the catalog that is routed there; the first one unless said');
+    .option('--catalog <file>', 'default: TOLLGATE_CONFIG, else ./tollgate.yaml')
+    .option('--model <model>', 'a model of the catalog that is routed there; default: the first');
 }
 
 async function runEngineCheck(

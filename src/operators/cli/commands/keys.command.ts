@@ -25,7 +25,7 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
   const keys = program.command('keys').description('the API keys of an account');
   keys
     .command('list <account>')
-    .description('list its keys, newest first')
+    .description('list the keys of an account, newest first')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (account: string, options: { limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -55,7 +55,7 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
   for (const disabled of [true, false]) {
     keys
       .command(`${disabled ? 'disable' : 'enable'} <account> <hash>`)
-      .description(disabled ? 'refuse the key everywhere from now on' : 'accept the key again')
+      .description(disabled ? 'refuse a key everywhere from now on' : 'accept a disabled key again')
       .action(async (account: string, hash: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `${accountPath(account)}/keys/${encodeURIComponent(hash)}`;

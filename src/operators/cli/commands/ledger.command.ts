@@ -20,9 +20,9 @@ export function addLedgerCommands(program: Command, surroundings: CliSurrounding
   const ledger = program.command('ledger').description('the books');
   ledger
     .command('verify')
-    .description('prove every invariant of the books; exits with 1 when one is violated')
-    .option('-a, --account <account>', 'only the books of an account')
-    .option('-e, --each', 'account by account: shorter snapshots, and a bar that says how far it is')
+    .description('check every invariant of the ledger; exits with 1 if one is violated')
+    .option('-a, --account <account>', 'only this account')
+    .option('-e, --each', 'account by account: shorter snapshots, with a progress bar')
     .action(async (options: VerifyOptions, command: Command) => {
       if (options.each && options.account !== undefined) {
         throw new CliError('give either --account or --each', EXIT.usage);

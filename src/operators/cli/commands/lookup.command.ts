@@ -65,7 +65,7 @@ function addHistoryCommands(program: Command, surroundings: CliSurroundings): vo
     .command('generations <account>')
     .description('list the ended calls and tasks of an account, newest first')
     .option('-s, --status <status>', 'completed, failed or cancelled')
-    .option('-m, --model <model>', 'only this')
+    .option('-m, --model <model>', 'only this model')
     .option('-k, --key <hash>', 'only this key')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (account: string, options: Record<string, string | undefined>, command: Command) => {

@@ -44,8 +44,8 @@ type Refund = z.output<typeof refundResponse>;
 /** `tollgate adjust` and `tollgate refund`: money that an operator gives or takes. */
 export function addMoneyCommands(program: Command, surroundings: CliSurroundings): void {
   bookingCommand(program, 'adjust <account> <usd>')
-    .description('book a correction; give a negative amount as --, e.g.: adjust acc_… -d "Fee" -- -2.50')
-    .option('-r, --reason <reason>', 'what the books call it: grant, goodwill or correction', 'correction')
+    .description('book a correction; put -- before a negative amount, e.g. adjust -d Fee acc_… -- -2.50')
+    .option('-r, --reason <reason>', 'reason in the ledger: grant, goodwill or correction', 'correction')
     .action(async (id: string, amount: string, options: AdjustOptions, command: Command) => {
       await book<Adjustment>(command, surroundings, options, {
         path: `${accountPath(id)}/adjustments`,
@@ -56,10 +56,10 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
       });
     });
   bookingCommand(program, 'refund <account>')
-    .description('give back a charge, or take back a purchase whose money was returned')
+    .description('refund a charge as credits, or take back a purchase whose money was returned')
     .option('-g, --generation <id>', 'the charged generation')
     .option('-t, --transaction <id>', 'the charge or purchase')
-    .option('-a, --amount <usd>', 'default: what is left of it')
+    .option('-a, --amount <usd>', 'default: all that is left of it')
     .action(async (id: string, options: RefundOptions, command: Command) => {
       if ((options.generation === undefined) === (options.transaction === undefined)) {
         throw new CliError('give either --generation or --transaction', EXIT.usage);
@@ -81,7 +81,7 @@ export function addDebtCommands(program: Command, surroundings: CliSurroundings)
   const debt = program.command('debt').description('what customers owe for reversed payments');
   for (const kind of ['forgiven', 'paid'] as const) {
     bookingCommand(debt, `${kind === 'paid' ? 'paid' : 'forgive'} <account>`)
-      .description(kind === 'paid' ? 'book that it was paid outside of the checkout' : 'write it off')
+      .description(kind === 'paid' ? 'record that a debt was paid outside the checkout' : 'write a debt off')
       .option('-a, --amount <usd>', 'default: all of it')
       .action(async (id: string, options: DebtOptions, command: Command) => {
         await book<Refund>(command, surroundings, options, {
@@ -100,9 +100,9 @@ function bookingCommand(parent: Command, nameAndArguments: string): Command {
   return parent
     .command(nameAndArguments)
     .requiredOption('-d, --description <text>', 'why; the customer sees it')
-    .option('-k, --idempotency-key <key>', 'run again with the same key, the money is booked once')
-    .option('--dry-run', 'say what would be booked, or why it is refused, and book nothing')
-    .option('-y, --yes', 'book without a question');
+    .option('-k, --idempotency-key <key>', 'repeating with the same key books the money only once')
+    .option('--dry-run', 'show what would be booked, or why it is refused; book nothing')
+    .option('-y, --yes', 'do not ask for confirmation');
 }
 
 /** Books after the person at the terminal said yes to what a dry run found. Throws CliError, also where nobody can be asked. */

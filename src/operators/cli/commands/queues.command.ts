@@ -26,7 +26,7 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
   const queues = program.command('queues').description('the queues between database and workers');
   queues
     .command('list')
-    .description('list the queues: what waits in the database for each, who takes it, and the jobs in Redis')
+    .description('list the queues with what waits in the database, who serves them, and their jobs in Redis')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<QueueJson[]>('/admin/v1/queues'), COLUMNS);
@@ -34,7 +34,7 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
   for (const verb of ['pause', 'resume'] as const) {
     queues
       .command(`${verb} <queue>`)
-      .description(verb === 'pause' ? 'let no worker take its jobs; what runs goes on' : 'end a pause')
+      .description(verb === 'pause' ? 'let no worker take its jobs; running jobs finish' : 'end a pause')
       .action(async (name: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `/admin/v1/queues/${encodeURIComponent(name)}/${verb}`;

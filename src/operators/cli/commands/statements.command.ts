@@ -34,9 +34,9 @@ export function addStatementCommands(program: Command, surroundings: CliSurround
   statements
     .command('reissue <account> <month>')
     .description(
-      'state a closed month again, e.g. 2028-05: the statement before becomes void, later ones follow',
+      'reissue the statement of a closed month, e.g. 2028-05; the old one becomes void, later ones follow',
     )
-    .requiredOption('-r, --reason <text>', 'why; kept on the new statement')
+    .requiredOption('-r, --reason <text>', 'why; stored with the new statement')
     .action(async (account: string, month: string, options: { reason: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${accountPath(account)}/statements/${encodeURIComponent(month)}/reissue`;

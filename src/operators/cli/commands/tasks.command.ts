@@ -32,7 +32,7 @@ export function addTaskCommands(program: Command, surroundings: CliSurroundings)
     .command('list')
     .description('list tasks, newest first')
     .option('-s, --state <state>', 'queued, generating, generated, processing, succeeded, failed or canceled')
-    .option('-a, --account <account>', 'only those of an account')
+    .option('-a, --account <account>', 'only tasks of this account')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (options: { state?: string; account?: string; limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -49,7 +49,7 @@ export function addTaskCommands(program: Command, surroundings: CliSurroundings)
     });
   tasks
     .command('retry <tasks...>')
-    .description('order the work of failed tasks again, each as a new task; a task is retried once')
+    .description('repeat failed tasks, each as a new task; a task can be retried once')
     .action(async (ids: string[], _options: object, command: Command) => {
       await retryAll(await CliContext.of(command, surroundings), ids);
     });

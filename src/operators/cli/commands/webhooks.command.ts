@@ -28,8 +28,8 @@ export function addWebhookCommands(program: Command, surroundings: CliSurroundin
     .command('list')
     .description('list deliveries, newest first')
     .option('-s, --state <state>', 'pending, delivered or failed')
-    .option('-a, --account <account>', 'only those of an account')
-    .option('-t, --task <task>', 'only those of a task')
+    .option('-a, --account <account>', 'only deliveries of this account')
+    .option('-t, --task <task>', 'only deliveries of this task')
     .option('-n, --limit <rows>', 'how many, or "all"')
     .action(async (options: ListOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -38,7 +38,7 @@ export function addWebhookCommands(program: Command, surroundings: CliSurroundin
     });
   webhooks
     .command('redeliver <delivery>')
-    .description('give a delivery one more try, now')
+    .description('try a delivery once more, now')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${PATH}/${encodeURIComponent(id)}/redeliver`;
