@@ -1,12 +1,13 @@
 import { useList } from '../api/lists.ts';
 import type { OperatorTask } from '../api/types.gen.ts';
-import { to, useQueryState } from '../lib/location.ts';
+import { useQueryState } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
 import { formatDuration } from '../lib/time.ts';
 import { Amount } from '../ui/amount.tsx';
 import { List } from '../ui/list.tsx';
 import { Status } from '../ui/status.tsx';
 import { Time } from '../ui/time.tsx';
+import { accountColumn } from './account-column.tsx';
 import { TaskSheet } from './task-sheet.tsx';
 
 const LIVE_MS = 5_000;
@@ -47,16 +48,7 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
             card: 'hidden',
           },
           { name: t('Charged'), cell: ({ charged }) => <Amount value={charged} />, number: true },
-          {
-            name: t('Account'),
-            cell: ({ account_id: account }) => (
-              <a class="mono" href={to(`operator/accounts/${account}`)}>
-                {account}
-              </a>
-            ),
-            clip: true,
-            card: 'wide',
-          },
+          accountColumn(),
         ]}
       />
       {chosen === '' ? null : <TaskSheet id={chosen} onClose={() => choose('')} />}

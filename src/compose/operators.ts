@@ -148,6 +148,7 @@ export function composeOperatorServices(
 ): OperatorServices {
   const { sequelize, money } = database;
   const readModel = new AccountsReadModel(sequelize);
+  const state = new StateReadModel(sequelize);
   const accounts = new AccountsService(readModel, movements, keys);
   return {
     accounts,
@@ -184,7 +185,7 @@ export function composeOperatorServices(
     fleet: new FleetService({
       rows: new FleetReadModel(sequelize),
       checks: () => verifier.lastChecks(),
-      standing: () => new StateReadModel(sequelize).read(),
+      standing: () => state.read(),
       pools,
       clock,
     }),

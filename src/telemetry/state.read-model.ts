@@ -1,6 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import { readRows } from '../store/report.ts';
 import type { Statement } from '../store/statement.ts';
+import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import {
   liveTasks,
   openHolds,
@@ -35,8 +36,6 @@ export interface InstallationState {
   readonly statementsDue: { readonly accounts: number };
   readonly slots: readonly { readonly queue: string; readonly slots: number }[];
 }
-
-const WORKER_SILENT_MS = 20_000;
 
 /** What stands in the database of an installation, for gauges: holds, write-offs, statements, tasks, deliveries. Throws when the database is away. */
 export class StateReadModel {

@@ -12,6 +12,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { accountColumn } from '../account-column.tsx';
 
 const LIVE_MS = 10_000;
 const PATH = '/admin/v1/webhooks/deliveries';
@@ -70,16 +71,7 @@ function columns(redeliver: (id: string) => void, isPending: boolean): Column<Op
       clip: true,
     },
     { name: t('Address'), cell: ({ url }) => url, clip: true, card: 'wide' },
-    {
-      name: t('Account'),
-      cell: ({ account_id: account }) => (
-        <a class="mono" href={to(`operator/accounts/${account}`)}>
-          {account}
-        </a>
-      ),
-      clip: true,
-      card: 'wide',
-    },
+    accountColumn(),
     {
       name: t('Act'),
       cell: ({ id, state }) =>

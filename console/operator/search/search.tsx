@@ -5,6 +5,7 @@ import { t } from '../../lib/text.ts';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
+import { accountColumn } from '../account-column.tsx';
 import { ChargeSheet } from '../charge-sheet.tsx';
 
 /** What was found, each with the way to it. */
@@ -55,16 +56,7 @@ function Findings({ rows }: { readonly rows: readonly Finding[] }) {
           card: 'wide',
         },
         { name: t('Says'), cell: ({ summary }) => summary, clip: true },
-        {
-          name: t('Account'),
-          cell: ({ account_id: account }) => (
-            <a class="mono" href={to(`operator/accounts/${account}`)}>
-              {account}
-            </a>
-          ),
-          clip: true,
-          card: 'wide',
-        },
+        accountColumn(),
       ]}
     />
   );

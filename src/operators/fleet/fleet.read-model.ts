@@ -1,6 +1,7 @@
 import type { Sequelize } from 'sequelize';
 import { idAt } from '../../lib/ids.ts';
 import { readRows } from '../../store/report.ts';
+import { WORKER_SILENT_MS } from '../../tasks/task-dispatch.store.ts';
 import { providersLately, silentWorkers } from './fleet.sql.ts';
 
 export interface SilentWorkerRow {
@@ -24,8 +25,6 @@ export interface ProviderRow {
   readonly last_said: string | null;
 }
 
-/** As for the gauges of the same name. */
-const WORKER_SILENT_MS = 20_000;
 const HOUR_MS = 3_600_000;
 const JUST_NOW_MS = 300_000;
 /** Newest calls that health is read from: an hour of a busy installation has more, and says the same. */

@@ -1,0 +1,17 @@
+import { to } from '../lib/location.ts';
+import { t } from '../lib/text.ts';
+import type { Column } from '../ui/table.tsx';
+
+/** Whose a row is, as the way to that account. */
+export function accountColumn<Row extends { readonly account_id: string }>(): Column<Row> {
+  return {
+    name: t('Account'),
+    cell: ({ account_id: account }) => (
+      <a class="mono" href={to(`operator/accounts/${account}`)}>
+        {account}
+      </a>
+    ),
+    clip: true,
+    card: 'wide',
+  };
+}

@@ -1,0 +1,58 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { useActing } from '../api/acting.ts';
+import { send } from '../api/client.ts';
+import { t } from '../lib/text.ts';
+import { Problem } from '../ui/feedback.tsx';
+import { Field } from '../ui/field.tsx';
+
+export interface BookingFormProps {
+  /** The operation that books. */
+  readonly path: string;
+  /** What is booked, beside the reason. */
+  readonly booking: Readonly<Record<string, unknown>>;
+  readonly isWrong: boolean;
+  readonly onClose: () => void;
+  /** What is asked beside the reason. */
+  readonly children: ComponentChildren;
+}
+
+/** Moves money of an account, for a reason. Booked once, however often the button is pressed. */
+export function BookingForm({ path, booking, isWrong, onClose, children }: BookingFormProps) {
+  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const [reason, setReason] = useState('');
+  const { run, error, isPending } = useActing(async () => {
+    await send('POST', path, {
+      headers: { 'idempotency-key': idempotencyKey },
+      body: { ...booking, description: reason.trim() },
+    });
+    onClose();
+  });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run();
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      {children}
+      <Field label={t('Reason')} hint={t('It stands in the books and on the customer’s statement.')}>
+        <input
+          type="text"
+          required
+          maxLength={500}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </Field>
+      {error === undefined ? null : <Problem error={error} />}
+      <div class="dialog-actions">
+        <button type="button" class="button" onClick={onClose}>
+          {t('Not now')}
+        </button>
+        <button type="submit" class="button button-main" disabled={isWrong || isPending}>
+          {t('Book it')}
+        </button>
+      </div>
+    </form>
+  );
+}
