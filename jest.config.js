@@ -77,5 +77,6 @@ export default {
   testTimeout: 30_000,
   // every test file leaves compiled modules behind: a worker of 2 GB takes longer to exit than Jest waits
   workerIdleMemoryLimit: '1GB',
+  testSequencer: '<rootDir>/test/setup/long-first.js',
   reporters: ['default', '<rootDir>/test/setup/count-reporter.js'],
 };
