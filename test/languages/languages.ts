@@ -235,10 +235,13 @@ async function installRust(cache: string, folder: string): Promise<InstalledLang
   const target = join(cache, 'languages', 'rust');
   await runTool('cargo', ['build', '--locked'], { cwd: folder, env: { CARGO_TARGET_DIR: target } });
   const program = join(target, 'debug/cases');
+  const rig = (dialect: string) => ({ program: join(target, 'debug/rig'), args: [dialect] });
   return {
     clients: [
       { name: 'async-openai 0.43.0', family: 'openai', program, args: [] },
       { name: 'async-openai 0.43.0, a Claude behind it', family: 'anthropic', program, args: [] },
+      { name: 'rig 0.44.0', family: 'openai', ...rig('chat') },
+      { name: 'rig 0.44.0, anthropic', family: 'anthropic', ...rig('messages') },
     ],
     guide: { program: join(target, 'debug/guide'), args: [] },
   };

@@ -1,5 +1,8 @@
-//! What the client is asked to do, and how it tells what it saw: one line of JSON for each case.
+//! async-openai.
 
+mod asked;
+
+use asked::{environment, model, tell_line, weather};
 use async_openai::config::OpenAIConfig;
 use async_openai::error::OpenAIError;
 use async_openai::types::chat::{CreateChatCompletionRequest, CreateChatCompletionResponse};
@@ -10,10 +13,6 @@ use std::time::Duration;
 
 type Seen = Result<Value, Box<dyn std::error::Error>>;
 
-fn environment(name: &str) -> String {
-    std::env::var(name).unwrap_or_default()
-}
-
 fn client(key: &str) -> Client<OpenAIConfig> {
     let base = format!("{}/api/v1", environment("TOLLGATE_URL"));
     Client::with_config(OpenAIConfig::new().with_api_base(base).with_api_key(key))
@@ -21,17 +20,6 @@ fn client(key: &str) -> Client<OpenAIConfig> {
 
 fn usual() -> Client<OpenAIConfig> {
     client(&environment("TOLLGATE_KEY"))
-}
-
-fn model(name: &str) -> String {
-    format!("{}/{name}", environment("TOLLGATE_FAMILY"))
-}
-
-fn weather() -> Value {
-    json!({
-        "type": "object", "properties": {"city": {"type": "string"}},
-        "required": ["city"], "additionalProperties": false,
-    })
 }
 
 /// A question to a model, with more members, in the types of the client.
@@ -116,19 +104,12 @@ async fn refused(key: &str, name: &str, more: Value) -> Seen {
 }
 
 fn tell(case: &str, seen: Seen) {
-    let mut line = match seen {
-        Ok(value) => value,
-        Err(error) => {
-            let mut told = json!({"message": error.to_string()});
-            if let Some(OpenAIError::ApiError(refused)) = error.downcast_ref::<OpenAIError>() {
-                told["status"] = json!(refused.status_code.as_u16());
-                told["code"] = json!(refused.api_error.code);
-            }
-            json!({"error": told})
+    tell_line(case, seen, |error| match error.downcast_ref::<OpenAIError>() {
+        Some(OpenAIError::ApiError(refused)) => {
+            json!({"status": refused.status_code.as_u16(), "code": refused.api_error.code})
         }
-    };
-    line["case"] = json!(case);
-    println!("{line}");
+        _ => json!({}),
+    });
 }
 
 #[tokio::main]
