@@ -73,6 +73,11 @@ describe('chat', () => {
       { inputTokens: 110, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
     ],
     [
+      '… also where the prompt is longer than what was cached',
+      { prompt_tokens: 200, completion_tokens: 5, total_tokens: 305, cache_read_input_tokens: 100 },
+      { inputTokens: 300, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
+    ],
+    [
       'one bad detail voids itself alone',
       { prompt_tokens: 10, completion_tokens: 300, completion_tokens_details: { reasoning_tokens: -1 } },
       { inputTokens: 10, outputTokens: 300, ...NONE },
@@ -127,6 +132,30 @@ describe('messages', () => {
       'cache writes by their lifetimes alone',
       [{ input_tokens: 1, output_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 7 } }],
       { inputTokens: 8, outputTokens: 1, ...NONE, cacheWriteTokens: 7 },
+    ],
+    [
+      'what was billed beside the answer',
+      [
+        { input_tokens: 20, output_tokens: 1 },
+        {
+          output_tokens: 30,
+          iterations: [
+            { type: 'compaction', input_tokens: 500, output_tokens: 40, cache_read_input_tokens: 100 },
+            { type: 'message', input_tokens: 20, output_tokens: 30 },
+          ],
+        },
+      ],
+      { inputTokens: 620, outputTokens: 70, ...NONE, cacheReadTokens: 100 },
+    ],
+    [
+      'turns that lack what the whole has',
+      [
+        {
+          ...{ input_tokens: 20, output_tokens: 9, cache_creation: { ephemeral_5m_input_tokens: 7 } },
+          iterations: [{ type: 'message', output_tokens: 9 }],
+        },
+      ],
+      { inputTokens: 27, outputTokens: 9, ...NONE, cacheWriteTokens: 7 },
     ],
     ['missing', [undefined, undefined], undefined],
     ['negative', [{ input_tokens: 10, output_tokens: -1 }], undefined],

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../lib/usage.ts';
-import { isObject, type JsonObject, objectOf } from './json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf } from './json.ts';
 
 /**
  * OpenAI's usage in our algebra: `prompt_tokens` already includes cached ones, `completion_tokens` reasoning ones.
@@ -50,15 +50,16 @@ export function readMessagesUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) {
     return undefined;
   }
-  const input = countOf(value.input_tokens);
-  const output = countOf(value.output_tokens);
+  const report = withIterations(value);
+  const input = countOf(report.input_tokens);
+  const output = countOf(report.output_tokens);
   if (input === undefined || output === undefined) {
     return undefined;
   }
-  const writes = objectOf(value.cache_creation);
-  const cacheReadTokens = firstCount(value.cache_read_input_tokens);
+  const writes = objectOf(report.cache_creation);
+  const cacheReadTokens = firstCount(report.cache_read_input_tokens);
   const cacheWriteTokens =
-    countOf(value.cache_creation_input_tokens) ??
+    countOf(report.cache_creation_input_tokens) ??
     firstCount(writes.ephemeral_5m_input_tokens) + firstCount(writes.ephemeral_1h_input_tokens);
   return consistent({
     inputTokens: input + cacheReadTokens + cacheWriteTokens,
@@ -67,6 +68,33 @@ export function readMessagesUsage(value: unknown): TokenUsage | undefined {
     cacheWriteTokens,
     reasoningTokens: firstCount(objectOf(value.output_tokens_details).thinking_tokens),
   });
+}
+
+/** Counts of a report that are billed for each turn a model took within the call. */
+const BILLED_COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const;
+
+/**
+ * A report with all that was billed. What a call took beside its answer (a compaction, an adviser) stands in `iterations` alone, which
+ * together are the bill; the counts above them are of the answer.
+ */
+function withIterations(report: JsonObject): JsonObject {
+  const iterations = objectsOf(report.iterations);
+  if (iterations.length === 0) {
+    return report;
+  }
+  const billed: Record<string, unknown> = { ...report };
+  for (const name of BILLED_COUNTS) {
+    const sum = iterations.reduce((total, iteration) => total + firstCount(iteration[name]), 0);
+    if (sum > firstCount(report[name])) {
+      billed[name] = sum;
+    }
+  }
+  return billed;
 }
 
 /**
@@ -107,7 +135,7 @@ function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | un
   const { inputTokens, outputTokens, reasoningTokens } = usage;
   const rest = (total ?? 0) - inputTokens - outputTokens;
   const cached = usage.cacheReadTokens + usage.cacheWriteTokens;
-  if (rest > 0 && rest === cached && cached > inputTokens) {
+  if (rest > 0 && rest === cached) {
     return consistent({ ...usage, inputTokens: inputTokens + cached });
   }
   if (rest > 0) {
