@@ -151,12 +151,13 @@ export class LiveCall {
   }
 
   /**
-   * The client left: charges the provider's own figure if it came, else what was read; within an allowance nothing where nothing was, of
-   * a provider that stopped. One that goes on behind our back (`abandoned`) may bill all of the cap, so all of it is charged.
+   * The client left: charges the provider's own figure if it came, else what was read, by it or behind it; within an allowance nothing
+   * where nothing was, of a provider that stopped. One that goes on behind our back (`abandoned`) may bill all of the cap, so all of it is charged.
    */
   async leave(): Promise<void> {
     const verdict = this.#delivered();
-    const gotNothing = !this.#abandoned && this.#firstTokenAt === undefined && !this.meter.usage;
+    const answered = this.#firstTokenAt !== undefined || this.meter.length > 0 || this.meter.usage;
+    const gotNothing = !this.#abandoned && !answered;
     const ending = gotNothing ? 'left_with_nothing' : 'left';
     await this.#cancel(ending, CLIENT_CLOSED, this.#abandoned ? this.#wholeCap(verdict) : verdict);
   }

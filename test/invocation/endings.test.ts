@@ -131,6 +131,23 @@ test('leaving is not cheaper than staying: who hangs up pays the provider’s ow
   });
 });
 
+test('who leaves before the first word pays for what a provider without a report went on to write', async () => {
+  const controller = new AbortController();
+  const words = WORDS.slice(0, 8);
+  const asked = call({ fault: 'no_usage', words, tokenDelayMs: 30 }, {}, controller.signal).catch(() => '');
+  await until(() => upstream.requests.length === 1);
+  controller.abort();
+  await asked;
+  await until(() => gateway.ledger.settlements.length === 1);
+  const { usageSource, usage, charge, due, waived } = gateway.ledger.last;
+  expect({ usageSource, output: usage.outputTokens, waived }).toEqual({
+    usageSource: 'counted',
+    output: words.length,
+    waived: 0n,
+  });
+  expect(charge.amount).toBe(due);
+});
+
 describe.each([true, false])('an answer that cannot be read but reports usage (stream: %s)', (stream) => {
   test('pays as one that was broken off: within the allowance nothing, then the provider’s own figure', async () => {
     await call({ fault: 'no_message' }, { stream });
