@@ -62,6 +62,20 @@ test.each([
   ['its own number is too small', pdf('<< /Type /Pages /Count 1 >>', PAGE, PAGE, PAGE), 3],
   ['names are spelled in codes', pdf('<</#54ype/P#61ge>>', '<</Type%c\n/Page>>'.replace('%c', '')), 2],
   ['one page is named many times', pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 3],
+  [
+    'a list is named many times',
+    pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', '<</Type/Pages/Kids[3 0 R 3 0 R]>>', PAGE),
+    6,
+  ],
+  ['a list stands apart', pdf('<</Type/Pages/Kids 2 0 R>>', '[3 0 R 3 0 R 3 0 R]', PAGE), 3],
+  ['a list goes on behind a comment', pdf('<</Type/Pages/Kids[2 0 R %]\n2 0 R 2 0 R]>>', PAGE), 3],
+  ['a page is one behind a comment', pdf('<</Type %x\n/Page>>'), 1],
+  ['a text has a list in it', pdf('<</Type/Pages/A(/Kids[2 0 R])/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 4],
+  [
+    'lists do not say that they are some',
+    pdf('<</Type/Catalog/Pages 2 0 R>>', '<</Kids[3 0 R]>>', '<</Kids[4 0 R 4 0 R]>>', PAGE),
+    2,
+  ],
   ['a page does not say that it is one', pdf('<< /Parent 1 0 R /MediaBox [0 0 9 9] >>'), 1],
   ['pages hide in a stream', pdf(`<< /Length 1 >>\nstream\nx\nendstream\n7 0 obj\n${PAGE}`), 1],
 ])('nobody is taken in: %s', (_, bytes, pages) => {
@@ -72,6 +86,12 @@ test.each([
   ['no PDF', Buffer.from('hello, this is text')],
   ['nothing', Buffer.alloc(0)],
   ['no pages', pdf('<< /Type /Catalog >>')],
+  ['a list that names itself', pdf('<</Type/Pages/Kids[2 0 R 1 0 R]>>', PAGE)],
+  ['a list with texts in it', pdf('<</Type/Pages/Kids[2 0 R (]) 2 0 R 2 0 R]>>', PAGE)],
+  [
+    'lists within lists within lists',
+    pdf(...Array.from({ length: 80 }, (_, depth) => `<</Type/Pages/Kids[${depth + 2} 0 R]>>`)),
+  ],
   ['packed by another filter', pdf({ packed: [[9, PAGE]], more: '/DecodeParms << /Predictor 12 >>' })],
   [
     'damaged packing',

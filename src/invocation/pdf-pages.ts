@@ -12,11 +12,14 @@ const OBJECTS_PER_STEP = 200;
 /** What packed objects are unpacked to, in bytes: one stream of them, and all. */
 const UNPACKED_MAX = 8 * 2 ** 20;
 const UNPACKED_TOTAL_MAX = 64 * 2 ** 20;
+/** References in lists, and lists within lists. */
+const NAMED_MAX = 500_000;
+const DEPTH_MAX = 64;
 
 /**
  * At least as many pages as a PDF (base64) shows, in steps of a few ms; undefined for what is none, is encrypted or packed in a way that
- * hides its pages, or holds too much. Every object counts that is a page or that a list of pages names, in all revisions of the
- * document: unlike the number that it gives of itself, that cannot be too small.
+ * hides its pages, or holds too much. Every object counts that is a page, and every time that lists of pages name one, in all revisions of
+ * the document: unlike the number that it gives of itself, that cannot be too small.
  */
 export function* countPdfPages(base64: string): Generator<undefined, number | undefined> {
   const bytes = yield* decoded(base64);
@@ -49,7 +52,7 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
       yield undefined;
     }
   }
-  return pages.count === 0 ? undefined : pages.count;
+  return pages.count;
 }
 
 interface PdfObject {
@@ -150,24 +153,87 @@ function addPacked(text: string, dictionary: string, pages: PageTree): void {
 
 class PageTree {
   readonly #pages = new Set<number>();
-  /** How many pages and lists each list of pages names. */
-  readonly #named = new Map<number, number>();
+  /** The lists of pages that say so, or that a catalog names. */
+  readonly #lists = new Set<number>();
+  /** What each list names, one entry for each revision of it; a list may stand in an object of its own. */
+  readonly #kids = new Map<number, (readonly number[])[]>();
+  readonly #counts = new Map<number, number>();
+  #named = 0;
+  #unclear = false;
 
   add(number: number, dictionary: string): void {
-    if (/\/Type\s*\/Pages\b/.test(dictionary)) {
-      const kids = /\/Kids\s*\[([^\]]*)\]/.exec(dictionary)?.[1] ?? '';
-      const names = kids.match(/\d\s+\d+\s+R\b/g)?.length ?? 0;
-      this.#named.set(number, Math.max(names, this.#named.get(number) ?? 0));
+    this.#read(number, dictionary);
+    // what looks like a comment may stand in a text: both ways to read it count
+    if (dictionary.includes('%')) {
+      this.#read(number, dictionary.replace(/%[^\r\n]*/g, ' '));
+    }
+  }
+
+  /** The most pages that a reader can come to from any list; undefined where that cannot be known. */
+  get count(): number | undefined {
+    let most = this.#pages.size;
+    for (const list of this.#lists) {
+      most = Math.max(most, this.#kids.has(list) ? this.#pagesUnder(list, 0) : 0);
+    }
+    return this.#unclear || most === 0 || !Number.isFinite(most) ? undefined : most;
+  }
+
+  #read(number: number, dictionary: string): void {
+    if (dictionary.trimStart().startsWith('[')) {
+      this.#name(number, referencesIn(dictionary));
+      return;
+    }
+    if (dictionary.includes('/Pages')) {
+      for (const [, list] of dictionary.matchAll(/\/Pages\s+(\d+)\s+\d+\s+R\b/g)) {
+        this.#lists.add(Number(list));
+      }
+      if (/\/Type\s*\/Pages\b/.test(dictionary)) {
+        this.#lists.add(number);
+      }
+    }
+    if (dictionary.includes('/Kids')) {
+      const parts = [...dictionary.matchAll(/\/Kids\s*(\[[^\]]*|\d+\s+\d+\s+R\b)/g)].map(
+        ([, part = '']) => part,
+      );
+      // where the list ends cannot be told
+      this.#unclear ||= parts.some((part) => /[(<]/.test(part));
+      this.#name(number, parts.flatMap(referencesIn));
     } else if (isPage(dictionary)) {
       this.#pages.add(number);
     }
   }
 
-  get count(): number {
-    const named = [...this.#named.values()].reduce((sum, names) => sum + names, 0);
-    // every list but the first is named by another
-    return Math.max(this.#pages.size, named - Math.max(0, this.#named.size - 1));
+  #name(number: number, kids: readonly number[]): void {
+    this.#named += kids.length;
+    this.#unclear ||= this.#named > NAMED_MAX;
+    if (!this.#unclear) {
+      this.#kids.set(number, [...(this.#kids.get(number) ?? []), kids]);
+    }
   }
+
+  /** Infinite for a list that names itself, or is too deep. */
+  #pagesUnder(number: number, depth: number): number {
+    const revisions = this.#kids.get(number);
+    if (!revisions) {
+      return 1;
+    }
+    const known = this.#counts.get(number);
+    if (known !== undefined || depth > DEPTH_MAX) {
+      return known ?? Number.POSITIVE_INFINITY;
+    }
+    // until it is known, a list that comes back to this one is a circle
+    this.#counts.set(number, Number.POSITIVE_INFINITY);
+    const counts = revisions.map((kids) =>
+      kids.reduce((sum, kid) => sum + this.#pagesUnder(kid, depth + 1), 0),
+    );
+    const most = Math.max(...counts);
+    this.#counts.set(number, most);
+    return most;
+  }
+}
+
+function referencesIn(text: string): number[] {
+  return Array.from(text.matchAll(/(\d+)\s+\d+\s+R\b/g), ([, number]) => Number(number));
 }
 
 /** A page may leave out what it is: then its size and its place in the tree tell. */
