@@ -15,6 +15,15 @@ export interface RecordSettings {
 /** Longer answers are not recorded, in bytes: a row is read by people. */
 const ANSWER_BYTES_MAX = 1_048_576;
 
+/** What a row says of the call besides the answer. */
+export interface RecordedCall {
+  /** The answer's content type. */
+  readonly type: string;
+  /** Whether a stream was asked for. */
+  readonly streamed: boolean;
+  readonly maxOutputTokens: number;
+}
+
 /** Takes in one answer as its pieces arrive. */
 export interface Recording {
   add(piece: Uint8Array): void;
@@ -40,7 +49,7 @@ export class AnswerRecorder {
   }
 
   /** Undefined once enough was recorded. */
-  begin(contentType: string): Recording | undefined {
+  begin(call: RecordedCall): Recording | undefined {
     if (this.#recorded >= this.#settings.most) {
       return undefined;
     }
@@ -56,22 +65,29 @@ export class AnswerRecorder {
       },
       end: () => {
         if (bytes <= ANSWER_BYTES_MAX) {
-          this.#write(contentType, pieces).catch((error: Error) => process.emitWarning(error));
+          this.#write(call, pieces).catch((error: Error) => process.emitWarning(error));
         }
       },
     };
   }
 
-  async #write(type: string, pieces: readonly Buffer[]): Promise<void> {
+  async #write({ type, streamed, maxOutputTokens }: RecordedCall, pieces: readonly Buffer[]): Promise<void> {
     const { folder, redact } = this.#settings;
     const name = `${this.#provider}-${Date.now()}-${randomBytes(4).toString('hex')}`;
     const kept = redact ? redactAnswer(pieces) : pieces;
-    const came = type.includes('json')
+    const isJson = type.includes('json');
+    const came = isJson
       ? { json: Buffer.concat(kept).toString('utf8') }
       : { type, packets: kept.map(packetOf) };
+    const said = {
+      // by its name the table knows that a stream was asked for
+      name: isJson && streamed ? `stream: ${name}` : name,
+      protocol: this.#protocol,
+      max_tokens: maxOutputTokens,
+    };
     await mkdir(folder, { recursive: true });
     // content of customers: for the operator alone
-    const row = stringify([{ name, protocol: this.#protocol, ...came }]);
+    const row = stringify([{ ...said, ...came }]);
     await writeFile(join(folder, `${name}.yaml`), row, { flag: 'wx', mode: 0o600 });
   }
 }

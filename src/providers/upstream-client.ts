@@ -82,7 +82,7 @@ export class UpstreamClient {
       deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, body, deadlines, 'application/json');
       deadlines.enter(idle_ms);
-      return await readAnswer(response.body, deadlines, this.#record(response));
+      return await readAnswer(response.body, deadlines, this.#record(response, call, false));
     } catch (error) {
       throw deadlines.explain(error, 'interrupted');
     } finally {
@@ -102,14 +102,15 @@ export class UpstreamClient {
       const response = await this.#send(call, body, deadlines, 'text/event-stream');
       const type = String(response.headers['content-type'] ?? '');
       if (type.includes('application/json')) {
-        return await readWhole(response.body, deadlines, call.answerAsEvents, this.#record(response));
+        const recording = this.#record(response, call, true);
+        return await readWhole(response.body, deadlines, call.answerAsEvents, recording);
       }
       const { idle_ms } = this.#settings.timeouts;
       return readEvents(response.body, {
         deadlines,
         idleMs: idle_ms,
         isEnded: call.isEnded,
-        recording: this.#record(response),
+        recording: this.#record(response, call, true),
       });
     } catch (error) {
       deadlines.abandon();
@@ -143,8 +144,13 @@ export class UpstreamClient {
     await this.#pool.destroy();
   }
 
-  #record(response: Dispatcher.ResponseData): Recording | undefined {
-    return this.#recorder?.begin(String(response.headers['content-type'] ?? ''));
+  #record(
+    { headers }: Dispatcher.ResponseData,
+    { maxOutputTokens }: UpstreamCall,
+    streamed: boolean,
+  ): Recording | undefined {
+    const type = String(headers['content-type'] ?? '');
+    return this.#recorder?.begin({ type, streamed, maxOutputTokens });
   }
 
   async #send(

@@ -15,7 +15,7 @@ const PACKETS = [
 test.each([false, true])('an answer is recorded as a row of the table (redacted: %s)', async (redact) => {
   const folder = temporaryFolder('recorder');
   const upstream = await new ReplayUpstream().start();
-  const record = { folder: join(folder, 'rows'), redact, most: 2 };
+  const record = { folder: join(folder, 'rows'), redact, most: 3 };
   const gateway = await Gateway.start({
     providers: [{ id: 'odd', protocol: 'openai', base_url: upstream.url, record }],
     models: [model('odd', [{ provider: 'odd', model: 'odd' }])],
@@ -39,22 +39,29 @@ test.each([false, true])('an answer is recorded as a row of the table (redacted:
     const answer = '{"choices":[{"message":{"content":"Grüße"},"finish_reason":"stop"}]}';
     upstream.play('odd', { packets: [answer], type: 'application/json' });
     await ask(false);
-    // two are enough
+    // a server that does not stream
+    await ask(true);
+    // three are enough
     await ask(false);
-    await until(() => upstream.calls.get('odd') === 3);
+    await until(() => upstream.calls.get('odd') === 4);
     const written = async () => (await readdir(record.folder).catch(() => [])).length;
-    for (let tries = 0; tries < 500 && (await written()) < 2; tries += 1) {
+    for (let tries = 0; tries < 500 && (await written()) < 3; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     const files = await readdir(record.folder);
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(3);
     const texts = await Promise.all(files.map((name) => readFile(join(record.folder, name), 'utf8')));
     const rows = texts.flatMap((text) => parse(text) as Row[]);
     const streamed = rows.find((row) => row.packets)!;
     const bytes = Buffer.concat(packetsOf(streamed));
     const expected = redact ? PACKETS.join('').replace('Grüße', 'xxxxxxx') : PACKETS.join('');
     expect(bytes.toString()).toBe(expected);
-    expect(rows.find((row) => row.json)!.json).toBe(redact ? answer.replace('Grüße', 'xxxxxxx') : answer);
+    const whole = rows.filter((row) => row.json);
+    expect(whole.map(({ name }) => name.startsWith('stream: ')).sort()).toEqual([false, true]);
+    for (const row of whole) {
+      expect(row.json).toBe(redact ? answer.replace('Grüße', 'xxxxxxx') : answer);
+      expect(row.max_tokens).toBe(9);
+    }
   } finally {
     await gateway.close();
     await upstream.close();
