@@ -20,6 +20,7 @@ const TWO_THOUSAND = {
   tokens: 2_000,
   spelledTokens: 2_000,
   framingTokens: 0,
+  unmergedTokens: 0,
   items: { image: 0, file: 0, audio: 0, video: 0 },
   imagePixels: [],
   filePages: [],

@@ -239,7 +239,13 @@ function inputTokensOf(body: any): number {
     }
   };
   walk(body, '');
-  return countTokens(texts.join(' ')) + frames * 3 + items;
+  return tokensOf(texts.join(' ')) + frames * 3 + items;
+}
+
+/** Of a vocabulary that has one token for each digit and line end, as Llama 2's, and merges the rest as ours does. */
+function tokensOf(text: string): number {
+  const spelled = text.match(/\d{2,}|[\n\r\t]{2,}/g) ?? [];
+  return spelled.reduce((sum, run) => sum + run.length - countTokens(run), countTokens(text));
 }
 
 /** What a chat part fetches, by the member it stands in. */
