@@ -34,6 +34,9 @@ interface Known extends UpstreamModel {
   reports: number;
 }
 
+/** Tokens of language and code have 3 to 5 UTF-16 units on average; more says that a text was made for our vocabulary. */
+const TOKEN_UNITS_MAX = 6;
+
 /**
  * What chat templates, preambles and other vocabularies add to the inputs of each provider's models, learnt from what
  * providers report beside what we counted. Bounds of calls are counted with it.
@@ -62,8 +65,14 @@ export class HiddenOverhead {
     return boundedMargin(this.#known.get(keyOf(provider, model))?.margin, dialect);
   }
 
-  /** Learns from an input that was counted and that the provider reports as so many tokens. */
+  /**
+   * Learns from an input that was counted and that the provider reports as so many tokens. Not from one that our vocabulary has in
+   * very long tokens: it is no language or code, other vocabularies may make any number of it, and the next caller's hold is no less true.
+   */
   observe(route: ModelRoute, dialect: Dialect, counted: CountedInput, reportedTokens: number): void {
+    if (counted.spelledUnits > counted.spelledTokens * TOKEN_UNITS_MAX) {
+      return;
+    }
     const { provider, model } = route;
     const key = keyOf(provider, model);
     const before = this.marginOf(route, dialect);

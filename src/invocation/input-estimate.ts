@@ -37,6 +37,8 @@ export interface CountedInput {
   readonly tokens: number;
   /** All that is spelled out in letters and goes through the provider's tokenizer. */
   readonly spelledTokens: number;
+  /** Its length, in UTF-16 units. */
+  readonly spelledUnits: number;
   /** At most what comes on top whatever the tokenizer: marks around messages and parts, scripts spelled in bytes, instructions. */
   readonly framingTokens: number;
   /** Of `framingTokens`, what vocabularies make on top that merge digits, line ends and runs of a character less than ours. */
@@ -93,6 +95,7 @@ export async function countInput(
     textTokens,
     tokens: readTokens + content.messages * MESSAGE_TOKENS,
     spelledTokens: readTokens + otherTokens,
+    spelledUnits: text.length + definitions.length + otherText.length,
     framingTokens,
     unmergedTokens: apart.unmerged,
     items,

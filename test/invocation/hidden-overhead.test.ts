@@ -19,6 +19,7 @@ const TWO_THOUSAND = {
   textTokens: 2_000,
   tokens: 2_000,
   spelledTokens: 2_000,
+  spelledUnits: 9_000,
   framingTokens: 0,
   unmergedTokens: 0,
   items: { image: 0, file: 0, audio: 0, video: 0 },
@@ -103,6 +104,15 @@ test('an absurd report changes a hold by a step, a liar by a bounded factor', as
     await call(LONG);
   }
   expect((await call(LONG)).heldTokens).toBeLessThan(honest * 2.1);
+});
+
+test('a text of long tokens, made to raise the holds of others, teaches nothing', async () => {
+  const honest = (await call(LONG)).heldTokens;
+  provider.template = (tokens) => tokens * 17;
+  for (let attack = 0; attack < 5; attack += 1) {
+    await call('ABCDEFGHIJKLMNOPQRSTUVWXYZ'.repeat(1_100));
+  }
+  expect((await call(LONG)).heldTokens).toBeLessThanOrEqual(honest);
 });
 
 test('what one process learns outlives it and is known to the others', async () => {
