@@ -23,3 +23,12 @@ test('content goes, form, lengths and cuts stay', () => {
     usage: { prompt_tokens: 20 },
   });
 });
+
+test('counts that come as text stay, digits of content do not', () => {
+  const usage = { prompt_tokens: '20', totalTokens: '28', tokens: ['8'], billed_tokens: 'for Anna 7' };
+  const text = JSON.stringify({ choices: [{ text: '20' }], usage });
+  expect(JSON.parse(Buffer.concat(redactAnswer([Buffer.from(text)])).toString())).toEqual({
+    choices: [{ text: '11' }],
+    usage: { ...usage, tokens: ['1'], billed_tokens: 'xxx xxxx 1' },
+  });
+});

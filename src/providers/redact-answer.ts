@@ -16,6 +16,10 @@ const STRUCTURAL = new Set([
   'system_fingerprint',
 ]);
 
+/** Counts that a provider writes as text: they are its bill. */
+const COUNT = /^\d{1,15}$/;
+const COUNT_MEMBER = /[a-z](?:_t|T)okens$/;
+
 /** A JSON string, and the colon that makes it a member's name. */
 const LITERAL = /"((?:[^"\\]|\\.)*)"(\s*:)?/gs;
 /** Escapes, JSON's words (arguments are JSON within a text), letters, digits, and bytes beyond ASCII. */
@@ -34,7 +38,8 @@ export function redactAnswer(pieces: readonly Buffer[]): Buffer[] {
       member = content;
       return literal;
     }
-    return STRUCTURAL.has(member) ? literal : `"${content.replace(PIECES, redactPiece)}"`;
+    const isCount = COUNT_MEMBER.test(member) && COUNT.test(content);
+    return isCount || STRUCTURAL.has(member) ? literal : `"${content.replace(PIECES, redactPiece)}"`;
   });
   const bytes = Buffer.from(redacted, 'latin1');
   let start = 0;
