@@ -31,11 +31,11 @@ export interface InvocationParts {
 
 /** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
 export function composeInvocation(foundation: Foundation, turns: EventLoopQueue): InvocationParts {
-  const { ledger, catalog, catalogSource, clock, log, tracing } = foundation;
+  const { config, ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
   catalogSource.onChange((current) => registry.update(current.providers));
   const providers = tracedProviders(registry, tracing);
-  const settings = DEFAULT_INVOCATION_SETTINGS;
+  const settings = { ...DEFAULT_INVOCATION_SETTINGS, httpMediaUrls: config.httpMediaUrls };
   const overhead = composeOverhead(foundation);
   const admission = new Admission({
     ledger,

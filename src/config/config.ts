@@ -47,6 +47,8 @@ export interface Config {
   readonly strangerConnections: number;
   /** Origins whose scripts may call the API from a browser; `*`: any. */
   readonly corsOrigins: readonly string[];
+  /** Whether images and files of a request may be named by URLs that begin with http://, too. */
+  readonly httpMediaUrls: boolean;
   /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
   readonly drainMs: number;
   readonly ffmpegPath: string;
@@ -112,6 +114,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     logLevel: settings.LOG_LEVEL,
     strangerConnections: settings.STRANGER_CONNECTIONS,
     corsOrigins: settings.CORS_ORIGINS,
+    httpMediaUrls: settings.HTTP_MEDIA_URLS === 'allow',
     drainMs: settings.DRAIN_SECONDS * 1_000,
     ffmpegPath: settings.FFMPEG_PATH,
     ffprobePath: settings.FFPROBE_PATH,

@@ -126,6 +126,12 @@ export const SETTINGS = z.object({
     .default([])
     .meta({ allowed: 'origins, separated by commas; `*`: any' })
     .describe('origins whose scripts may call the API from a browser; never with cookies'),
+  HTTP_MEDIA_URLS: z
+    .enum(['allow', 'refuse'], 'must be allow or refuse')
+    .default('refuse')
+    .describe(
+      '`allow`: images and files of a request may be named by `http://` URLs, too; addresses and names that are not public are refused either way',
+    ),
   DRAIN_SECONDS: integer(0, 3_600)
     .default(30)
     .describe('seconds that running calls and jobs get to finish after SIGTERM'),

@@ -120,7 +120,7 @@ export class Admission {
     const model = withContexts(named, invocation.inputs);
     const routes = this.#openRoutes(model);
     const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
-    const bounded = await boundInput(invocation, model, routes, { turns, overhead, requireFunds });
+    const bounded = await boundInput(invocation, model, routes, { turns, overhead, settings, requireFunds });
     const input = bounded.estimate;
     const units = { ...ONE_CALL, images: input.images };
     const { maxTokens, maxCost } = invocation;
@@ -138,11 +138,11 @@ export class Admission {
    * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
    */
   async countInput(invocation: Invocation): Promise<number> {
-    const { models, turns, overhead } = this.#deps;
+    const { models, turns, overhead, settings } = this.#deps;
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.servedBy);
     const unbounded = { ...model, contextLength: Number.MAX_SAFE_INTEGER };
-    const parts = { turns, overhead, requireFunds: async () => undefined };
+    const parts = { turns, overhead, settings, requireFunds: async () => undefined };
     const { estimate } = await boundInput(invocation, unbounded, this.#openRoutes(model), parts);
     return estimate.tokens;
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const imageUrl = z.string().regex(/^(?:https:\/\/|data:image\/)/, 'must be an https: or data:image/ URL');
+/** Whether http: is let through, and to which hosts, is decided for all media at once: input-links.ts. */
+const imageUrl = z.string().regex(/^(?:https?:\/\/|data:image\/)/, 'must be an https: or data:image/ URL');
 
 const contentPart = z
   .looseObject({
@@ -13,7 +14,8 @@ const contentPart = z
         z
           .looseObject({
             url: imageUrl.meta({
-              description: 'An https: URL that the provider fetches, or a data:image/ URL',
+              description:
+                'An https: URL of a public host, which the provider fetches, or a data:image/ URL; http: where the operator allows it',
             }),
           })
           .meta({ id: 'ChatImageUrl' }),

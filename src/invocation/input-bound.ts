@@ -14,7 +14,8 @@ import {
   type InputEstimate,
   largerEstimate,
 } from './input-estimate.ts';
-import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
+import { requireFetchable } from './input-links.ts';
+import type { InvocableModel, Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import { outgoingForm, outgoingRequest } from './outgoing-request.ts';
 import { rerankContent } from './rerank/rerank-texts.ts';
 
@@ -34,6 +35,7 @@ export interface BoundedInput {
 export interface InputBoundParts {
   readonly turns: EventLoopQueue;
   readonly overhead: HiddenOverhead;
+  readonly settings: InvocationSettings;
   /** Called, before anything is counted, with the nano-USD that the call will cost at least; may throw. */
   readonly requireFunds: (least: NanoUsd) => Promise<void>;
 }
@@ -47,8 +49,9 @@ export async function boundInput(
   invocation: Invocation,
   model: InvocableModel,
   routes: readonly OpenRoute[],
-  { turns, overhead, requireFunds }: InputBoundParts,
+  parts: InputBoundParts,
 ): Promise<BoundedInput> {
+  const { turns, overhead } = parts;
   let largest: InputEstimate | undefined;
   let refusal: unknown;
   const counted = new Map<ModelRoute, CountedInput>();
@@ -63,7 +66,7 @@ export async function boundInput(
         // another route may be able to say it
         refusal ??= error;
       }
-      forms.set(form, content && (await countContent(content, invocation, model, turns, requireFunds)));
+      forms.set(form, content && (await countContent(content, invocation, model, parts)));
     }
     const input = forms.get(form);
     if (input) {
@@ -124,10 +127,10 @@ async function countContent(
   content: InputContent,
   { caller, signal }: Invocation,
   model: InvocableModel,
-  turns: EventLoopQueue,
-  requireFunds: InputBoundParts['requireFunds'],
+  { turns, settings, requireFunds }: InputBoundParts,
 ): Promise<CountedInput> {
   requireModalities(content, model);
+  requireFetchable(content.links, settings.httpMediaUrls);
   const { text, definitions, otherText } = content;
   await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
   return await countInput(content, model, (steps) => turns.run(caller.accountId, steps, signal));

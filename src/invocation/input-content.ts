@@ -20,6 +20,8 @@ export interface InputContent {
   readonly parts: number;
   /** Inputs that are no text, inline or by URL. */
   readonly items: Readonly<Record<ItemKind, number>>;
+  /** Where the provider is to fetch the others. */
+  readonly links: readonly string[];
   /** The bytes of the first images and files that came inline, in base64. */
   readonly inline: Readonly<Record<keyof typeof INLINE_MAX, readonly string[]>>;
   readonly hasTools: boolean;
@@ -34,6 +36,7 @@ interface Collected {
   readonly others: string[];
   parts: number;
   readonly items: Record<ItemKind, number>;
+  readonly links: string[];
   readonly inline: Record<keyof typeof INLINE_MAX, string[]>;
 }
 
@@ -54,7 +57,7 @@ function isSetting(value: unknown): boolean {
 export function inputContent(body: JsonObject): InputContent {
   const items = { image: 0, file: 0, audio: 0, video: 0 };
   const inline = { image: [], file: [] };
-  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, inline };
+  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, links: [], inline };
   for (const name of Object.keys(body)) {
     const value = body[name];
     switch (name) {
@@ -84,6 +87,7 @@ export function inputContent(body: JsonObject): InputContent {
     tokens: 0,
     parts: into.parts,
     items,
+    links: into.links,
     inline,
     hasTools: isFilled(body.tools),
   };
@@ -161,16 +165,13 @@ function plainText(value: unknown): string {
 
 /** A member beside the text: structure weighs nothing, an id its letters, anything else itself and its name. */
 function collectOther(name: string, value: unknown, into: Collected): void {
-  if (value === null || value === undefined) {
+  if (value === null || value === undefined || (name === 'cache_control' && isPlainMark(value))) {
     return;
   }
   if (typeof value === 'string') {
     if (!STRUCTURE.has(name) || value.length > STRUCTURE_WORD_MAX) {
       into.others.push(value);
     }
-    return;
-  }
-  if (name === 'cache_control' && isPlainMark(value)) {
     return;
   }
   into.others.push(`${name}:${JSON.stringify(value)}`);
@@ -255,6 +256,7 @@ function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Colle
   const prefix = DATA_URL.exec(value.slice(0, 256))?.[0];
   if (prefix === undefined && (isUrl || !BASE64.test(value.slice(0, 1_024)))) {
     into.others.push(value);
+    into.links.push(value);
   } else {
     collectInline(value.slice(prefix?.length ?? 0), kind, into);
   }
@@ -284,6 +286,8 @@ function collectSource(source: JsonObject, kind: ItemKind, into: Collected): voi
   for (const name of Object.keys(source)) {
     if (name === 'data' && type === 'base64') {
       collectInline(textOf(source[name]), kind, into);
+    } else if (name === 'url') {
+      collectBytes(textOf(source[name]), true, kind, into);
     } else {
       collectOther(name, source[name], into);
     }

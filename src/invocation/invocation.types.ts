@@ -126,6 +126,8 @@ export interface InvocationSettings {
   readonly drainsPerAccount: number;
   /** What an account is waived in an hour of answers that providers break off or nobody gets, in nano-USD. */
   readonly failureAllowance: NanoUsd;
+  /** Whether images and files may be named by URLs that begin with http://, too. */
+  readonly httpMediaUrls: boolean;
 }
 
 export const DEFAULT_INVOCATION_SETTINGS: InvocationSettings = {
@@ -133,4 +135,5 @@ export const DEFAULT_INVOCATION_SETTINGS: InvocationSettings = {
   drainMs: 600_000,
   drainsPerAccount: 200,
   failureAllowance: nanoUsd(100_000_000n),
+  httpMediaUrls: false,
 };

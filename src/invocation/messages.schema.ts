@@ -8,9 +8,10 @@ const source = z
     data: z.string().optional().meta({ description: 'Of base64: the file' }),
     url: z
       .string()
-      .regex(/^https:\/\//, 'must be an https: URL')
+      // whether http: is let through, and to which hosts, is decided for all media at once: input-links.ts
+      .regex(/^https?:\/\//, 'must be an https: URL')
       .optional()
-      .meta({ description: 'Of url: where the provider fetches it' }),
+      .meta({ description: 'Of url: where the provider fetches it, on a public host' }),
   })
   .refine(
     (value) => value.type !== 'base64' || (value.data !== undefined && value.media_type !== undefined),

@@ -58,6 +58,15 @@ export function rejectPrivateLiteral(url: URL): void {
   }
 }
 
+/** Names that only this machine or a private network resolves (RFC 6761, 6762, 8375; `.internal` is reserved by ICANN). */
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
+
+/** Whether a URL's host can be on the public internet, by its form alone: what a name resolves to is not asked. */
+export function canBePublicHost(url: URL): boolean {
+  const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
+  return isIP(host) !== 0 ? isPublicAddress(host) : host.includes('.') && !PRIVATE_NAME.test(host);
+}
+
 export type ResolveAll = (
   hostname: string,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
