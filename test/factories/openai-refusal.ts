@@ -13,6 +13,9 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   if (REASONING.test(model) && sampling) {
     return `Unsupported parameter: '${sampling}' is not supported with this model.`;
   }
+  if (body.metadata && !body.store) {
+    return "The 'metadata' parameter is only allowed when 'store' is enabled.";
+  }
   if (body.messages.every(({ role }: Json) => role === 'system')) {
     return "Invalid 'messages': empty array. Expected an array with minimum length 1.";
   }

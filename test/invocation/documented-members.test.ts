@@ -48,7 +48,7 @@ const CHAT: Members = {
   logprobs: [true, 'sent'],
   max_completion_tokens: [7, 'sent'],
   max_tokens: [7, 'sent'],
-  metadata: [{ a: 'b' }, 'sent'],
+  metadata: [{ a: 'b' }, 'told'],
   modalities: [['text', 'audio'], 'refused'],
   moderation: [{ type: 'auto' }, 'refused'],
   n: [2, 'refused'],

@@ -45,7 +45,6 @@ test.each<[string, JsonObject]>([
       ],
     },
   ],
-  ['metadata', { messages: [USER], metadata: { a: MARK } }],
   ['seed', { messages: [USER], seed: 7 }],
 ])('chat to messages leaves out %s and says so', (path, body) => {
   const to = translation('chat', 'messages');

@@ -82,7 +82,8 @@ const TOOL = object({
 /**
  * What of a chat request may reach a provider. Left out on purpose, whatever a provider makes of them: what changes the
  * price (`service_tier`, `prediction`, `prompt_cache_retention`, searches), the cap (`n_predict`, `min_tokens`,
- * `ignore_eos`, `extra_body`), the priority (`priority`) or the template around the text (`chat_template`, `documents`).
+ * `ignore_eos`, `extra_body`), the priority (`priority`) or the template around the text (`chat_template`, `documents`); and
+ * `metadata`, which OpenAI takes only with `store`, and xAI, Groq and Cerebras not at all.
  */
 export const CHAT_MEMBERS: Members = {
   messages: list(object(MESSAGE)),
@@ -129,6 +130,5 @@ export const CHAT_MEMBERS: Members = {
   include_stop_str_in_output: BOOLEAN,
   prompt_cache_key: TEXT,
   safety_identifier: TEXT,
-  metadata: JSON_VALUE,
   user: TEXT,
 };
