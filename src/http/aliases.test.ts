@@ -1,4 +1,4 @@
-import { Aliases, aliasMistake, BUILTIN_ALIASES, withOverrides } from './aliases.ts';
+import { Aliases, aliasMistake, BUILTIN_ALIASES, baseUrlAdvice, withOverrides } from './aliases.ts';
 
 const builtin = new Aliases(BUILTIN_ALIASES);
 
@@ -15,6 +15,21 @@ test.each([
   ['/v1', '/v1'],
 ])('%s leads to %s', (alias, path) => {
   expect(builtin.resolve(alias)).toBe(path);
+});
+
+test.each([
+  ['/chat/completions', false, /and \/api\/v1$/],
+  ['/api/chat/completions', false, /and \/api\/v1$/],
+  ['/v1/chat/completions/chat/completions', false, /and \/api\/v1$/],
+  ['/models/acme/small', false, /and \/api\/v1$/],
+  ['/v1/v1/messages', true, /alone, without a path$/],
+  ['/api/v1/v1/messages/count_tokens', true, /alone, without a path$/],
+  ['/v1/v1/models', true, /alone, without a path$/],
+  ['/messages', true, /and \/v1$/],
+  ['/favicon.ico', false, /^$/],
+  ['/v1/moderations', false, /^$/],
+])('who calls %s is told the base URL', (path, isAnthropic, advice) => {
+  expect(baseUrlAdvice(path, isAnthropic)).toMatch(advice);
 });
 
 test('a file turns names off, changes them and adds its own', () => {

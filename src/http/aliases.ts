@@ -33,6 +33,24 @@ export const BUILTIN_ALIASES: AliasNames = {
   headers: { 'anthropic-version': 'vendorx-version' },
 };
 
+/** What clients add to their base URL, and the path that it must have for that; the first that fits counts. */
+const CLIENT_PATHS: readonly (readonly [tail: RegExp, base: string])[] = [
+  [/\/v1\/messages(\/count_tokens)?$/, ''],
+  [/\/messages(\/count_tokens)?$/, '/v1'],
+  [/\/(chat\/completions|responses|embeddings|rerank|images\/generations|models(\/.+)?)$/, '/api/v1'],
+];
+
+/** What to say of a path that is not there: the base URL that its client wants, or nothing where nobody knows. */
+export function baseUrlAdvice(path: string, isAnthropic: boolean): string {
+  const [, known] = CLIENT_PATHS.find(([tail]) => tail.test(path)) ?? [];
+  const base = known === '/api/v1' && isAnthropic ? '' : known;
+  if (base === undefined) {
+    return '';
+  }
+  const wanted = base === '' ? 'alone, without a path' : `and ${base}`;
+  return `; the base URL of this client must be the address of this service ${wanted}`;
+}
+
 /** The built-in names with a file's changes. */
 export function withOverrides(overrides: AliasOverrides): AliasNames {
   return {

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import express from 'express';
 import { AppError } from '../lib/errors.ts';
-import type { Aliases, AliasSource } from './aliases.ts';
+import { type Aliases, type AliasSource, baseUrlAdvice } from './aliases.ts';
 import { allowOrigins } from './cors.ts';
 import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
@@ -70,8 +70,10 @@ export function createHttpApp(options: HttpAppOptions): Express {
   for (const page of options.pages ?? []) {
     app.use(page.path, page.handler);
   }
-  app.use((request) => {
-    throw new AppError('route_not_found', `there is no ${request.method} ${request.path.slice(0, 200)}`);
+  app.use(({ method, originalUrl, headers }) => {
+    const [path = ''] = originalUrl.split('?');
+    const advice = baseUrlAdvice(path, headers['vendorx-version'] !== undefined);
+    throw new AppError('route_not_found', `there is no ${method} ${path.slice(0, 200)}${advice}`);
   });
   app.use(answerErrors(report));
   return app;

@@ -284,6 +284,14 @@ describe('methods', () => {
 });
 
 describe('aliases', () => {
+  test("a client's wrong base URL is answered with the right one", async () => {
+    const { status, json } = await server.call('POST', '/v1/v1/messages?beta=true', { body: {} });
+    expect([status, json.error.message]).toEqual([
+      404,
+      'there is no POST /v1/v1/messages; the base URL of this client must be the address of this service alone, without a path',
+    ]);
+  });
+
   test('an alias path and header reach the route', async () => {
     const headers = { 'anthropic-version': '2023-06-01' };
     const answer = await server.call('POST', '/v1/echo', { key: owner.secret, body: { text: 'a' }, headers });
