@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -266,7 +267,7 @@ test('an answer that came while this process was busy counts, and a moment witho
   await take();
   for (let turn = 0; turn < 3; turn += 1) {
     const taken = take();
-    await new Promise(setImmediate);
+    await setImmediate();
     blockFor(150);
     await taken;
   }
@@ -303,10 +304,10 @@ test('a Redis that answers nothing delays two requests by its patience and the n
   const first = performance.now() - startedAt;
   await store.take({ ...question, callId: 'd' });
   const second = performance.now() - startedAt - first;
-  expect((await store.take({ ...question, callId: 'e' })).refused).toBeNull();
+  const third = store.take({ ...question, callId: 'e' }).then(({ refused }) => refused);
+  expect(await Promise.race([third, setImmediate('it waits')])).toBeNull();
   expect(first).toBeGreaterThan(80);
   expect(second).toBeGreaterThan(80);
   expect(first + second).toBeLessThan(1_500);
-  expect(performance.now() - startedAt - first - second).toBeLessThan(80);
   store.close();
 });
