@@ -70,7 +70,7 @@ export function createUploadSigner(
       throw new AppError('signature_invalid', 'The signature of this upload is not valid.');
     }
     if (Number(exp) <= clock.now()) {
-      throw new AppError('media_expired', 'The leave for this upload has expired. Ask for another.');
+      throw new AppError('media_expired', 'The grant for this upload has expired: request another.');
     }
     invariant(isUploadKey(key) && mediaType !== undefined, 'only upload keys are signed');
     return { key, mediaType, bytes: Math.min(Number(size), uploadBytesMax(mediaType)), sha256, nonce };

@@ -9,9 +9,9 @@ export function addCatalogCommand(program: Command, surroundings: CliSurrounding
     .description('what is sold, and who serves it')
     .command('check')
     .description('check a tollgate.yaml as a start would; needs no running service')
-    .argument('<file>', 'the variables that it refers to have to be set')
+    .argument('<file>', 'the variables that it refers to must be set')
     .action(async (file: string) => {
       const { models, engines } = await readCatalog(file, surroundings.environment);
-      surroundings.stdout.write(`${file}: ${models.size} models, ${engines.length} engines, no mistake\n`);
+      surroundings.stdout.write(`${file}: no mistake (models: ${models.size}, engines: ${engines.length})\n`);
     });
 }
