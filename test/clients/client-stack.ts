@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ProductProcess } from '../chaos/product-process.ts';
 import { createDatabase } from '../chaos/services.ts';
@@ -68,10 +69,13 @@ export async function startClientStack(
 }
 
 function environmentOf(services: TestServices, databaseUrl: string, catalogFile: string) {
+  const { ffmpeg, ffprobe } = findFfmpeg(process.env);
   mkdirSync(join(services.folder, 'logs'), { recursive: true });
   return {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    FFMPEG_PATH: ffmpeg,
+    FFPROBE_PATH: ffprobe,
     DATABASE_URL: databaseUrl,
     REDIS_URL: services.redis.redisUrl,
     DATA_DIR: join(services.folder, 'data'),

@@ -17,6 +17,7 @@ export interface CaseSeen {
   readonly model?: string | null;
   readonly chunks?: number;
   readonly dimensions?: number;
+  readonly bytes?: number;
   readonly error?: {
     readonly status?: number | null;
     readonly code?: string | null;
@@ -74,11 +75,24 @@ export const MORE_CASES: Readonly<Record<string, Check>> = {
     assert.ok((told(seen).dimensions ?? 0) > 0, String(seen.dimensions));
     return `${seen.dimensions} dimensions`;
   },
+  responses: whole,
+  'responses, stream': whole,
+  'count tokens': (seen) => {
+    assert.ok((told(seen).input ?? 0) > 0, String(seen.input));
+    return `${seen.input} tokens`;
+  },
+  images: downloaded,
+  videos: downloaded,
 };
 
 function told(seen: CaseSeen): CaseSeen {
   assert.equal(seen.error, undefined, seen.error?.message);
   return seen;
+}
+
+function downloaded(seen: CaseSeen): string {
+  assert.ok((told(seen).bytes ?? 0) > 1_000, String(seen.bytes));
+  return `${seen.bytes} bytes`;
 }
 
 function whole(seen: CaseSeen): string {

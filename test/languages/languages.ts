@@ -89,14 +89,23 @@ async function installPython(cache: string, folder: string): Promise<InstalledLa
   const openai = runs(join(PROGRAMS, 'python/openai_client.py'));
   const anthropic = runs(join(PROGRAMS, 'python/anthropic_client.py'));
   const langchain = (dialect: Family) => runs(join(PROGRAMS, 'python/langchain_client.py'), dialect);
+  const openaiCases = ['responses', 'responses, stream', 'embeddings', 'images', 'videos'];
   const guide = join(folder, 'guide.py');
   await writeFile(guide, programOf('python.md', 'python'));
   return {
     clients: [
-      { name: 'python openai 3.54.0', family: 'openai', ...openai },
-      { name: 'python openai 3.54.0, a Claude behind it', family: 'anthropic', ...openai },
-      { name: 'python anthropic 2.12.0', family: 'anthropic', ...anthropic },
-      { name: 'python anthropic 2.12.0, a GPT behind it', family: 'openai', ...anthropic },
+      { name: 'python openai 3.54.0', family: 'openai', also: openaiCases, ...openai },
+      {
+        ...{ name: 'python openai 3.54.0, a Claude behind it', family: 'anthropic' },
+        ...{ also: ['responses', 'responses, stream'], ...openai },
+      },
+      { name: 'python anthropic 2.12.0', family: 'anthropic', also: ['count tokens'], ...anthropic },
+      {
+        name: 'python anthropic 2.12.0, a GPT behind it',
+        family: 'openai',
+        also: ['count tokens'],
+        ...anthropic,
+      },
       { name: 'langchain-openai 1.7.3', family: 'openai', lacks: ['models'], ...langchain('openai') },
       {
         name: 'langchain-anthropic 1.7.7',
@@ -147,12 +156,13 @@ async function installJavaScript(cache: string, folder: string): Promise<Install
   const langchain = (kind: string) => runs('langchain.mjs', kind);
   const aiSdk = (kind: string) => runs('ai_sdk.mjs', kind);
   const embeds = { also: ['embeddings'] };
+  const draws = { also: ['embeddings', 'images'] };
   return {
     clients: [
       { name: 'langchain.js openai 1.6.0', family: 'openai', ...embeds, ...langchain('openai') },
       { name: 'langchain.js openai 1.6.0, Responses', family: 'openai', ...langchain('responses') },
       { name: 'langchain.js anthropic 1.5.11', family: 'anthropic', ...langchain('anthropic') },
-      { name: 'ai 7.0.173, openai by default', family: 'openai', ...embeds, ...aiSdk('openai') },
+      { name: 'ai 7.0.173, openai by default', family: 'openai', ...draws, ...aiSdk('openai') },
       { name: 'ai 7.0.173, a Claude behind it', family: 'anthropic', ...aiSdk('openai') },
       { name: 'ai 7.0.173, anthropic', family: 'anthropic', ...aiSdk('anthropic') },
     ],

@@ -2,7 +2,16 @@
 
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
-import { embed, generateObject, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import {
+  embed,
+  generateImage,
+  generateObject,
+  generateText,
+  jsonSchema,
+  stepCountIs,
+  streamText,
+  tool,
+} from 'ai';
 import { ASK, EMPTY_KEY, KEY, model, run, URL, WEATHER } from './cases.mjs';
 
 const KIND = process.argv[2];
@@ -114,5 +123,11 @@ await run({
       maxRetries: 0,
     });
     return { dimensions: embedding.length };
+  },
+  async images() {
+    const openai = createOpenAI({ baseURL: `${URL}/api/v1`, apiKey: KEY });
+    const prompt = 'a lighthouse';
+    const { image } = await generateImage({ model: openai.image('image-turbo'), prompt, size: '512x512' });
+    return { bytes: image.uint8Array.length };
   },
 });

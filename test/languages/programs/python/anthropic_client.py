@@ -59,6 +59,11 @@ def models():
     }
 
 
+def count():
+    told = client.messages.count_tokens(model=model("chat"), messages=[{"role": "user", "content": ASK}])
+    return {"input": told.input_tokens}
+
+
 run({
     "simple": simple,
     "stream": stream,
@@ -75,4 +80,5 @@ run({
     "breaks off": lambda: list(ask("breaking", stream=True)) and {},
     "cancel": cancel,
     "time-out": lambda: ask("slow", timeout=0.5),
+    "count tokens": count,
 })

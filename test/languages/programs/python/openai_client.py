@@ -1,3 +1,4 @@
+import base64
 import json
 
 from openai import OpenAI
@@ -70,6 +71,35 @@ def models():
     }
 
 
+def responses():
+    answer = client.responses.create(model=model("chat"), input=ASK, store=False)
+    return {"text": answer.output_text}
+
+
+def responses_stream():
+    events = list(client.responses.create(model=model("chat"), input=ASK, store=False, stream=True))
+    return {"text": "".join(e.delta for e in events if e.type == "response.output_text.delta")}
+
+
+def embeddings():
+    told = client.embeddings.create(model="tollgate/embed", input=[ASK, "another"])
+    return {"dimensions": len(told.data[1].embedding)}
+
+
+def images():
+    told = client.images.generate(
+        model="image-turbo", prompt="a lighthouse", size="512x512", response_format="b64_json"
+    )
+    return {"bytes": len(base64.b64decode(told.data[0].b64_json))}
+
+
+def videos():
+    made = client.videos.create_and_poll(
+        model="video-fast", prompt="a lighthouse", size="1280x720", poll_interval_ms=200
+    )
+    return {"finish": made.status, "bytes": len(client.videos.download_content(made.id).read())}
+
+
 run({
     "simple": simple,
     "stream": stream,
@@ -86,4 +116,9 @@ run({
     "breaks off": lambda: list(ask("breaking", stream=True)) and {},
     "cancel": cancel,
     "time-out": lambda: ask("slow", timeout=0.5),
+    "responses": responses,
+    "responses, stream": responses_stream,
+    "embeddings": embeddings,
+    "images": images,
+    "videos": videos,
 })
