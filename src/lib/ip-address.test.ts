@@ -94,6 +94,12 @@ test('a lookup hands out exactly the addresses it checked, and checks each time'
   }
 });
 
+test('a name that does not resolve is an error of the lookup, with the system resolver, too', async () => {
+  const missing = Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+  expect(await lookUp(publicLookup({ resolve: (_host, callback) => callback(missing) }))).toBe(missing);
+  expect(await lookUp(publicLookup(), 'a name with spaces')).toMatchObject({ syscall: 'getaddrinfo' });
+});
+
 test('a host the operator named may be private', async () => {
   const own = [{ address: '10.0.0.1', family: 4 }];
   const lookup = publicLookup({

@@ -69,7 +69,8 @@ export function canBePublicHost(url: URL): boolean {
 
 export type ResolveAll = (
   hostname: string,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  /** Without addresses when there is an error. */
+  callback: (error: NodeJS.ErrnoException | null, addresses?: LookupAddress[]) => void,
 ) => void;
 
 export interface PublicLookupOptions {
@@ -80,6 +81,7 @@ export interface PublicLookupOptions {
 }
 
 const resolveWithSystem: ResolveAll = (hostname, callback) => {
+  // typed as if there were always addresses
   systemLookup(hostname, { all: true, verbatim: true }, callback);
 };
 
@@ -90,8 +92,8 @@ const resolveWithSystem: ResolveAll = (hostname, callback) => {
 export function publicLookup(options: PublicLookupOptions = {}): LookupFunction {
   const { exemptHost, resolve = resolveWithSystem } = options;
   return (hostname, { all }, callback) => {
-    resolve(hostname, (error, addresses) => {
-      const [first] = error ? [] : addresses;
+    resolve(hostname, (error, addresses = []) => {
+      const [first] = addresses;
       const isAllowed = hostname === exemptHost || addresses.every(({ address }) => isPublicAddress(address));
       if (error) {
         callback(error, '', 0);
