@@ -3,6 +3,7 @@ import type { JsonSchema } from '../src/http/openapi-portable.ts';
 /** Schemas of the API that the console names; what they refer to comes with them. */
 const NEEDED = [
   'AccountOverview',
+  'Alerts',
   'ApiKey',
   'BalanceTransaction',
   'CheckoutSession',

@@ -57,6 +57,12 @@ export interface Alarm {
   readonly amount: string | null;
 }
 
+export interface Alerts {
+  readonly url: string | null;
+  readonly credits_low: number | null;
+  readonly key_limit_near: number | null;
+}
+
 export interface ApiKey {
   readonly hash: string;
   readonly name: string;

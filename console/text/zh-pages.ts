@@ -4,6 +4,12 @@ export const PAGES: Readonly<Record<string, string>> = {
   '{requests} requests and {tokens} tokens a minute, {concurrency} calls at once':
     '每分钟 {requests} 次请求、{tokens} 个 token，同时 {concurrency} 个调用',
   'Sign out everywhere': '在所有设备上退出',
+  Alerts: '提醒',
+  'Webhook URL': 'Webhook 地址',
+  'Events are posted here, signed. Empty: nothing is sent.': '事件经签名后发送到此地址。留空则不发送。',
+  'When credits fall below (USD)': '当额度低于（USD）',
+  'When a key has spent this share of its limit (percent)': '当密钥用去其限额的这一比例（%）',
+  'Saving …': '正在保存…',
   'Signed-in browsers': '已登录的浏览器',
   'No browser is signed in.': '没有已登录的浏览器。',
   Browser: '浏览器',

@@ -103,6 +103,28 @@ test('an image is ordered, made and shown; what it cost is what the books say', 
   await context.close();
 });
 
+test('what the account is told of is set on its page, and stands there again', async () => {
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  await open('account');
+  await page.getByLabel('Webhook URL').fill('https://hooks.example/tollgate');
+  await page.getByLabel('When credits fall below (USD)').fill('12.50');
+  await page.getByLabel('When a key has spent').fill('80');
+  const saved = page.waitForResponse((answer) => answer.request().method() === 'PATCH');
+  await page.getByRole('button', { name: 'Save' }).click();
+  expect((await saved).status()).toBe(200);
+  const path = '/api/v1/webhooks/alerts';
+  const { json } = await console.server.call('GET', path, { token: customer.secret });
+  expect(json.data).toEqual({
+    url: 'https://hooks.example/tollgate',
+    credits_low: 12.5,
+    key_limit_near: 80,
+  });
+  await page.reload();
+  expect(await page.getByLabel('When credits fall below (USD)').inputValue()).toBe('12.5');
+  expect(wrongs).toEqual([]);
+  await context.close();
+});
+
 test('a key that is disabled elsewhere asks for another one, over the page', async () => {
   const { page, context, open, customer } = await console.signIn();
   await open('keys');

@@ -12,6 +12,7 @@ import { Loaded, Problem } from '../../ui/feedback.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
+import { AlertsPanel } from './alerts.tsx';
 
 /** The account, its browsers, and what this device remembers. */
 export function AccountPage() {
@@ -22,6 +23,7 @@ export function AccountPage() {
       <Panel title={t('Account')}>
         <Loaded reading={account}>{(data) => <Facts account={data} />}</Loaded>
       </Panel>
+      {currentSession().key.role === 'owner' ? <AlertsPanel /> : null}
       <Sessions />
       <Device />
     </div>
