@@ -342,7 +342,49 @@ const CLINE: readonly ClientShape[] = [
   },
 ];
 
-/** Roo Code: src/api/providers/openai.ts; Qwen Code: openaiContentGenerator; Zed: open_ai.rs; Continue: openai-adapters. */
+/** aider: models.py (send_completion, set_reasoning_effort), coders/base_coder.py; over LiteLLM's `openai/…`. */
+const AIDER: readonly ClientShape[] = [
+  {
+    client: 'aider',
+    call: 'a turn with a picture, effort and headers of its settings',
+    path: CHAT,
+    headers: { 'x-stainless-lang': 'python', 'HTTP-Referer': 'https://aider.chat', 'X-Title': 'Aider' },
+    body: {
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 'Act as an expert developer.', ...MARK }] },
+        { role: 'user', content: 'I switched to a new code base.' },
+        { role: 'assistant', content: 'Ok.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Image file: a.png' },
+            { type: 'image_url', image_url: { url: PICTURE, detail: 'high' } },
+          ],
+        },
+      ],
+      reasoning_effort: 'low',
+      stream: true,
+      temperature: 0,
+    },
+    usage: OPENAI_USAGE,
+  },
+  {
+    client: 'aider',
+    call: 'a message for a commit',
+    path: CHAT,
+    body: {
+      messages: [
+        { role: 'system', content: 'Write one line.' },
+        { role: 'user', content: '# Diffs' },
+      ],
+      stream: false,
+      temperature: 0,
+    },
+    usage: [...OPENAI_USAGE, CACHED],
+  },
+];
+
+/** Roo Code: src/api/providers/openai.ts; Qwen Code: openaiContentGenerator. */
 const EDITORS: readonly ClientShape[] = [
   {
     client: 'Roo Code',
@@ -378,4 +420,4 @@ const EDITORS: readonly ClientShape[] = [
   },
 ];
 
-export const CLIENT_SHAPES: readonly ClientShape[] = [...OPEN_WEBUI, ...N8N, ...CLINE, ...EDITORS];
+export const CLIENT_SHAPES: readonly ClientShape[] = [...OPEN_WEBUI, ...N8N, ...CLINE, ...AIDER, ...EDITORS];
