@@ -110,6 +110,18 @@ export const fallbackModels = z.array(z.string().min(1).max(256)).max(FALLBACKS_
     'Models to fall back to, in this order, when `model` fails before its first byte or the prompt is too long for it. The most expensive one is held, the one that answers is charged and named in the answer',
 });
 
+/**
+ * OpenAI takes 64 bits, and clients draw that many. A JSON number has 53: a larger seed is rounded by JSON.parse, to what may not fit
+ * into 64 bits any more, so its remainder is sent, as engines are sent theirs.
+ */
+const seed = z
+  .number()
+  .meta({ type: 'integer' })
+  .refine((value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63, {
+    error: 'must be an integer of 64 bits',
+  })
+  .transform((value) => (Number.isSafeInteger(value) ? value : value % Number.MAX_SAFE_INTEGER));
+
 const tokens = z.int().min(1).max(100_000_000);
 
 /** Body of a chat completion. Members it does not know are handed on where the provider speaks the same dialect. */
@@ -163,13 +175,10 @@ export const chatRequest = z
       .literal(1, { error: 'only one answer per call is offered' })
       .nullish()
       .meta({ description: 'Answers per call: 1' }),
-    // JSON.parse rounds larger ones: the provider would be sent another
-    seed: z
-      .int({
-        error: `must be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}: as a JSON number a larger one loses digits`,
-      })
-      .nullish()
-      .meta({ description: 'Makes a repeated answer likelier where the provider supports it' }),
+    seed: seed.nullish().meta({
+      description:
+        'Makes a repeated answer likelier where the provider supports it. One beyond 53 bits is sent as its remainder by 2^53 − 1: the same seed, the same number',
+    }),
     user: z
       .string()
       .max(512)

@@ -58,6 +58,20 @@ const ASK = [{ role: 'user' as const, content: 'hello' }];
 const TOOL = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } };
 
 describe('same protocol: kept as it is', () => {
+  test.each([
+    ['7', 7],
+    ['9007199254740991', 9_007_199_254_740_991],
+    // of 2^63 − 1, which a JSON number cannot hold, its rounded neighbour's remainder
+    ['9223372036854775807', 1_024],
+    ['-9223372036854775808', -1_024],
+  ])('a seed of %s is sent as %i, whichever 64 bits a client draws', async (drawn, sent) => {
+    const body = `{"model":"to/openai","messages":[{"role":"user","content":"hi"}],"seed":${drawn}}`;
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${gateway.url}/api/v1/chat/completions`, { method: 'POST', headers, body });
+    expect(response.status).toBe(200);
+    expect(openaiUpstream.last.body.seed).toBe(sent);
+  });
+
   test('members of other servers go up, unknown members come back, ids and model are ours', async () => {
     const params = {
       model: 'to/openai',
@@ -430,7 +444,8 @@ describe('what is refused', () => {
     ['a question without content', { messages: [{ role: 'user' }] }],
     ['instructions without content', { messages: [{ role: 'system', content: null }, { content: 'x' }] }],
     ['a temperature of 3', { temperature: 3 }],
-    ['a seed whose digits JSON loses', { seed: 2 ** 63 }],
+    ['a seed of more than 64 bits', { seed: 2 ** 64 }],
+    ['half a seed', { seed: 0.5 }],
     ['max_tokens of 0', { max_tokens: 0 }],
     ['a role nobody has', { messages: [{ role: 'robot', content: 'x' }] }],
     [
