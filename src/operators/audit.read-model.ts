@@ -6,6 +6,10 @@ import { auditPage } from './audit.sql.ts';
 export interface AuditFilter {
   readonly action: string | null;
   readonly object: string | null;
+  /** Inclusive. */
+  readonly start: Date | null;
+  /** Exclusive. */
+  readonly end: Date | null;
   /** Only rows below this id. */
   readonly beforeId: string | null;
   readonly limit: number;
@@ -19,7 +23,8 @@ export class AuditReadModel {
   }
 
   /** Newest first. */
-  list({ action, object, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
-    return readRows<AuditLogRow>(this.#sequelize, auditPage, [action, object, beforeId, limit]);
+  list({ action, object, start, end, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
+    const values = [action, object, beforeId, limit, start, end];
+    return readRows<AuditLogRow>(this.#sequelize, auditPage, values);
   }
 }

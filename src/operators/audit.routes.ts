@@ -1,3 +1,4 @@
+import { exportable } from '../http/csv-export.ts';
 import { decodeCursor, INTEGER_PART } from '../http/cursor.ts';
 import { cutPage, linkHeader } from '../http/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -9,22 +10,25 @@ import { OPERATOR_ROUTE } from './operator-access.ts';
 /** `/admin/v1/audit`. */
 export function auditRoutes(audit: AuditReadModel): Route[] {
   return [
-    defineRoute({
-      ...OPERATOR_ROUTE,
-      method: 'get',
-      path: '/admin/v1/audit',
-      operationId: 'listAuditEntries',
-      summary: 'List what operators did, newest first',
-      query: listAuditQuery,
-      response: { status: 200, schema: auditListResponse },
-      errors: ['invalid_cursor'],
-      async handle({ query, url }) {
-        const { action = null, object = null, limit, cursor } = query;
-        const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [INTEGER_PART]);
-        const rows = await audit.list({ action, object, beforeId, limit: limit + 1 });
-        const page = cutPage(rows, limit, (row) => [row.id]);
-        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAuditEntry) } };
-      },
-    }),
+    exportable(
+      defineRoute({
+        ...OPERATOR_ROUTE,
+        method: 'get',
+        path: '/admin/v1/audit',
+        operationId: 'listAuditEntries',
+        summary: 'List what operators did, newest first',
+        query: listAuditQuery,
+        response: { status: 200, schema: auditListResponse },
+        errors: ['invalid_cursor'],
+        async handle({ query, url }) {
+          const { action = null, object = null, limit, cursor } = query;
+          const { start_time: start = null, end_time: end = null } = query;
+          const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [INTEGER_PART]);
+          const rows = await audit.list({ action, object, start, end, beforeId, limit: limit + 1 });
+          const page = cutPage(rows, limit, (row) => [row.id]);
+          return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAuditEntry) } };
+        },
+      }),
+    ),
   ];
 }

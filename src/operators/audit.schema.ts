@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
+import { timeParameter } from '../http/time-range.ts';
 import { listOf } from '../http/wire-shapes.ts';
 
 const filter = z.string().min(1).max(200);
@@ -7,6 +8,8 @@ const filter = z.string().min(1).max(200);
 export const listAuditQuery = z.strictObject({
   action: filter.optional().meta({ description: 'Only actions of this kind', examples: ['account.update'] }),
   object: filter.optional().meta({ description: 'Public id of what was acted on' }),
+  start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
+  end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
   ...pageQuery,
 });
 

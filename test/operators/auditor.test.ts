@@ -113,6 +113,21 @@ test('statements: closed, listed and stated again', async () => {
   expect(text).toMatch(new RegExp(`${month} +1 .* void `));
 });
 
+test('the audit log of a period, for a spreadsheet; the same from the API', async () => {
+  const { code, text } = await tollgate('audit', '--from', day(1), '--to', day(-1), '--csv');
+  expect(code).toBe(0);
+  expect(text).toMatch(/^id,at,actor,action,object,request_id,detail\r\n/);
+  expect(text).toMatch(/,operator,debt\.forgive,acc_\w+,req_\w+,"\{.*""amount"": ?""2\.00""/);
+  expect(
+    (await tollgate('audit', '--from', day(3), '--to', day(2), '--csv')).text.split('\r\n'),
+  ).toHaveLength(2);
+  const path = `/admin/v1/audit?start_time=${day(1)}&end_time=${day(-1)}`;
+  const answer = await server.call('GET', path, { key: ADMIN_TOKEN, headers: { accept: 'text/csv' } });
+  expect(answer.text).toBe(text);
+  const none = await server.call('GET', `/admin/v1/audit?end_time=${day(1)}`, { key: ADMIN_TOKEN });
+  expect(none.json.data).toEqual([]);
+});
+
 test('the guide answers these questions, each with one command', () => {
   const [, table = ''] =
     /\| Question \| Command[^\n]*\n([\s\S]*?)\n\n/.exec(readFileSync(GUIDE, 'utf8')) ?? [];

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { csvLine, inert } from '../../../lib/csv.ts';
 import type { AuditEntryJson } from '../../audit.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
 import { type Column, textTime } from '../text-table.ts';
 
+const PATH = '/admin/v1/audit';
 const COLUMNS: readonly Column<AuditEntryJson>[] = [
   { title: 'time', value: (row) => textTime(row.at) },
   { title: 'actor', value: (row) => row.actor },
@@ -12,6 +14,15 @@ const COLUMNS: readonly Column<AuditEntryJson>[] = [
   { title: 'detail', value: (row) => JSON.stringify(row.detail) },
 ];
 
+interface AuditOptions {
+  readonly action?: string;
+  readonly object?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit?: string;
+  readonly csv?: boolean;
+}
+
 /** `tollgate audit` */
 export function addAuditCommand(program: Command, surroundings: CliSurroundings): void {
   program
@@ -19,10 +30,27 @@ export function addAuditCommand(program: Command, surroundings: CliSurroundings)
     .description('list what operators did, newest first')
     .option('--action <action>', 'only this kind of action, e.g. account.update')
     .option('--object <id>', 'only actions on this object')
+    .option('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
+    .option('--to <time>', 'exclusive')
     .option('-n, --limit <rows>', 'how many, or "all"')
-    .action(async (options: { action?: string; object?: string; limit?: string }, command: Command) => {
+    .option('--csv', 'all of it, for a spreadsheet')
+    .action(async ({ action, object, from, to, limit, csv }: AuditOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
-      const query = { action: options.action, object: options.object };
-      await context.showList('/admin/v1/audit', query, options.limit, COLUMNS);
+      const query = { action, object, start_time: from, end_time: to };
+      if (csv) {
+        await context.showText(csvOf(context.client.pages<AuditEntryJson>(PATH, query)));
+      } else {
+        await context.showList(PATH, query, limit, COLUMNS);
+      }
     });
+}
+
+async function* csvOf(pages: AsyncIterable<readonly AuditEntryJson[]>): AsyncGenerator<string> {
+  yield csvLine(['id', 'at', 'actor', 'action', 'object', 'request_id', 'detail']);
+  for await (const page of pages) {
+    for (const { id, at, actor, action, object, request_id, detail } of page) {
+      const texts = [actor, action, object, request_id ?? '', JSON.stringify(detail)];
+      yield csvLine([id, at, ...texts.map(inert)]);
+    }
+  }
 }
