@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Response } from 'express';
 import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './browser-session.ts';
@@ -51,8 +52,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** Whether the body is so long that work on the whole of it has to take turns. */
-  readonly isBodyLong: boolean;
+  /** Runs work on the whole of the body: at once, or in turns with that of others where the body is long. */
+  readonly inTurn: InTurn;
   readonly headers: IncomingHttpHeaders;
   /** The request's path and query as sent, for links to a next page. */
   readonly url: string;

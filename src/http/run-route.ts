@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../lib/errors.ts';
+import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
 import { admitCaller } from './admit-caller.ts';
@@ -12,7 +13,8 @@ import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './repea
 import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 import { sendError, sendSuccess } from './send.ts';
-import { validate, validateInSteps } from './validate.ts';
+import { validate } from './validate.ts';
+import { validateInSteps } from './validate-in-steps.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** A body of more bytes can be more than 10 ms of work in one go. */
@@ -25,7 +27,8 @@ interface Input {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
-  readonly isBodyLong: boolean;
+  /** See RouteContext. */
+  readonly inTurn: InTurn;
   /** Tells the members of the body that the route does not know. */
   readonly ignored: Readonly<Record<string, string>>;
 }
@@ -97,7 +100,7 @@ async function readInput(
   const params = route.params ? validate(route.params, pathParameters(request.params), 'path') : {};
   const query = route.query ? validate(route.query, { ...request.query }, 'query') : {};
   if (!route.body) {
-    return { params, query, body: undefined, isBodyLong: false, ignored: {} };
+    return { params, query, body: undefined, inTurn: AT_ONCE, ignored: {} };
   }
   const otherFormat = form ? 'form' : 'raw';
   const { sent, byteCount } = await readSent(
@@ -109,13 +112,14 @@ async function readInput(
     isJson ? 'json' : otherFormat,
   );
   if (route.bodyFormat === 'raw') {
-    return { params, query, body: sent, isBodyLong: false, ignored: {} };
+    return { params, query, body: sent, inTurn: AT_ONCE, ignored: {} };
   }
   const isBodyLong = principal !== undefined && isJson && byteCount > LONG_BODY_BYTES;
+  const inTurn: InTurn = isBodyLong ? (steps) => kernel.turns.run(principal.accountId, steps) : AT_ONCE;
   const body = isBodyLong
-    ? await kernel.turns.run(principal.accountId, validateInSteps(route.body, sent, 'body'))
+    ? await inTurn(validateInSteps(route.body, sent))
     : validate(route.body, sent, 'body');
-  return { params, query, body, isBodyLong, ignored: unknownMembers(route.body, sent) };
+  return { params, query, body, inTurn, ignored: unknownMembers(route.body, sent) };
 }
 
 /** Schemas that let all members through tell of the unknown ones themselves, where they know what becomes of them. */
@@ -238,7 +242,7 @@ function contextOf(
     params: input.params,
     query: input.query,
     body: input.body,
-    isBodyLong: input.isBodyLong,
+    inTurn: input.inTurn,
     headers: request.headers,
     url: request.originalUrl,
     signal,

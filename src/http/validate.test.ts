@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { validate, validateInSteps } from './validate.ts';
+import { atOnce } from '../lib/steps.ts';
+import { validate } from './validate.ts';
+import { validateInSteps } from './validate-in-steps.ts';
 
 const schema = z.object({
   model: z.string().min(1).max(5),
@@ -33,7 +35,15 @@ describe('in steps', () => {
   const body = z
     .looseObject({
       messages: z
-        .array(z.looseObject({ role: z.string().default('user'), n: z.int().max(1_000) }))
+        .array(
+          z
+            .looseObject({
+              role: z.string().default('user'),
+              n: z.int().max(1_000),
+              parts: z.union([z.string(), z.array(z.looseObject({ n: z.int() }))]).nullish(),
+            })
+            .refine(({ role }) => role !== 'nobody', { path: ['role'], message: 'must be somebody' }),
+        )
         .min(1)
         .max(300),
       title: z.string().max(5).optional(),
@@ -41,26 +51,28 @@ describe('in steps', () => {
     .refine(({ title }) => title !== 'no', { path: ['title'], message: 'must not be no' });
   const messages = (count: number) => Array.from({ length: count }, (_, n) => ({ n, extra: true }));
 
-  function inSteps(value: unknown): { readonly value: unknown; readonly steps: number } {
-    const checking = validateInSteps(body, value, 'body');
-    for (let steps = 1; ; steps += 1) {
-      const { done, value: checked } = checking.next();
-      if (done) {
-        return { value: checked, steps };
-      }
-    }
-  }
+  const parts = (count: number) => Array.from({ length: count }, (_, n) => ({ n, more: n }));
+  const inSteps = (value: unknown) => atOnce(validateInSteps(body, value));
 
   test.each([1, 64, 65, 300])('%d items give what they give at once', (count) => {
     const value = { messages: messages(count), title: 'x', more: 1 };
-    const { value: checked, steps } = inSteps(value);
-    expect(checked).toEqual(validate(body, value, 'body'));
-    expect(steps).toBeGreaterThanOrEqual(count > 64 ? 3 + count / 64 : 3);
+    expect(inSteps(value)).toEqual(validate(body, value, 'body'));
+  });
+
+  test('lists in items give what they give at once', () => {
+    const lengths = [0, 1, 30, 64, 65, 100, 2];
+    const value = {
+      messages: messages(150).map((one, n) => ({ ...one, parts: parts(lengths[n % 7] ?? 0) })),
+    };
+    expect(inSteps(value)).toEqual(validate(body, value, 'body'));
   });
 
   test.each([
     { messages: [...messages(200), { n: 0.5 }] },
     { messages: [...messages(200), {}] },
+    { messages: [...messages(2), { n: 2, parts: [...parts(99), { n: 'x' }] }] },
+    { messages: [...messages(2), { n: 2, parts: parts(100), role: 'nobody' }] },
+    { messages: [...messages(70), { n: 2, parts: 5 }] },
     { messages: messages(301) },
     { messages: messages(100), title: 'too long' },
     { messages: messages(100), title: 'no' },

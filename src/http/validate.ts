@@ -1,94 +1,32 @@
-import { ZodArray, ZodObject, type ZodType, z } from 'zod';
+import type { ZodType, z } from 'zod';
 import { AppError } from '../lib/errors.ts';
 import { invariant } from '../lib/invariant.ts';
 import { FieldError } from './field-error.ts';
 
 type Issue = z.core.$ZodIssue;
+type Place = 'body' | 'query' | 'path';
 
 /**
  * Checks a value against a schema and returns what the schema lets through. Throws {@link FieldError} naming the first
  * wrong member, or AppError invalid_request when the value as a whole is of the wrong kind.
  */
-export function validate<T>(schema: ZodType<T>, value: unknown, place: 'body' | 'query' | 'path'): T {
-  const result = schema.safeParse(value, { reportInput: true });
+export function validate<T>(schema: ZodType<T>, value: unknown, place: Place): T {
+  return validateAt(schema, value, place, (path) => path);
+}
+
+/** Like {@link validate}, for a part of what was sent: `wholePath` is told a path within the part and tells the one in the whole. */
+export function validateAt<T>(
+  schema: ZodType<T>,
+  part: unknown,
+  place: Place,
+  wholePath: (path: readonly PropertyKey[]) => readonly PropertyKey[],
+): T {
+  const result = schema.safeParse(part, { reportInput: true });
   if (result.success) {
     return result.data;
   }
-  throw refusal(deepest(firstIssue(result.error), []), place);
-}
-
-/** Of a long list, so many items are checked in one go: a message of an agent has some ten values. */
-const ITEMS_AT_ONCE = 64;
-
-/**
- * Like {@link validate}, a few items at a time of the long lists that stand in the value itself. Nothing else is done in the first
- * step and the last one, so that what comes before and after has turns of its own.
- */
-export function* validateInSteps<T>(
-  schema: ZodType<T>,
-  value: unknown,
-  place: 'body',
-): Generator<undefined, T> {
-  yield undefined;
-  const lists: Record<string, unknown> = {};
-  for (const [name, { element, items }] of longLists(schema, value)) {
-    lists[name] = yield* itemsInSteps(element, items, name, place);
-  }
-  const names = Object.keys(lists);
-  const checked = validate(names.length === 0 ? schema : withAnyItems(schema, names), value, place);
-  yield undefined;
-  return names.length === 0 ? checked : { ...checked, ...lists };
-}
-
-interface LongList {
-  readonly element: ZodType;
-  readonly items: readonly unknown[];
-}
-
-function longLists(schema: ZodType, value: unknown): [string, LongList][] {
-  if (!(schema instanceof ZodObject) || typeof value !== 'object' || value === null) {
-    return [];
-  }
-  return Object.entries(schema.shape).flatMap(([name, member]): [string, LongList][] => {
-    const items: unknown = Reflect.get(value, name);
-    return member instanceof ZodArray && Array.isArray(items) && items.length > ITEMS_AT_ONCE
-      ? [[name, { element: member.element as ZodType, items }]]
-      : [];
-  });
-}
-
-function* itemsInSteps(
-  element: ZodType,
-  items: readonly unknown[],
-  name: string,
-  place: 'body',
-): Generator<undefined, unknown[]> {
-  const some = z.array(element);
-  const checked: unknown[] = [];
-  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
-    const result = some.safeParse(items.slice(from, from + ITEMS_AT_ONCE), { reportInput: true });
-    if (!result.success) {
-      const { issue, path } = deepest(firstIssue(result.error), []);
-      const [index, ...inItem] = path;
-      throw refusal({ issue, path: [name, from + Number(index), ...inItem] }, place);
-    }
-    for (const item of result.data) {
-      checked.push(item);
-    }
-    yield undefined;
-  }
-  return checked;
-}
-
-/** The schema with lists of anything in place of some of its lists: of the right length. */
-function withAnyItems<T>(schema: ZodType<T>, names: readonly string[]): ZodType<T> {
-  const object = schema as unknown as ZodObject;
-  const shape: Record<string, ZodType> = { ...(object.shape as Record<string, ZodType>) };
-  for (const name of names) {
-    const list = shape[name] as ZodArray;
-    shape[name] = list.clone({ ...list.def, element: z.unknown() });
-  }
-  return object.clone({ ...object.def, shape }) as unknown as ZodType<T>;
+  const { issue, path } = deepest(firstIssue(result.error), []);
+  throw refusal({ issue, path: wholePath(path) }, place);
 }
 
 /** A refusal without a reason would be a bug of the schema's. */

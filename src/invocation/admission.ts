@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { Admitted } from './admitted.ts';
 import { type Alternative, Alternatives } from './alternatives.ts';
+import { longToolNames } from './dialects/tool-names.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, type HoldPlan, type HoldWish, planHold } from './hold-plan.ts';
 import { type BoundedInput, boundInput, type OpenRoute } from './input-bound.ts';
@@ -34,6 +35,8 @@ export interface AdmissionDependencies {
   readonly settings: InvocationSettings;
 }
 
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
 /** Decides whether a call may be made, and holds the most it can cost. */
 export class Admission {
   readonly #deps: AdmissionDependencies;
@@ -51,6 +54,9 @@ export class Admission {
     const startedAt = clock.now();
     const candidates = await this.#candidates(invocation);
     const [first] = candidates;
+    const ignored = await this.#ignored(candidates, invocation);
+    const toolNames =
+      invocation.dialect === 'messages' ? await invocation.inTurn(longToolNames(invocation.body)) : NO_NAMES;
     const hold = await ledger.reserve(
       {
         id: invocation.generationId,
@@ -65,7 +71,6 @@ export class Admission {
       },
       invocation.signal,
     );
-    const ignored = [...new Set(candidates.flatMap((candidate) => this.#ignoredBy(candidate, invocation)))];
     const [alternative, ...fallbacks] = candidates.map((candidate) => alternativeOf(candidate, hold.granted));
     invariant(alternative, 'a call has a model');
     const inTurn: InTurn = (steps) => this.#deps.turns.run(invocation.caller.accountId, steps);
@@ -84,7 +89,7 @@ export class Admission {
       onReport: (route, inputTokens) => this.#learn(candidates, route, inputTokens),
       onSettled: invocation.onSettled,
     });
-    return { invocation, call, ignored, inTurn };
+    return { invocation, call, toolNames, ignored, inTurn };
   }
 
   /** What each model of the call would cost. One whose context is too short is left out, unless all are: then its refusal is thrown. */
@@ -128,9 +133,17 @@ export class Admission {
     return { wish, plan: planHold(wish), bounded, routes };
   }
 
-  #ignoredBy({ wish, routes }: Candidate, invocation: Invocation): string[] {
-    const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
-    return [...foreign, ...unsaidByAll(invocation, wish.model, (id) => this.#deps.providers.find(id))];
+  /** Paths of the members that one of the candidates' providers would not be sent. */
+  async #ignored(candidates: readonly Candidate[], invocation: Invocation): Promise<string[]> {
+    const paths = new Set<string>();
+    for (const { wish, routes } of candidates) {
+      const unsaid = unsaidByAll(invocation, wish.model, (id) => this.#deps.providers.find(id));
+      const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
+      for (const path of [...foreign, ...(await invocation.inTurn(unsaid))]) {
+        paths.add(path);
+      }
+    }
+    return [...paths];
   }
 
   /**

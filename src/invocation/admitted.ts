@@ -1,7 +1,6 @@
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
-import type { Provider } from '../providers/provider.types.ts';
-import { longToolNames } from './dialects/tool-names.ts';
+import type { Provider, ProviderRequest } from '../providers/provider.types.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
 import { outgoingRequest } from './outgoing-request.ts';
@@ -11,21 +10,26 @@ import type { AnswerIdentity } from './presenter.types.ts';
 export interface Admitted {
   readonly invocation: Invocation;
   readonly call: LiveCall;
+  /** The caller's names of tools that a provider may know by a shorter one, by that. */
+  readonly toolNames: ReadonlyMap<string, string>;
   /** Paths of the members that no provider is sent. */
   readonly ignored: readonly string[];
   /** Runs the call's blocking work in turns with that of other accounts. */
   readonly inTurn: InTurn;
 }
 
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
-
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** The call as a provider is sent it, by one of the routes of the model that is asked now. */
-export function requestFor(admitted: Admitted, provider: Provider, route: ModelRoute) {
+export async function requestFor(
+  admitted: Admitted,
+  provider: Provider,
+  route: ModelRoute,
+): Promise<ProviderRequest> {
   const { invocation, call, inTurn } = admitted;
   const { model, outputTokensMax } = call.alternative;
-  const body = outgoingRequest(invocation, model, provider, outputTokensMax, route);
+  const sent = outgoingRequest(invocation, model, provider, outputTokensMax, route);
+  const body = await invocation.inTurn(sent);
   return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas, inTurn };
 }
 
@@ -40,7 +44,7 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
     inputTokens: input.tokens,
     requestId: invocation.requestId,
     thinking: asksForThinking(invocation.body),
-    toolNames: invocation.dialect === 'messages' ? longToolNames(invocation.body) : NO_NAMES,
+    toolNames: admitted.toolNames,
     usageApart: invocation.usageApart,
   };
 }

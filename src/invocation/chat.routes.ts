@@ -47,7 +47,7 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',
       async handle(context) {
-        const body = functionsAsTools(context.body);
+        const body = await context.inTurn(functionsAsTools(context.body));
         const cap = body.max_completion_tokens ?? body.max_tokens ?? undefined;
         const presenter = offersFunctions(context.body) ? functionsPresenter : chatPresenter;
         return invoke(context, body, cap, { ...route, presenter });

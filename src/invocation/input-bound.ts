@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
 import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
+import type { Steps } from '../lib/steps.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, RequestDialect } from '../providers/provider.types.ts';
 import { embeddingsContent } from './embeddings/embeddings-content.ts';
@@ -61,7 +62,7 @@ export async function boundInput(
     if (!forms.has(form)) {
       let content: InputContent | undefined;
       try {
-        content = await contentFor(invocation, model, { provider, route }, turns);
+        content = await invocation.inTurn(takenApart(invocation, model, { provider, route }));
       } catch (error) {
         // another route may be able to say it
         refusal ??= error;
@@ -81,46 +82,23 @@ export async function boundInput(
   throw refusal ?? new AppError('provider_error', 'no provider of this model is configured');
 }
 
-async function contentFor(
-  invocation: Invocation,
-  model: InvocableModel,
-  open: OpenRoute,
-  turns: EventLoopQueue,
-): Promise<InputContent> {
-  const { caller, signal, isLong } = invocation;
-  return isLong
-    ? await turns.run(
-        caller.accountId,
-        apart(() => takenApart(invocation, model, open)),
-        signal,
-      )
-    : takenApart(invocation, model, open);
-}
-
-/** Work that has a turn to itself: nothing of what comes before and after. */
-function* apart<T>(work: () => T): Generator<undefined, T> {
-  yield undefined;
-  const made = work();
-  yield undefined;
-  return made;
-}
-
 /** How a request of each kind becomes tokens. */
-const CONTENTS: Readonly<Record<RequestDialect, (body: JsonObject) => InputContent>> = {
+const CONTENTS: Readonly<Record<RequestDialect, (body: JsonObject) => Steps<InputContent>>> = {
   chat: inputContent,
   messages: inputContent,
   embeddings: embeddingsContent,
   rerank: rerankContent,
 };
 
-function takenApart(
+function* takenApart(
   invocation: Invocation,
   model: InvocableModel,
   { provider, route }: OpenRoute,
-): InputContent {
+): Steps<InputContent> {
   const cap = Math.min(invocation.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
-  const outgoing = outgoingRequest(invocation, model, provider, cap, route);
-  return CONTENTS[invocation.dialect](outgoing);
+  const outgoing = yield* outgoingRequest(invocation, model, provider, cap, route);
+  yield undefined;
+  return yield* CONTENTS[invocation.dialect](outgoing);
 }
 
 async function countContent(

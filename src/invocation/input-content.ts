@@ -1,5 +1,7 @@
 import { AppError } from '../lib/errors.ts';
-import { isObject, type JsonObject, objectsOf, textOf } from '../providers/json.ts';
+import { jsonTextInSteps } from '../lib/json-text.ts';
+import { isStepOver, type Steps } from '../lib/steps.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 
 /** What an input can be besides text. */
 export const ITEM_KINDS = ['image', 'file', 'audio', 'video'] as const;
@@ -54,7 +56,7 @@ function isSetting(value: unknown): boolean {
  * the protocol, stands in `text` or `otherText`; bytes of images and the like count by item. Throws AppError
  * unsupported_input for a file that is named by its id.
  */
-export function inputContent(body: JsonObject): InputContent {
+export function* inputContent(body: JsonObject): Steps<InputContent> {
   const items = { image: 0, file: 0, audio: 0, video: 0 };
   const inline = { image: [], file: [] };
   const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, links: [], inline };
@@ -62,23 +64,24 @@ export function inputContent(body: JsonObject): InputContent {
     const value = body[name];
     switch (name) {
       case 'messages':
-        collectMessages(value, into);
+        yield* collectMessages(value, into);
         break;
       case 'system':
-        collectContent(value, into);
+        yield* collectContent(value, into);
         break;
       case 'tools':
-        collectDefinitions(value, into);
+        yield* collectDefinitions(value, into);
         break;
       case 'response_format':
       case 'output_config':
       case 'output_format':
-        into.definitions.push(JSON.stringify(value));
+        into.definitions.push(yield* jsonTextInSteps(value));
         break;
       default:
-        collectSetting(name, value, into);
+        yield* collectSetting(name, value, into);
     }
   }
+  yield undefined;
   return {
     text: into.texts.join('\n'),
     definitions: into.definitions.join('\n'),
@@ -89,51 +92,47 @@ export function inputContent(body: JsonObject): InputContent {
     items,
     links: into.links,
     inline,
-    hasTools: isFilled(body.tools),
+    hasTools: objectsOf(body.tools).length > 0,
   };
 }
 
-function isFilled(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
-}
-
-function collectDefinitions(value: unknown, into: Collected): void {
-  if (isFilled(value)) {
-    into.definitions.push(JSON.stringify(value));
-    into.parts += (value as readonly unknown[]).length;
+function* collectDefinitions(value: unknown, into: Collected): Steps<void> {
+  if (Array.isArray(value) && value.length > 0) {
+    into.definitions.push(yield* jsonTextInSteps(value));
+    into.parts += value.length;
   }
 }
 
-function collectSetting(name: string, value: unknown, into: Collected): void {
+function* collectSetting(name: string, value: unknown, into: Collected): Steps<void> {
   if (typeof value === 'string') {
     into.others.push(value);
   } else if (!isSetting(value)) {
-    into.others.push(`${name}:${JSON.stringify(value)}`);
+    into.others.push(`${name}:${yield* jsonTextInSteps(value)}`);
   }
 }
 
-function collectMessages(value: unknown, into: Collected): void {
-  if (!Array.isArray(value)) {
-    return;
-  }
-  for (const message of value) {
+function* collectMessages(value: unknown, into: Collected): Steps<void> {
+  for (const message of Array.isArray(value) ? value : []) {
     if (isObject(message)) {
-      collectMessage(message, into);
+      yield* collectMessage(message, into);
     } else {
       into.texts.push(JSON.stringify(message) ?? '');
+    }
+    if (isStepOver()) {
+      yield undefined;
     }
   }
 }
 
-function collectMessage(message: JsonObject, into: Collected): void {
+function* collectMessage(message: JsonObject, into: Collected): Steps<void> {
   for (const name of Object.keys(message)) {
     const value = message[name];
     switch (name) {
       case 'content':
-        collectContent(value, into);
+        yield* collectContent(value, into);
         break;
       case 'tool_calls':
-        collectCalls(value, into);
+        yield* collectCalls(value, into);
         break;
       case 'name':
       case 'refusal':
@@ -145,7 +144,7 @@ function collectMessage(message: JsonObject, into: Collected): void {
   }
 }
 
-function collectCalls(value: unknown, into: Collected): void {
+function* collectCalls(value: unknown, into: Collected): Steps<void> {
   for (const call of objectsOf(value)) {
     into.parts += 1;
     for (const name of Object.keys(call)) {
@@ -155,6 +154,9 @@ function collectCalls(value: unknown, into: Collected): void {
       } else {
         collectOther(name, member, into);
       }
+    }
+    if (isStepOver()) {
+      yield undefined;
     }
   }
 }
@@ -181,40 +183,40 @@ function isPlainMark(value: unknown): boolean {
   return isObject(value) && value.type === 'ephemeral' && Object.keys(value).length === 1;
 }
 
-function collectContent(value: unknown, into: Collected): void {
+function* collectContent(value: unknown, into: Collected): Steps<void> {
   if (typeof value === 'string') {
     into.texts.push(value);
     return;
   }
-  if (!Array.isArray(value)) {
-    if (value !== null && value !== undefined) {
-      into.texts.push(JSON.stringify(value));
-    }
-    return;
+  if (!Array.isArray(value) && value !== null && value !== undefined) {
+    into.texts.push(JSON.stringify(value));
   }
-  for (const part of value) {
+  for (const part of Array.isArray(value) ? value : []) {
     if (isObject(part)) {
       into.parts += 1;
-      collectPart(part, into);
+      yield* collectPart(part, into);
     } else {
       into.texts.push(JSON.stringify(part) ?? '');
+    }
+    if (isStepOver()) {
+      yield undefined;
     }
   }
 }
 
 /** The members of a part by its `type`: where the text of it stands, and where an item. */
-function collectPart(part: JsonObject, into: Collected): void {
+function* collectPart(part: JsonObject, into: Collected): Steps<void> {
   const { type } = part;
   for (const name of Object.keys(part)) {
     const value = part[name];
     if (name === 'text' || name === 'refusal' || name === 'title' || name === 'context') {
       into.texts.push(plainText(value));
     } else if (name === 'content') {
-      collectContent(value, into);
+      yield* collectContent(value, into);
     } else if (type === 'tool_use' && (name === 'name' || name === 'input')) {
       into.texts.push(plainText(value));
     } else if (name === 'source' && isObject(value)) {
-      collectSource(value, type === 'image' ? 'image' : 'file', into);
+      yield* collectSource(value, type === 'image' ? 'image' : 'file', into);
     } else if (name === type && name in MEDIA_PARTS) {
       collectItem(value, MEDIA_PARTS[name as keyof typeof MEDIA_PARTS], into);
     } else {
@@ -232,11 +234,7 @@ function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
     collectBytes(value, true, kind, into);
     return;
   }
-  if (!isObject(value)) {
-    return;
-  }
-  for (const name of Object.keys(value)) {
-    const member = value[name];
+  for (const [name, member] of Object.entries(objectOf(value))) {
     if (name === 'file_id') {
       throw fileById();
     }
@@ -269,7 +267,7 @@ function collectInline(base64: string, kind: ItemKind, into: Collected): void {
 }
 
 /** The `source` of a messages block. */
-function collectSource(source: JsonObject, kind: ItemKind, into: Collected): void {
+function* collectSource(source: JsonObject, kind: ItemKind, into: Collected): Steps<void> {
   const { type } = source;
   if (source.file_id !== undefined || type === 'file') {
     throw fileById();
@@ -279,7 +277,7 @@ function collectSource(source: JsonObject, kind: ItemKind, into: Collected): voi
     return;
   }
   if (type === 'content') {
-    collectContent(source.content, into);
+    yield* collectContent(source.content, into);
     return;
   }
   into.items[kind] += 1;

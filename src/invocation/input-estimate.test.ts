@@ -1,9 +1,13 @@
 import sharp from 'sharp';
 import { EventLoopQueue } from '../lib/event-loop-queue.ts';
+import { atOnce } from '../lib/steps.ts';
+import type { JsonObject } from '../providers/json.ts';
 import { countTokens } from '../providers/token-counter.ts';
-import { inputContent } from './input-content.ts';
+import { inputContent as contentInSteps } from './input-content.ts';
 import { countInput, type EstimateLimits, estimateInput, type InputEstimate } from './input-estimate.ts';
 import { boundedMargin } from './input-margin.ts';
+
+const inputContent = (body: JsonObject) => atOnce(contentInSteps(body));
 
 const LIMITS: EstimateLimits = { contextLength: 1_000_000, itemTokens: { image: 1_600 } };
 

@@ -124,8 +124,8 @@ export class InvocationService {
     const { call } = admitted;
     try {
       const ask = ASKS[admitted.invocation.dialect];
-      const run = await this.#run(admitted, (provider, route, upstream) =>
-        provider[ask](requestFor(admitted, provider, route), upstream.signal),
+      const run = await this.#run(admitted, async (provider, route, upstream) =>
+        provider[ask](await requestFor(admitted, provider, route), upstream.signal),
       );
       run.upstream.release();
       call.answeredBy(run.route);
@@ -178,8 +178,8 @@ export class InvocationService {
   /** Undefined when the client left before the first token. */
   async #openStream(admitted: Admitted, dialect: DialectPresenter): Promise<OpenedStream | undefined> {
     try {
-      const run = await this.#run(admitted, (provider, route, upstream) =>
-        provider.stream(requestFor(admitted, provider, route), upstream.signal),
+      const run = await this.#run(admitted, async (provider, route, upstream) =>
+        provider.stream(await requestFor(admitted, provider, route), upstream.signal),
       );
       const { provider, route, upstream, value: parts } = run;
       admitted.call.answeredBy(route);

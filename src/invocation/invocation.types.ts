@@ -1,4 +1,5 @@
 import type { Pricing } from '../catalog/pricing.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
@@ -73,8 +74,8 @@ export interface Invocation {
   readonly fallbackIds: readonly string[];
   /** The request in the caller's dialect, freed of what is ours to set. */
   readonly body: JsonObject;
-  /** Whether it is so long that work on the whole of it has to take turns. */
-  readonly isLong: boolean;
+  /** Runs work on the whole of it: where it is long, in turns with that of others. */
+  readonly inTurn: InTurn;
   /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */
   readonly others: JsonObject;
   /** Betas of Anthropic's that the caller asks for and that are passed on. */

@@ -44,7 +44,8 @@ export async function countInput(
   body: InvocationBody,
   route: DialectRoute,
 ): Promise<Reply | undefined> {
-  const tokens = await route.service.countInput(invocationOf(context, body, undefined, route));
+  const invocation = await invocationOf(context, body, undefined, route);
+  const tokens = await route.service.countInput(invocation);
   if (tokens === undefined) {
     return undefined;
   }
@@ -66,7 +67,7 @@ export async function invoke(
   route: DialectRoute,
 ): Promise<Reply | undefined> {
   const { service, presenter } = route;
-  const invocation = invocationOf(context, body, maxTokens, route);
+  const invocation = await invocationOf(context, body, maxTokens, route);
   if (!invocation.streamed) {
     const answered = await service.complete(invocation, presenter, (headers) =>
       context.response.set(headers),
@@ -84,13 +85,13 @@ export async function invoke(
 }
 
 /** One request as a call. Throws AppError for members that cannot be metered or have the wrong type. */
-export function invocationOf(
+export async function invocationOf(
   context: InvocationContext,
   body: InvocationBody,
   maxTokens: number | undefined,
   { dialect, endpoint, servedBy, ignored }: CallRoute,
-): Invocation {
-  const admissible = applyRequestPolicy(dialect, body);
+): Promise<Invocation> {
+  const admissible = await context.inTurn(applyRequestPolicy(dialect, body));
   context.note({ model: body.model.slice(0, MODEL_LOGGED_MAX) });
   return {
     dialect,
@@ -102,7 +103,7 @@ export function invocationOf(
     caller: context.principal,
     modelId: body.model,
     fallbackIds: dialect === 'chat' ? (body.models ?? []) : [],
-    isLong: context.isBodyLong,
+    inTurn: context.inTurn,
     ...admissible,
     ignored: [...ignored, ...admissible.ignored],
     betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],

@@ -1,3 +1,4 @@
+import type { Steps } from '../lib/steps.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { modelRules } from './dialects/model-rules.ts';
@@ -10,15 +11,15 @@ import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.
  * entry lets through. The bound of the call is counted over exactly this. Throws AppError invalid_parameter for what
  * cannot be said in the provider's dialect.
  */
-export function outgoingRequest(
+export function* outgoingRequest(
   invocation: Invocation,
   model: InvocableModel,
   provider: Provider,
   maxOutputTokens: number,
   route: ModelRoute,
-): JsonObject {
+): Steps<JsonObject> {
   const translation = translationFor(invocation, model, provider, route, maxOutputTokens);
-  const body = translateRequest(invocation.body, translation);
+  const body = yield* translateRequest(invocation.body, translation);
   const passed = provider.passThrough.filter((name) => Object.hasOwn(invocation.others, name));
   if (passed.length === 0) {
     return body;
@@ -33,18 +34,18 @@ export function outgoingForm(provider: Provider, route: ModelRoute): string {
 }
 
 /** The known members that no route of the model says to its provider. */
-export function unsaidByAll(
+export function* unsaidByAll(
   invocation: Invocation,
   model: InvocableModel,
   find: (id: string) => Provider | undefined,
-): string[] {
+): Steps<string[]> {
   let unsaid: string[] | undefined;
   for (const route of model.routes) {
     const provider = find(route.provider);
     if (provider) {
       const cap = invocation.maxTokens ?? model.maxOutputTokens;
       const translation = translationFor(invocation, model, provider, route, cap);
-      const names = unsaidMembers(invocation.body, translation);
+      const names = yield* unsaidMembers(invocation.body, translation);
       unsaid = unsaid ? unsaid.filter((name) => names.includes(name)) : names;
     }
   }

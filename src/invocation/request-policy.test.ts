@@ -1,4 +1,7 @@
-import { applyRequestPolicy } from './request-policy.ts';
+import { atOnce } from '../lib/steps.ts';
+import { applyRequestPolicy as policyInSteps } from './request-policy.ts';
+
+const applyRequestPolicy = (...args: Parameters<typeof policyInSteps>) => atOnce(policyInSteps(...args));
 
 const ASK = [{ role: 'user', content: 'hi' }];
 

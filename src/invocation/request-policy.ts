@@ -1,11 +1,12 @@
 import { IgnoredMembers } from '../http/ignored-members.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Steps } from '../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
 import type { RequestDialect } from '../providers/provider.types.ts';
 import { addedTools } from './dialects/system-turns.ts';
 import { chatToolName, readChatToolPolicy, readMessagesToolPolicy } from './dialects/tool-choices.ts';
 import { CHAT_MEMBERS } from './members/chat-members.ts';
-import { JSON_VALUE, list, type Members, NUMBER, siftObject, TEXT } from './members/member-shape.ts';
+import { JSON_VALUE, list, type Members, NUMBER, siftInSteps, TEXT } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
 /** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
@@ -83,7 +84,7 @@ const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
  * AppError invalid_parameter for what cannot be metered or has the wrong type, unsupported_input for content of an unknown
  * type.
  */
-export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): AdmissibleRequest {
+export function* applyRequestPolicy(dialect: RequestDialect, body: JsonObject): Steps<AdmissibleRequest> {
   for (const name of REFUSED_MEMBERS[dialect]) {
     if (!isHarmless(name, body)) {
       throw new AppError('invalid_parameter', `${name}: is not offered here`);
@@ -95,6 +96,7 @@ export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): A
     requireClientTools(dialect, addedTools(body.messages));
   }
   requireOfferedTool(dialect, body);
+  yield undefined;
   const known: Record<string, unknown> = {};
   const others: Record<string, unknown> = {};
   const ignored = new IgnoredMembers();
@@ -111,7 +113,7 @@ export function applyRequestPolicy(dialect: RequestDialect, body: JsonObject): A
       ignored.add(name);
     }
   }
-  const sifted = siftObject(known, members, '', ignored);
+  const sifted = yield* siftInSteps(known, members, ignored);
   return { body: sifted, others, ignored: ignored.paths };
 }
 
@@ -168,8 +170,8 @@ function requireClientTools(dialect: RequestDialect, tools: unknown): void {
 function requireOfferedTool(dialect: RequestDialect, body: JsonObject): void {
   const policy = dialect === 'messages' ? readMessagesToolPolicy(body) : readChatToolPolicy(body);
   const wanted = policy.mode === 'tool' ? [policy.name ?? ''] : (policy.allowed ?? []);
-  const offered = [...objectsOf(body.tools), ...addedTools(body.messages)].map(chatToolName);
-  const missing = wanted.find((name) => !offered.includes(name));
+  const offered = new Set([...objectsOf(body.tools), ...addedTools(body.messages)].map(chatToolName));
+  const missing = wanted.find((name) => !offered.has(name));
   if (missing !== undefined) {
     const named = JSON.stringify(missing.slice(0, 64));
     throw new AppError('invalid_parameter', `tool_choice: there is no tool ${named} in tools`);

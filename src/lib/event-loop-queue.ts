@@ -1,5 +1,6 @@
 import { Arrivals } from './arrivals.ts';
 import { overloaded } from './overload.ts';
+import { atOnce } from './steps.ts';
 import type { StopSignal } from './stop-signal.ts';
 
 /** Blocking work that one turn of the event loop may hold, in ms, the last step not counted. */
@@ -9,6 +10,9 @@ const WAIT_MS_MAX = 5_000;
 
 /** Runs steps when somebody's turn comes. */
 export type InTurn = <T>(steps: Iterator<unknown, T>) => Promise<T>;
+
+/** For work that is short, or that nobody waits beside. */
+export const AT_ONCE: InTurn = async (steps) => atOnce(steps);
 
 interface Waiting {
   readonly since: number;

@@ -1,3 +1,5 @@
+import { isStepOver, type Steps } from './steps.ts';
+
 /** Written in one go, in UTF-16 units of text: less than 1 ms of work. */
 const PART_LENGTH = 65_536;
 /** What a value weighs besides its text. */
@@ -10,18 +12,27 @@ export function isShortJson(value: unknown): boolean {
   return lengthWithin(value, SHORT_LENGTH) >= 0;
 }
 
-/** The value as JSON in UTF-8, as JSON.stringify writes it, in steps of less than a ms. */
-export function* jsonInSteps(value: unknown): Generator<undefined, Buffer> {
-  const writer = new Writer();
+/** The value as JSON in UTF-8, as JSON.stringify writes it, in parts: one piece of tens of megabytes would take long to put together. */
+export function* jsonInSteps(value: unknown): Steps<Buffer[]> {
+  const writer = new Writer((text) => Buffer.from(text));
   yield* write(value, writer);
   return writer.end();
 }
 
-function* write(value: unknown, writer: Writer): Generator<undefined, void> {
+/** The value as JSON, as JSON.stringify writes it. */
+export function* jsonTextInSteps(value: unknown): Steps<string> {
+  const writer = new Writer((text) => text);
+  yield* write(value, writer);
+  return writer.end().join('');
+}
+
+function* write(value: unknown, writer: Writer<unknown>): Steps<void> {
   if (lengthWithin(value, PART_LENGTH) >= 0) {
     writer.add(JSON.stringify(value));
     if (writer.isFull) {
-      writer.encode();
+      writer.endPart();
+    }
+    if (isStepOver()) {
       yield undefined;
     }
   } else if (typeof value === 'string') {
@@ -33,7 +44,7 @@ function* write(value: unknown, writer: Writer): Generator<undefined, void> {
   }
 }
 
-function* writeList(items: readonly unknown[], writer: Writer): Generator<undefined, void> {
+function* writeList(items: readonly unknown[], writer: Writer<unknown>): Steps<void> {
   for (const [index, item] of items.entries()) {
     writer.add(index === 0 ? '[' : ',');
     yield* write(item ?? null, writer);
@@ -41,7 +52,7 @@ function* writeList(items: readonly unknown[], writer: Writer): Generator<undefi
   writer.add(']');
 }
 
-function* writeObject(object: Record<string, unknown>, writer: Writer): Generator<undefined, void> {
+function* writeObject(object: Record<string, unknown>, writer: Writer<unknown>): Steps<void> {
   let before = '{';
   for (const name of Object.keys(object)) {
     if (object[name] !== undefined) {
@@ -53,14 +64,16 @@ function* writeObject(object: Record<string, unknown>, writer: Writer): Generato
   writer.add(before === '{' ? '{}' : '}');
 }
 
-function* writeText(text: string, writer: Writer): Generator<undefined, void> {
+function* writeText(text: string, writer: Writer<unknown>): Steps<void> {
   writer.add('"');
   for (let start = 0; start < text.length; ) {
     const end = characterEnd(text, start + PART_LENGTH);
     writer.add(JSON.stringify(text.slice(start, end)).slice(1, -1));
     start = end;
-    writer.encode();
-    yield undefined;
+    writer.endPart();
+    if (isStepOver()) {
+      yield undefined;
+    }
   }
   writer.add('"');
 }
@@ -71,10 +84,15 @@ function characterEnd(text: string, at: number): number {
   return at < text.length && unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at;
 }
 
-/** Collects text, and turns it into bytes a part at a time. */
-class Writer {
-  readonly #encoded: Buffer[] = [];
+/** Collects text in parts. */
+class Writer<Part> {
+  readonly #partOf: (text: string) => Part;
+  readonly #parts: Part[] = [];
   #text = '';
+
+  constructor(partOf: (text: string) => Part) {
+    this.#partOf = partOf;
+  }
 
   get isFull(): boolean {
     return this.#text.length >= PART_LENGTH;
@@ -84,14 +102,14 @@ class Writer {
     this.#text += text;
   }
 
-  encode(): void {
-    this.#encoded.push(Buffer.from(this.#text));
+  endPart(): void {
+    this.#parts.push(this.#partOf(this.#text));
     this.#text = '';
   }
 
-  end(): Buffer {
-    this.encode();
-    return Buffer.concat(this.#encoded);
+  end(): Part[] {
+    this.endPart();
+    return this.#parts;
   }
 }
 

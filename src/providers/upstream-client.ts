@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
@@ -155,7 +156,7 @@ export class UpstreamClient {
 
   async #send(
     call: UpstreamCall,
-    body: string | Buffer,
+    body: WrittenBody,
     deadlines: CallDeadlines,
     accept: Accepted,
   ): Promise<Dispatcher.ResponseData> {
@@ -163,8 +164,8 @@ export class UpstreamClient {
       .request({
         method: 'POST',
         path: `${this.#basePath}${call.path}${this.#query}`,
-        headers: call.headers ? { ...call.headers, ...this.#headers[accept] } : this.#headers[accept],
-        body,
+        headers: { ...call.headers, ...this.#headers[accept], ...lengthOf(body) },
+        body: typeof body === 'string' ? body : Readable.from(body),
         signal: deadlines.signal,
       })
       .catch((error: unknown) => {
@@ -179,7 +180,17 @@ export class UpstreamClient {
   }
 }
 
-async function writtenBody({ body, inTurn }: UpstreamCall): Promise<string | Buffer> {
+/** A long body is written in parts, which leave as fast as the provider takes them. */
+type WrittenBody = string | readonly Buffer[];
+
+/** Of a stream nobody could tell it, and not every provider takes bodies of unknown length. */
+function lengthOf(body: WrittenBody): Readonly<Record<string, string>> {
+  return typeof body === 'string'
+    ? {}
+    : { 'content-length': String(body.reduce((sum, part) => sum + part.length, 0)) };
+}
+
+async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody> {
   return isShortJson(body) ? JSON.stringify(body) : await inTurn(jsonInSteps(body));
 }
 

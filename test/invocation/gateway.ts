@@ -24,7 +24,7 @@ import { RouteRunner } from '../../src/invocation/route-runner.ts';
 import type { Ledger } from '../../src/ledger/ledger.types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
-import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
+import { AT_ONCE, EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import { parseUsd } from '../../src/lib/money.ts';
@@ -199,7 +199,7 @@ async function carry(
       params: {},
       query: {},
       body,
-      isBodyLong: false,
+      inTurn: AT_ONCE,
       headers: request.headers,
       url: request.url,
       signal: controller.signal,

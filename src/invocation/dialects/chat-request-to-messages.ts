@@ -1,3 +1,4 @@
+import { atOnce, flatMapInSteps, isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import {
   compact,
   isObject,
@@ -24,11 +25,11 @@ const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
  * A chat request as a messages request. `maxOutputTokens` bounds thinking. What the other protocol has no word for and
  * only tunes the answer (seed, penalties) is left out; what would change its meaning is refused.
  */
-export function chatRequestToMessages(
+export function* chatRequestToMessages(
   body: JsonObject,
   maxOutputTokens: number,
   rules: ModelRules,
-): JsonObject {
+): Steps<JsonObject> {
   for (const name of MEANT) {
     if (isMeant(body[name])) {
       throw untranslatable(name);
@@ -36,14 +37,14 @@ export function chatRequestToMessages(
   }
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
-  const turns = mergeTurns(messages.filter((message) => !isSystem(message)).map(turnOf));
+  const turns = yield* mergedTurns(messages.filter((message) => !isSystem(message)));
   const thinking = thinkingFor(body, policy, maxOutputTokens);
   const adaptive = thinking !== undefined && rules.thinking === 'adaptive';
-  const instructions = systemBlocks(messages, body.response_format);
+  const instructions = yield* systemBlocks(messages, body.response_format);
   // a prompt of instructions alone is usual at OpenAI; this protocol wants a user who asks
   const alone = turns.length === 0 && instructions.length > 0;
   const system = alone ? [] : instructions;
-  const tools = toolsOf(body.tools, policy);
+  const tools = yield* toolsOf(body.tools, policy);
   return compact({
     system: system.length === 0 ? undefined : system,
     messages: alone ? [{ role: 'user', content: instructions }] : turns,
@@ -71,7 +72,7 @@ export function unsaidThinking(body: JsonObject, maxOutputTokens: number, rules:
   }
   const turns = objectsOf(body.messages).filter((message) => !isSystem(message));
   const last = turns.findLast((message) => message.role === 'assistant');
-  const history = last ? [turnOf(last)] : [];
+  const history = last ? [atOnce(turnOf(last))] : [];
   const thinks =
     thinkingFor(body, readChatToolPolicy(body), maxOutputTokens) !== undefined &&
     (rules.thinking === 'adaptive' || !lacksThinking(history));
@@ -92,30 +93,32 @@ function isSystem(message: JsonObject): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 
-function systemBlocks(messages: readonly JsonObject[], responseFormat: unknown): JsonObject[] {
-  const blocks = messages.filter(isSystem).flatMap((message) => contentBlocks(message.content));
+function* systemBlocks(messages: readonly JsonObject[], responseFormat: unknown): Steps<JsonObject[]> {
+  const blocks = yield* flatMapInSteps(messages.filter(isSystem), (message) =>
+    contentBlocks(message.content),
+  );
   const jsonOnly = objectOf(responseFormat).type === 'json_object';
   return jsonOnly ? [...blocks, { type: 'text', text: JSON_ONLY }] : blocks;
 }
 
-function turnOf(message: JsonObject): Turn {
+function* turnOf(message: JsonObject): Steps<Turn> {
   if (message.role === 'assistant') {
-    return { role: 'assistant', content: assistantBlocks(message) };
+    return { role: 'assistant', content: yield* assistantBlocks(message) };
   }
   if (message.role !== 'tool') {
-    return { role: 'user', content: contentBlocks(message.content) };
+    return { role: 'user', content: yield* contentBlocks(message.content) };
   }
   const result = compact({
     type: 'tool_result',
     tool_use_id: textOf(message.tool_call_id),
-    content: typeof message.content === 'string' ? message.content : contentBlocks(message.content),
+    content: typeof message.content === 'string' ? message.content : yield* contentBlocks(message.content),
     cache_control: message.cache_control,
   });
   return { role: 'user', content: [result] };
 }
 
-function assistantBlocks(message: JsonObject): JsonObject[] {
-  const calls = objectsOf(message.tool_calls).map((call) => ({
+function* assistantBlocks(message: JsonObject): Steps<JsonObject[]> {
+  const calls = yield* mapInSteps(objectsOf(message.tool_calls), (call) => ({
     type: 'tool_use',
     id: textOf(call.id),
     name: chatToolName(call),
@@ -124,39 +127,41 @@ function assistantBlocks(message: JsonObject): JsonObject[] {
   const refusal = textOf(message.refusal);
   return [
     ...thinkingOfDetails(message.reasoning_details),
-    ...contentBlocks(message.content),
+    ...(yield* contentBlocks(message.content)),
     ...(refusal === '' ? [] : [{ type: 'text', text: refusal }]),
     ...calls,
   ];
 }
 
 /** Turns must alternate, and all results of parallel calls must stand in one turn. */
-function mergeTurns(turns: readonly Turn[]): Turn[] {
+function* mergedTurns(messages: readonly JsonObject[]): Steps<Turn[]> {
   const merged: { readonly role: Turn['role']; readonly content: JsonObject[] }[] = [];
-  for (const { role, content } of turns) {
+  for (const message of messages) {
+    const { role, content } = yield* turnOf(message);
     const last = merged.at(-1);
-    if (content.length === 0) {
-      continue;
-    }
-    if (last?.role === role) {
+    if (content.length > 0 && last?.role === role) {
       for (const block of content) {
         last.content.push(block);
       }
-    } else {
+    } else if (content.length > 0) {
       merged.push({ role, content: [...content] });
+    }
+    if (isStepOver()) {
+      yield undefined;
     }
   }
   return merged;
 }
 
-function contentBlocks(content: unknown): JsonObject[] {
+function* contentBlocks(content: unknown): Steps<JsonObject[]> {
   if (typeof content === 'string') {
     return content === '' ? [] : [{ type: 'text', text: content }];
   }
-  return objectsOf(content).flatMap((part) => {
+  const blocks = yield* mapInSteps(objectsOf(content), (part) => {
     const block = blockOf(part);
-    return block ? [compact({ ...block, cache_control: part.cache_control })] : [];
+    return block && compact({ ...block, cache_control: part.cache_control });
   });
+  return blocks.filter((block) => block !== undefined);
 }
 
 function blockOf(part: JsonObject): JsonObject | undefined {
@@ -183,9 +188,10 @@ function blockOf(part: JsonObject): JsonObject | undefined {
   }
 }
 
-function toolsOf(tools: unknown, policy: ToolPolicy): JsonObject[] {
-  const offered = objectsOf(tools).filter((tool) => policy.allowed?.includes(chatToolName(tool)) ?? true);
-  return offered.map((tool) => {
+function* toolsOf(tools: unknown, policy: ToolPolicy): Steps<JsonObject[]> {
+  const allowed = policy.allowed && new Set(policy.allowed);
+  const offered = objectsOf(tools).filter((tool) => allowed?.has(chatToolName(tool)) ?? true);
+  return yield* mapInSteps(offered, (tool) => {
     const definition = objectOf(tool.function);
     if (tool.type !== undefined && tool.type !== 'function') {
       throw untranslatable(`a tool of type ${JSON.stringify(tool.type)}`);

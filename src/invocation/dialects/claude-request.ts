@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { flatMapInSteps, isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import {
   compact,
   isObject,
@@ -18,9 +19,10 @@ import { cleanToolId } from './tool-ids.ts';
  * budgets where it refuses them, no thinking where the history has none to go on from, schemas without keywords it
  * refuses, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when nothing is left to answer.
  */
-export function claudeRequest(request: JsonObject, rules: ModelRules): JsonObject {
-  const body = rules.systemTurns ? withSystemTurns(request) : withoutSystemTurns(request);
-  const messages = tidyTurns(body.messages);
+export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  const body = rules.systemTurns ? withSystemTurns(request) : yield* withoutSystemTurns(request);
+  yield undefined;
+  const messages = yield* flatMapInSteps(objectsOf(body.messages), tidyTurn);
   if (messages.length === 0 && Array.isArray(body.messages)) {
     throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
   }
@@ -31,7 +33,7 @@ export function claudeRequest(request: JsonObject, rules: ModelRules): JsonObjec
   return compact({
     ...without(body, ...refusedMembers(body, rules)),
     messages,
-    tools: Array.isArray(body.tools) ? objectsOf(body.tools).map(toolFor) : undefined,
+    tools: Array.isArray(body.tools) ? yield* mapInSteps(objectsOf(body.tools), toolFor) : undefined,
     thinking,
     output_config: Object.keys(output).length === 0 ? undefined : output,
   });
@@ -95,28 +97,35 @@ function toolFor(tool: JsonObject): JsonObject {
   return { ...tool, input_schema: schema.type === undefined ? { type: 'object', ...schema } : schema };
 }
 
-/** Turns without what Anthropic refuses; the same objects where nothing is to be done. */
-function tidyTurns(turns: unknown): readonly JsonObject[] {
-  return objectsOf(turns).flatMap((turn) => {
-    if (!Array.isArray(turn.content)) {
-      return turn.content === '' ? [] : [turn];
+/** A turn without what Anthropic refuses, the same object where nothing is to be done; none where nothing is left. */
+function* tidyTurn(turn: JsonObject): Steps<readonly JsonObject[]> {
+  if (!Array.isArray(turn.content)) {
+    return turn.content === '' ? [] : [turn];
+  }
+  const content: JsonObject[] = [];
+  for (const block of objectsOf(turn.content)) {
+    const tidy = tidyBlock(block);
+    if (tidy) {
+      content.push(tidy);
     }
-    const content = objectsOf(turn.content).flatMap(tidyBlock);
-    return content.length === 0 ? [] : [{ ...turn, content }];
-  });
+    if (isStepOver()) {
+      yield undefined;
+    }
+  }
+  return content.length === 0 ? [] : [{ ...turn, content }];
 }
 
-function tidyBlock(block: JsonObject): JsonObject[] {
+function tidyBlock(block: JsonObject): JsonObject | undefined {
   switch (block.type) {
     case 'text':
-      return !/\S/.test(textOf(block.text)) ? [] : [block];
+      return /\S/.test(textOf(block.text)) ? block : undefined;
     case 'thinking':
-      return textOf(block.signature) === '' ? [] : [block];
+      return textOf(block.signature) === '' ? undefined : block;
     case 'tool_use':
-      return [{ ...block, id: cleanToolId(textOf(block.id)) }];
+      return { ...block, id: cleanToolId(textOf(block.id)) };
     case 'tool_result':
-      return [{ ...block, tool_use_id: cleanToolId(textOf(block.tool_use_id)) }];
+      return { ...block, tool_use_id: cleanToolId(textOf(block.tool_use_id)) };
     default:
-      return [block];
+      return block;
   }
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import type { Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
 /** OpenAI's predecessor of tools: at most one call per answer, named by its function alone. */
@@ -11,7 +12,7 @@ export function offersFunctions(body: JsonObject): boolean {
  * results of earlier turns. Any other request is returned as it came. Throws AppError invalid_parameter for both forms in one request and
  * for a result without its call.
  */
-export function functionsAsTools<Body extends JsonObject>(body: Body): Body {
+export function* functionsAsTools<Body extends JsonObject>(body: Body): Steps<Body> {
   const turns = objectsOf(body.messages);
   const isOld = (turn: JsonObject) => turn.role === 'function' || isObject(turn.function_call);
   const messages = turns.some(isOld) ? { messages: turnsWithTools(turns) } : undefined;
@@ -21,6 +22,7 @@ export function functionsAsTools<Body extends JsonObject>(body: Body): Body {
   if (Array.isArray(body.tools) || body.tool_choice !== undefined) {
     throw new AppError('invalid_parameter', 'functions: cannot be combined with tools; send tools alone');
   }
+  yield undefined;
   const tools = objectsOf(body.functions).map((named) => ({ type: 'function', function: named }));
   return {
     ...(without(body, 'functions', 'function_call') as Body),

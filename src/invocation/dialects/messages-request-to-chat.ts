@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
+import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
@@ -23,13 +24,13 @@ export interface ChatTarget {
  * A messages request as a chat request. Cache marks and, but for models that want them back, thinking blocks have no word
  * there and are left out, as is `top_k`; what would change the meaning is refused. Throws AppError invalid_parameter.
  */
-export function messagesRequestToChat(body: JsonObject, target: ChatTarget): JsonObject {
+export function* messagesRequestToChat(body: JsonObject, target: ChatTarget): Steps<JsonObject> {
   const given = systemTurnsInPlace(body.messages);
-  const turns = given.flatMap((turn) => messagesOfTurn(turn, target));
+  const turns = yield* flatMapInSteps(given, (turn) => messagesOfTurn(turn, target));
   if (turns.length === 0 && Array.isArray(body.messages)) {
     throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
   }
-  const tools = [...objectsOf(body.tools), ...addedTools(given)].map(toolOf);
+  const tools = yield* mapInSteps([...objectsOf(body.tools), ...addedTools(given)], toolOf);
   const system = textBlocks(body.system);
   return compact({
     messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns],
@@ -70,7 +71,7 @@ function userOf(metadata: unknown): unknown {
     : user;
 }
 
-function messagesOfTurn(turn: JsonObject, target: ChatTarget): JsonObject[] {
+function* messagesOfTurn(turn: JsonObject, target: ChatTarget): Steps<JsonObject[]> {
   if (typeof turn.content === 'string') {
     return [{ role: turn.role, content: turn.content }];
   }
@@ -79,19 +80,20 @@ function messagesOfTurn(turn: JsonObject, target: ChatTarget): JsonObject[] {
     const text = textBlocks(blocks);
     return text === '' ? [] : [{ role: turn.role, content: text }];
   }
-  return turn.role === 'assistant' ? assistantMessages(blocks, target) : userMessages(blocks);
+  return turn.role === 'assistant' ? yield* assistantMessages(blocks, target) : yield* userMessages(blocks);
 }
 
 /** None where nothing is left that chat has a word for: Mistral refuses a turn with neither text nor calls. */
-function assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): JsonObject[] {
+function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): Steps<JsonObject[]> {
   const text = textBlocks(blocks.filter((block) => block.type === 'text'));
-  const calls = blocks
-    .filter((block) => block.type === 'tool_use')
-    .map((block) => {
+  const calls = yield* mapInSteps(
+    blocks.filter((block) => block.type === 'tool_use'),
+    (block) => {
       const { id, extra } = chatToolId(block.id);
       const named = { name: shortToolName(textOf(block.name)), arguments: JSON.stringify(block.input ?? {}) };
       return compact({ id, type: 'function', function: named, extra_content: extra });
-    });
+    },
+  );
   if (text === '' && calls.length === 0) {
     return [];
   }
@@ -114,21 +116,19 @@ function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
 }
 
 /** Tool results are messages of their own and must directly follow the calls; the rest of the turn comes after them. */
-function userMessages(blocks: readonly JsonObject[]): JsonObject[] {
+function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   const results = blocks.filter((block) => block.type === 'tool_result');
   const rest = blocks.filter((block) => block.type !== 'tool_result');
   const images = results.flatMap((result) =>
     objectsOf(result.content).filter(({ type }) => type !== 'text' && type !== 'tool_reference'),
   );
-  const parts = [...images, ...rest].map(partOf);
-  return [
-    ...results.map((result) => ({
-      role: 'tool',
-      tool_call_id: chatToolId(result.tool_use_id).id,
-      content: resultText(result),
-    })),
-    ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }]),
-  ];
+  const parts = yield* mapInSteps([...images, ...rest], partOf);
+  const answered = yield* mapInSteps(results, (result) => ({
+    role: 'tool',
+    tool_call_id: chatToolId(result.tool_use_id).id,
+    content: resultText(result),
+  }));
+  return [...answered, ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }])];
 }
 
 /** Chat has no word for a failed call, nor for tools that a search found: the text says it. */

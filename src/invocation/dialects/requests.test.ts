@@ -1,3 +1,4 @@
+import { atOnce } from '../../lib/steps.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import { PLAIN_RULES } from './model-rules.ts';
@@ -5,11 +6,13 @@ import { normalizeRequest } from './normalize-request.ts';
 
 const CAP = 4_000;
 const toMessages = (body: object) =>
-  chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES);
+  atOnce(chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES));
 const toChat = (body: object, reasoning = false) =>
-  messagesRequestToChat(
-    { messages: [{ role: 'user', content: 'hi' }], ...body },
-    { maxOutputTokens: CAP, reasoning, wantsThoughts: false, stopsMax: 4 },
+  atOnce(
+    messagesRequestToChat(
+      { messages: [{ role: 'user', content: 'hi' }], ...body },
+      { maxOutputTokens: CAP, reasoning, wantsThoughts: false, stopsMax: 4 },
+    ),
   );
 
 describe('chat → messages', () => {

@@ -22,8 +22,6 @@ export function isStrictSchema(schema: unknown): boolean {
 }
 
 function isClosed({ additionalProperties, properties, required }: JsonObject): boolean {
-  const list: readonly unknown[] = Array.isArray(required) ? required : [];
-  return (
-    additionalProperties === false && Object.keys(objectOf(properties)).every((name) => list.includes(name))
-  );
+  const list = new Set<unknown>(Array.isArray(required) ? required : []);
+  return additionalProperties === false && Object.keys(objectOf(properties)).every((name) => list.has(name));
 }

@@ -1,3 +1,4 @@
+import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
 /** What of a system turn is an instruction; the rest of it adds and removes tools. */
@@ -43,7 +44,7 @@ export function withSystemTurns(body: JsonObject): JsonObject {
  * A request for a model that knows no system turns: those before the first question stand in `system`, later ones as reminders in the
  * turn they came at. All of them in `system` would change its beginning, and with it what the provider has cached, at every one.
  */
-export function withoutSystemTurns(body: JsonObject): JsonObject {
+export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
   const turns = objectsOf(body.messages);
   if (!turns.some(isSystemTurn)) {
     return body;
@@ -52,11 +53,11 @@ export function withoutSystemTurns(body: JsonObject): JsonObject {
   const first = asked === -1 ? turns.length : asked;
   const leading = turns.slice(0, first).flatMap(instructionsOf);
   const rest = afterResults(turns.slice(first));
-  const messages = rest.map((turn) =>
+  const messages = yield* mapInSteps(rest, (turn) =>
     isSystemTurn(turn) ? { role: 'user', content: instructionsOf(turn).map(asReminder) } : turn,
   );
   const system = [...blocksOf(body.system), ...leading];
-  return { ...body, ...(system.length === 0 ? {} : { system }), messages: joined(messages) };
+  return { ...body, ...(system.length === 0 ? {} : { system }), messages: yield* joined(messages) };
 }
 
 /** The instructions of a system turn as blocks. */
@@ -87,11 +88,14 @@ function holdsResults(turn: JsonObject): boolean {
 }
 
 /** Neighbouring user turns as one, so that turns alternate. */
-function joined(turns: readonly JsonObject[]): JsonObject[] {
+function* joined(turns: readonly JsonObject[]): Steps<JsonObject[]> {
   const merged: JsonObject[] = [];
   /** The content of the last turn, once it is of several. */
   let content: JsonObject[] | undefined;
   for (const turn of turns) {
+    if (isStepOver()) {
+      yield undefined;
+    }
     const last = merged.at(-1);
     if (last?.role !== 'user' || turn.role !== 'user') {
       merged.push(turn);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 
 /** What a messages id may hold (Anthropic: `^[a-zA-Z0-9_-]+$`). */
@@ -31,20 +32,20 @@ export function cleanToolId(id: string): string {
 }
 
 /** The messages of a chat request with ids of tool calls in the form that the provider's model accepts, calls and results alike. */
-export function withToolIds(messages: unknown, form: ToolIdForm): readonly JsonObject[] {
-  return objectsOf(messages).map((message) => {
+export function* withToolIds(messages: unknown, form: ToolIdForm): Steps<readonly JsonObject[]> {
+  return yield* flatMapInSteps(objectsOf(messages), function* (message): Steps<JsonObject[]> {
     const answered = textOf(message.tool_call_id);
     if (answered !== '') {
-      return { ...message, tool_call_id: fittingToolId(answered, form) };
+      return [{ ...message, tool_call_id: fittingToolId(answered, form) }];
     }
     if (!Array.isArray(message.tool_calls)) {
-      return message;
+      return [message];
     }
-    const calls = objectsOf(message.tool_calls).map((call) => ({
+    const calls = yield* mapInSteps(objectsOf(message.tool_calls), (call) => ({
       ...call,
       id: fittingToolId(textOf(call.id), form),
     }));
-    return { ...message, tool_calls: calls };
+    return [{ ...message, tool_calls: calls }];
   });
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { mapInSteps, type Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
 import { addedTools } from './system-turns.ts';
 
@@ -17,11 +18,8 @@ export function shortToolName(name: string): string {
 }
 
 /** The names of a messages request's tools that a chat provider knows by a shorter one, by that. */
-export function longToolNames(body: JsonObject): ReadonlyMap<string, string> {
-  const names = [...objectsOf(body.tools), ...addedTools(objectsOf(body.messages))].map(({ name }) =>
-    textOf(name),
-  );
-  return new Map(
-    names.filter((name) => name.length > CHAT_LENGTH_MAX).map((name) => [shortToolName(name), name]),
-  );
+export function* longToolNames(body: JsonObject): Steps<ReadonlyMap<string, string>> {
+  const tools = [...objectsOf(body.tools), ...addedTools(body.messages)];
+  const long = tools.map(({ name }) => textOf(name)).filter((name) => name.length > CHAT_LENGTH_MAX);
+  return new Map(yield* mapInSteps(long, (name): [string, string] => [shortToolName(name), name]));
 }

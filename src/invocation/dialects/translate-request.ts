@@ -1,3 +1,4 @@
+import type { Steps } from '../../lib/steps.ts';
 import { type JsonObject, without } from '../../providers/json.ts';
 import type { Dialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
@@ -20,7 +21,7 @@ export interface RequestTranslation {
 }
 
 /** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
-export function translateRequest(body: JsonObject, translation: RequestTranslation): JsonObject {
+export function* translateRequest(body: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   if (from === 'embeddings' || from === 'rerank') {
     if (to === 'messages') {
@@ -32,18 +33,20 @@ export function translateRequest(body: JsonObject, translation: RequestTranslati
     const translated =
       from === 'messages'
         ? normalizeRequest(withoutLockedMembers(body, translation.betas), to)
-        : chatRequestToMessages(body, maxOutputTokens, rules);
-    return claudeRequest(translated, rules);
+        : yield* chatRequestToMessages(body, maxOutputTokens, rules);
+    return yield* claudeRequest(translated, rules);
   }
   const translated =
     from === 'chat'
       ? normalizeRequest(body, to)
-      : messagesRequestToChat(body, {
+      : yield* messagesRequestToChat(body, {
           maxOutputTokens,
           reasoning,
           wantsThoughts: rules.wantsThoughts,
           stopsMax: rules.stopsMax,
         });
   const kept = rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
-  return rules.toolIds === 'any' ? kept : { ...kept, messages: withToolIds(kept.messages, rules.toolIds) };
+  return rules.toolIds === 'any'
+    ? kept
+    : { ...kept, messages: yield* withToolIds(kept.messages, rules.toolIds) };
 }

@@ -1,3 +1,4 @@
+import { atOnce } from '../../lib/steps.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
 import { PLAIN_RULES } from './model-rules.ts';
@@ -48,8 +49,8 @@ test.each<[string, JsonObject]>([
   ['seed', { messages: [USER], seed: 7 }],
 ])('chat to messages leaves out %s and says so', (path, body) => {
   const to = translation('chat', 'messages');
-  expect(JSON.stringify(translateRequest(body, to))).not.toContain(MARK);
-  expect(unsaidMembers(body, to)).toEqual([path]);
+  expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
+  expect(atOnce(unsaidMembers(body, to))).toEqual([path]);
 });
 
 test.each<[string, JsonObject]>([
@@ -106,8 +107,8 @@ test.each<[string, JsonObject]>([
   ['tools[].cache_control', { messages: [USER], tools: [{ name: 'f', cache_control: { type: MARK } }] }],
 ])('messages to chat leaves out %s and says so', (path, body) => {
   const to = translation('messages', 'chat');
-  expect(JSON.stringify(translateRequest(body, to))).not.toContain(MARK);
-  expect(unsaidMembers(body, to)).toEqual([path]);
+  expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
+  expect(atOnce(unsaidMembers(body, to))).toEqual([path]);
 });
 
 test('thinking that the history cannot go on from is told, too', () => {
@@ -121,8 +122,8 @@ test('thinking that the history cannot go on from is told, too', () => {
     thinking: { type: 'enabled', budget_tokens: 2_000 },
   };
   const to = translation('messages', 'messages');
-  expect(translateRequest(body, to).thinking).toBeUndefined();
-  expect(unsaidMembers(body, to)).toEqual(['thinking']);
+  expect(atOnce(translateRequest(body, to)).thinking).toBeUndefined();
+  expect(atOnce(unsaidMembers(body, to))).toEqual(['thinking']);
 });
 
 test('a request that is said whole names nothing', () => {
@@ -131,7 +132,7 @@ test('a request that is said whole names nothing', () => {
     { type: 'image_url', image_url: { url: PICTURE } },
   ];
   const chat = { messages: [{ role: 'user', content: parts }], temperature: 0.5, stop: ['b'], user: 'u' };
-  expect(unsaidMembers(chat, translation('chat', 'messages'))).toEqual([]);
+  expect(atOnce(unsaidMembers(chat, translation('chat', 'messages')))).toEqual([]);
   const messages = { messages: [USER], system: 'a', temperature: 0.5, metadata: { user_id: 'u' } };
-  expect(unsaidMembers(messages, translation('messages', 'chat'))).toEqual([]);
+  expect(atOnce(unsaidMembers(messages, translation('messages', 'chat')))).toEqual([]);
 });

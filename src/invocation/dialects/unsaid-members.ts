@@ -1,3 +1,4 @@
+import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { unsaidThinking } from './chat-request-to-messages.ts';
@@ -78,26 +79,48 @@ function looselyStrict(tools: unknown): boolean {
   return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
 }
 
-/** Whether there is something at the path. */
-function holds(value: unknown, path: string): boolean {
-  return holdsAt(value, path.split('.'), 0);
+/** Those of the paths at which there is something. */
+function* heldPaths(value: unknown, paths: readonly string[]): Steps<string[]> {
+  const held: string[] = [];
+  for (const path of paths) {
+    if (yield* holds(value, path)) {
+      held.push(path);
+    }
+  }
+  return held;
 }
 
-function holdsAt(value: unknown, steps: readonly string[], at: number): boolean {
-  const step = steps[at];
-  if (step === undefined) {
-    return value !== undefined && value !== null;
+function* holds(value: unknown, path: string): Steps<boolean> {
+  let found: unknown[] = [value];
+  for (const step of path.split('.')) {
+    const members: unknown[] = [];
+    for (const object of found) {
+      addMembers(object, step, members);
+      if (isStepOver()) {
+        yield undefined;
+      }
+    }
+    found = members;
   }
-  if (!isObject(value)) {
-    return false;
+  return found.length > 0;
+}
+
+/** Adds what an object holds at a step of a path. */
+function addMembers(object: unknown, step: string, to: unknown[]): void {
+  if (!isObject(object)) {
+    return;
   }
-  return step.endsWith('[]')
-    ? objectsOf(value[step.slice(0, -2)]).some((item) => holdsAt(item, steps, at + 1))
-    : holdsAt(value[step], steps, at + 1);
+  if (step.endsWith('[]')) {
+    for (const item of objectsOf(object[step.slice(0, -2)])) {
+      to.push(item);
+    }
+  } else if (object[step] !== undefined && object[step] !== null) {
+    to.push(object[step]);
+  }
 }
 
 /** Paths of the members of a request that the translation leaves out, to be told to the caller. */
-export function unsaidMembers(body: JsonObject, translation: RequestTranslation): string[] {
+export function* unsaidMembers(body: JsonObject, translation: RequestTranslation): Steps<string[]> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   const names = Object.keys(body);
   const refused = refusedMembers(body, rules);
@@ -105,7 +128,7 @@ export function unsaidMembers(body: JsonObject, translation: RequestTranslation)
   if (from === 'chat' && to === 'messages') {
     unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
     unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
-    unsaid.push(...UNSAID_IN_MESSAGES.filter((path) => holds(body, path)));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_MESSAGES)));
     const turns = objectsOf(body.messages);
     unsaid.push(...(turns.some((turn) => leavesOutDetails(turn.reasoning_details)) ? [DETAILS] : []));
   }
@@ -113,8 +136,8 @@ export function unsaidMembers(body: JsonObject, translation: RequestTranslation)
     unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
     unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
     unsaid.push(...unsaidReasoning(body, reasoning));
-    unsaid.push(...UNSAID_IN_CHAT.filter((path) => holds(body, path)));
-    unsaid.push(...(!rules.wantsThoughts && holds(body, THOUGHTS) ? [THOUGHTS] : []));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_CHAT)));
+    unsaid.push(...(rules.wantsThoughts ? [] : yield* heldPaths(body, [THOUGHTS])));
   }
   if (from === 'messages' && to === 'messages') {
     const open = withoutLockedMembers(body, translation.betas);

@@ -36,7 +36,7 @@ export function embeddingsRoutes({ service, bodyBytesMax }: EmbeddingsRouteDepen
       idempotency: 'replay',
       async handle(context) {
         const { body, response } = context;
-        const invocation = invocationOf(context, body, undefined, route);
+        const invocation = await invocationOf(context, body, undefined, route);
         const presenter = embeddingsPresenter(body.encoding_format ?? 'float');
         return service.complete(invocation, presenter, (headers) => response.set(headers));
       },

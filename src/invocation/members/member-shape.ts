@@ -1,5 +1,6 @@
 import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
+import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject } from '../../providers/json.ts';
 
 /** What a member of a request may be. `json` is free inside: schemas, tool inputs, settings of samplers. */
@@ -35,17 +36,47 @@ export function textOr(other: Shape): Shape {
   return { of: 'text or', other };
 }
 
+/** A list that is longer is sifted on its own, after what it stands in. */
+const ITEMS_AT_ONCE = 64;
+
+interface LongList {
+  /** Sifted in place. */
+  readonly items: unknown[];
+  readonly shape: Shape;
+  readonly path: string;
+}
+
+/** What is left out of one value, and its long lists that are still to be sifted. */
+interface Sifting {
+  readonly ignored: IgnoredMembers;
+  readonly longLists: LongList[];
+}
+
 /**
- * The object with the members that are known, the value itself where nothing is to be left out. Null members are left
- * out without a word: they say nothing. Throws AppError invalid_parameter for a member of another type than it may be,
- * unsupported_input for an object of an unknown `type` where types are known.
+ * The object with the members that are known. Null members are left out without a word: they say nothing. Throws AppError
+ * invalid_parameter for a member of another type than it may be, unsupported_input for an object of an unknown `type` where types are
+ * known.
  */
-export function siftObject(
+export function* siftInSteps(
   value: JsonObject,
   members: Members,
-  path: string,
   ignored: IgnoredMembers,
-): JsonObject {
+): Steps<JsonObject> {
+  const sifting: Sifting = { ignored, longLists: [] };
+  const sifted = siftObject(value, members, '', sifting);
+  for (const { items, shape, path } of sifting.longLists) {
+    for (let index = 0; index < items.length; index += 1) {
+      items[index] = siftValue(items[index], shape, path, sifting);
+      if (isStepOver()) {
+        yield undefined;
+      }
+    }
+  }
+  return sifted;
+}
+
+/** The value itself where nothing is to be left out. */
+function siftObject(value: JsonObject, members: Members, path: string, sifting: Sifting): JsonObject {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(value)) {
     const member = value[name];
@@ -55,11 +86,11 @@ export function siftObject(
       copy ??= { ...value };
       delete copy[name];
       if (shape === undefined && member !== null && member !== undefined) {
-        ignored.add(memberPath);
+        sifting.ignored.add(memberPath);
       }
       continue;
     }
-    const sifted = siftValue(member, shape, memberPath, ignored);
+    const sifted = siftValue(member, shape, memberPath, sifting);
     if (sifted !== member) {
       copy ??= { ...value };
       copy[name] = sifted;
@@ -68,32 +99,37 @@ export function siftObject(
   return copy ?? value;
 }
 
-function siftValue(value: unknown, shape: Shape, path: string, ignored: IgnoredMembers): unknown {
+function siftValue(value: unknown, shape: Shape, path: string, sifting: Sifting): unknown {
   switch (shape.of) {
     case 'json':
       return value;
     case 'text or':
-      return typeof value === 'string' ? value : siftValue(value, shape.other, path, ignored);
+      return typeof value === 'string' ? value : siftValue(value, shape.other, path, sifting);
     case 'list':
-      return siftList(value, shape.item, path, ignored);
+      return siftList(value, shape.item, path, sifting);
     case 'object':
-      return siftObject(requireObject(value, path), shape.members, path, ignored);
+      return siftObject(requireObject(value, path), shape.members, path, sifting);
     case 'kinds':
-      return siftKind(requireObject(value, path), shape.kinds, path, ignored);
+      return siftKind(requireObject(value, path), shape.kinds, path, sifting);
     default:
       return requireScalar(value, shape.of, path);
   }
 }
 
-function siftList(value: unknown, item: Shape, path: string, ignored: IgnoredMembers): unknown {
+function siftList(value: unknown, item: Shape, path: string, sifting: Sifting): unknown {
   if (!Array.isArray(value)) {
     throw wrongType(path, 'a list');
   }
-  let copy: unknown[] | undefined;
   // One path for all items: a header of thousands of indexes would tell nobody more.
   const itemPath = `${path}[]`;
+  if (value.length > ITEMS_AT_ONCE) {
+    const items: unknown[] = [...value];
+    sifting.longLists.push({ items, shape: item, path: itemPath });
+    return items;
+  }
+  let copy: unknown[] | undefined;
   for (let index = 0; index < value.length; index += 1) {
-    const sifted = siftValue(value[index], item, itemPath, ignored);
+    const sifted = siftValue(value[index], item, itemPath, sifting);
     if (sifted !== value[index]) {
       copy ??= [...value];
       copy[index] = sifted;
@@ -106,7 +142,7 @@ function siftKind(
   value: JsonObject,
   byType: Readonly<Record<string, Members>>,
   path: string,
-  ignored: IgnoredMembers,
+  sifting: Sifting,
 ): JsonObject {
   const { type } = value;
   const members = typeof type === 'string' && Object.hasOwn(byType, type) ? byType[type] : undefined;
@@ -114,7 +150,7 @@ function siftKind(
     const named = typeof type === 'string' ? JSON.stringify(type.slice(0, 40)) : 'no type';
     throw new AppError('unsupported_input', `${path}: content of type ${named} is not supported`);
   }
-  return siftObject(value, members, path, ignored);
+  return siftObject(value, members, path, sifting);
 }
 
 function requireObject(value: unknown, path: string): JsonObject {

@@ -1,3 +1,4 @@
+import type { Steps } from '../../lib/steps.ts';
 import { type JsonObject, textOf } from '../../providers/json.ts';
 import { type InputContent, inputContent } from '../input-content.ts';
 
@@ -7,11 +8,11 @@ export function documentTexts(documents: unknown): readonly string[] {
 }
 
 /** An outgoing rerank request by how it becomes tokens: the model reads the query with each document. */
-export function rerankContent(body: JsonObject): InputContent {
+export function* rerankContent(body: JsonObject): Steps<InputContent> {
   const texts = documentTexts(body.documents);
   const query = textOf(body.query);
   return {
-    ...inputContent({}),
+    ...(yield* inputContent({})),
     text: texts.map((text) => `${query}\n${text}`).join('\n'),
     parts: texts.length,
   };

@@ -40,7 +40,7 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
       async handle(context) {
         const { body, response } = context;
         const texts = documentTexts(body.documents);
-        const invocation = invocationOf(context, { ...body, documents: texts }, undefined, route);
+        const invocation = await invocationOf(context, { ...body, documents: texts }, undefined, route);
         const presenter = rankingPresenter(
           body.top_n ?? texts.length,
           body.return_documents ? texts : undefined,

@@ -1,24 +1,28 @@
 import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
+import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { openReasoning } from './sealed-reasoning.ts';
 
 /** The messages of chat that say what a Responses request's `instructions` and `input` say. */
-export function chatHistory(
+export function* chatHistory(
   instructions: unknown,
   input: unknown,
   tools: OfferedTools,
   ignored: IgnoredMembers,
-): JsonObject[] {
+): Steps<JsonObject[]> {
   const history = new ChatHistory(tools, ignored);
   if (textOf(instructions) !== '') {
-    history.add({ type: 'message', role: 'system', content: instructions });
+    yield* history.add({ type: 'message', role: 'system', content: instructions });
   }
   const items =
     typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : objectsOf(input);
   for (const item of items) {
-    history.add(item);
+    yield* history.add(item);
+    if (isStepOver()) {
+      yield undefined;
+    }
   }
   return history.end();
 }
@@ -32,6 +36,10 @@ class ChatHistory {
   readonly #messages: Message[] = [];
   /** The assistant's message that is being put together. */
   #turn: Message | undefined;
+  /** Its lists by their members' names. They grow in place: a copy for each of thousands of items would take minutes. */
+  readonly #lists = new Map<string, JsonObject[]>();
+  /** The parts of the instructions that stand last, once they are of several messages. */
+  #instructions: JsonObject[] | undefined;
   /** Images of results, which chat takes only from users, and only after all results of the turn. */
   #shown: JsonObject[] = [];
 
@@ -40,7 +48,7 @@ class ChatHistory {
     this.#ignored = ignored;
   }
 
-  add(item: JsonObject): void {
+  *add(item: JsonObject): Steps<void> {
     switch (item.type) {
       case 'function_call':
       case 'custom_tool_call':
@@ -48,13 +56,13 @@ class ChatHistory {
         break;
       case 'function_call_output':
       case 'custom_tool_call_output':
-        this.#addResult(item);
+        yield* this.#addResult(item);
         break;
       case 'reasoning':
         this.#addReasoning(item);
         break;
       default:
-        this.#addMessage(item);
+        yield* this.#addMessage(item);
     }
   }
 
@@ -64,8 +72,9 @@ class ChatHistory {
     return this.#messages;
   }
 
-  #addMessage(item: JsonObject): void {
-    const content = typeof item.content === 'string' ? item.content : objectsOf(item.content).map(chatPart);
+  *#addMessage(item: JsonObject): Steps<void> {
+    const content =
+      typeof item.content === 'string' ? item.content : yield* mapInSteps(objectsOf(item.content), chatPart);
     if (item.role === 'assistant') {
       this.#append('content', typeof content === 'string' ? [{ type: 'text', text: content }] : content);
       return;
@@ -76,9 +85,11 @@ class ChatHistory {
     const instructs = item.role === 'system' || item.role === 'developer';
     // templates of some models know one system message only
     if (instructs && last && (last.role === 'system' || last.role === 'developer')) {
-      last.content = [...partsOf(last.content), ...partsOf(content)];
+      this.#instructions ??= addTo([], partsOf(last.content));
+      last.content = addTo(this.#instructions, partsOf(content));
       return;
     }
+    this.#instructions = undefined;
     this.#messages.push({ role: item.role, content: plainIfPossible(content) });
   }
 
@@ -96,16 +107,18 @@ class ChatHistory {
     }
     this.#turn ??= { role: 'assistant', content: null };
     for (const [name, value] of Object.entries(opened)) {
-      const earlier = this.#turn[name];
-      this.#turn[name] =
-        typeof value === 'string' ? textOf(earlier) + value : [...objectsOf(earlier), ...objectsOf(value)];
+      if (typeof value === 'string') {
+        this.#turn[name] = textOf(this.#turn[name]) + value;
+      } else {
+        this.#addToTurn(name, objectsOf(value));
+      }
     }
   }
 
-  #addResult(item: JsonObject): void {
+  *#addResult(item: JsonObject): Steps<void> {
     this.#closeTurn();
     const { output } = item;
-    const parts = typeof output === 'string' ? [] : objectsOf(output).map(chatPart);
+    const parts = typeof output === 'string' ? [] : yield* mapInSteps(objectsOf(output), chatPart);
     const told = parts.filter((part) => part.type === 'text');
     this.#shown.push(...parts.filter((part) => part.type !== 'text'));
     const content = typeof output === 'string' ? output : told.map((part) => textOf(part.text)).join('\n');
@@ -115,12 +128,22 @@ class ChatHistory {
   #append(member: 'content' | 'tool_calls', more: readonly JsonObject[]): void {
     this.#showImages();
     this.#turn ??= { role: 'assistant', content: null };
-    this.#turn[member] = [...objectsOf(this.#turn[member]), ...more];
+    this.#addToTurn(member, more);
+  }
+
+  #addToTurn(member: string, more: readonly JsonObject[]): void {
+    const turn = this.#turn;
+    if (turn) {
+      const list = this.#lists.get(member) ?? [];
+      this.#lists.set(member, list);
+      turn[member] = addTo(list, more);
+    }
   }
 
   #closeTurn(): void {
     const turn = this.#turn;
     this.#turn = undefined;
+    this.#lists.clear();
     if (turn) {
       const content = objectsOf(turn.content);
       this.#messages.push({ ...turn, content: content.length === 0 ? null : plainIfPossible(content) });
@@ -133,6 +156,13 @@ class ChatHistory {
       this.#shown = [];
     }
   }
+}
+
+function addTo(list: JsonObject[], more: readonly JsonObject[]): JsonObject[] {
+  for (const one of more) {
+    list.push(one);
+  }
+  return list;
 }
 
 function partsOf(content: unknown): readonly JsonObject[] {

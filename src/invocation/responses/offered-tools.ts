@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
+import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 
 /** The longest name of a function that OpenAI and Anthropic take. */
@@ -25,15 +26,17 @@ export class OfferedTools {
   readonly #byChatName = new Map<string, OfferedTool>();
 
   /** Throws AppError invalid_parameter for tools that the caller does not run itself. */
-  constructor(tools: unknown, ignored: IgnoredMembers) {
+  static *of(tools: unknown, ignored: IgnoredMembers): Steps<OfferedTools> {
+    const offered = new OfferedTools();
     for (const [index, tool] of objectsOf(tools).entries()) {
-      this.#offer(tool, `tools[${index}]`, undefined, ignored);
+      yield* offered.#offer(tool, `tools[${index}]`, undefined, ignored);
     }
+    return offered;
   }
 
   /** The members of a chat request that offer the tools under the caller's `tool_choice`. Throws AppError invalid_parameter. */
-  chatMembers(choice: unknown): JsonObject {
-    const { mode, allowed } = this.#choice(choice);
+  *chatMembers(choice: unknown): Steps<JsonObject> {
+    const { mode, allowed } = yield* this.#choice(choice);
     const offered = [...this.#byChatName].filter(([name]) => allowed?.has(name) ?? true);
     return compact({
       tools: offered.length === 0 ? undefined : offered.map(([, { chatTool }]) => chatTool),
@@ -58,11 +61,19 @@ export class OfferedTools {
     return { custom, members };
   }
 
-  #offer(tool: JsonObject, path: string, namespace: string | undefined, ignored: IgnoredMembers): void {
+  *#offer(
+    tool: JsonObject,
+    path: string,
+    namespace: string | undefined,
+    ignored: IgnoredMembers,
+  ): Steps<void> {
+    if (isStepOver()) {
+      yield undefined;
+    }
     const { type } = tool;
     if (type === 'namespace' && namespace === undefined) {
       for (const [index, inner] of objectsOf(tool.tools).entries()) {
-        this.#offer(inner, `${path}.tools[${index}]`, textOf(tool.name), ignored);
+        yield* this.#offer(inner, `${path}.tools[${index}]`, textOf(tool.name), ignored);
       }
       return;
     }
@@ -86,13 +97,14 @@ export class OfferedTools {
     this.#byChatName.set(chatName, { kind: type, name, namespace, chatTool });
   }
 
-  #choice(choice: unknown): { readonly mode: unknown; readonly allowed?: ReadonlySet<string> } {
+  *#choice(choice: unknown): Steps<{ readonly mode: unknown; readonly allowed?: ReadonlySet<string> }> {
     if (typeof choice === 'string' || choice === undefined) {
       return { mode: choice };
     }
     const rule = objectOf(choice);
     if (rule.type === 'allowed_tools') {
-      return { mode: rule.mode, allowed: new Set(objectsOf(rule.tools).map((tool) => this.#named(tool))) };
+      const allowed = yield* mapInSteps(objectsOf(rule.tools), (tool) => this.#named(tool));
+      return { mode: rule.mode, allowed: new Set(allowed) };
     }
     return { mode: { type: 'function', function: { name: this.#named(rule) } } };
   }

@@ -1,8 +1,9 @@
 import { IgnoredMembers } from '../../http/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
+import { mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { CHAT_MEMBERS } from '../members/chat-members.ts';
-import { siftObject } from '../members/member-shape.ts';
+import { siftInSteps } from '../members/member-shape.ts';
 import { OWN_MEMBERS } from '../request-policy.ts';
 import { chatHistory } from './chat-history.ts';
 import { OfferedTools } from './offered-tools.ts';
@@ -21,21 +22,21 @@ export interface TranslatedRequest {
  * A Responses request as a chat request. Throws AppError invalid_parameter for members of the wrong type and for tools that the caller
  * does not run, unsupported_input for items and content that cannot be told in chat.
  */
-export function responsesRequestToChat(body: ResponsesBody): TranslatedRequest {
+export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRequest> {
   const ignored = new IgnoredMembers();
-  const { known, others } = sorted(body, ignored);
+  const { known, others } = yield* sorted(body, ignored);
   if (body.include?.some((name) => name !== 'reasoning.encrypted_content')) {
     ignored.add('include');
   }
-  const request = siftObject(known, RESPONSES_MEMBERS, '', ignored);
-  const tools = new OfferedTools(request.tools, ignored);
+  const request = yield* siftInSteps(known, RESPONSES_MEMBERS, ignored);
+  const tools = yield* OfferedTools.of(request.tools, ignored);
   const reasoning = objectOf(request.reasoning);
   const { format, verbosity } = objectOf(request.text);
   const { parallel_tool_calls, temperature, top_p, prompt_cache_key, safety_identifier, user } = request;
-  const offered = tools.chatMembers(request.tool_choice);
+  const offered = yield* tools.chatMembers(request.tool_choice);
   const chat = compact({
     ...others,
-    messages: chatHistory(request.instructions, request.input, tools, ignored),
+    messages: yield* chatHistory(request.instructions, request.input, tools, ignored),
     ...offered,
     parallel_tool_calls: offered.tools === undefined ? undefined : parallel_tool_calls,
     response_format: responseFormat(objectOf(format)),
@@ -52,7 +53,10 @@ export function responsesRequestToChat(body: ResponsesBody): TranslatedRequest {
 }
 
 /** The request's members by who knows them; what chat would take for something else is left out. */
-function sorted(body: ResponsesBody, ignored: IgnoredMembers): { known: JsonObject; others: JsonObject } {
+function* sorted(
+  body: ResponsesBody,
+  ignored: IgnoredMembers,
+): Steps<{ known: JsonObject; others: JsonObject }> {
   const known: Record<string, unknown> = {};
   const others: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(body)) {
@@ -60,7 +64,7 @@ function sorted(body: ResponsesBody, ignored: IgnoredMembers): { known: JsonObje
       continue;
     }
     if (Object.hasOwn(RESPONSES_MEMBERS, name)) {
-      known[name] = name === 'input' ? typedItems(value) : value;
+      known[name] = name === 'input' && Array.isArray(value) ? yield* typedItems(value) : value;
     } else if (Object.hasOwn(CHAT_MEMBERS, name) || OWN_MEMBERS.chat.has(name)) {
       ignored.add(name);
     } else {
@@ -71,11 +75,8 @@ function sorted(body: ResponsesBody, ignored: IgnoredMembers): { known: JsonObje
 }
 
 /** Messages may leave out that they are some. */
-function typedItems(input: unknown): unknown {
-  if (!Array.isArray(input)) {
-    return input;
-  }
-  return objectsOf(input).map((item) => {
+function* typedItems(input: readonly unknown[]): Steps<unknown> {
+  return yield* mapInSteps(objectsOf(input), (item) => {
     if (item.type === 'item_reference') {
       throw new AppError(
         'unsupported_input',

@@ -43,7 +43,7 @@ ones are refused, but for \`web_search\`, which is left out and named in X-Ignor
       idempotency: 'replay',
       async handle(context) {
         const { body } = context;
-        const { chat, tools, ignored } = responsesRequestToChat(body);
+        const { chat, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
         const request = { ...chat, model: body.model, models: body.models, stream: body.stream };
         return invoke(context, request, body.max_output_tokens ?? undefined, {
           service,

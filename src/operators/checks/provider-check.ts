@@ -1,4 +1,4 @@
-import type { InTurn } from '../../lib/event-loop-queue.ts';
+import { AT_ONCE } from '../../lib/event-loop-queue.ts';
 import { StopController } from '../../lib/stop-signal.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../../providers/provider.types.ts';
@@ -27,15 +27,6 @@ const FILLER = 'tollgate ';
 const OVERFLOW_TOKENS_MAX = 2_000_000;
 const SHOWN = 40;
 const TOOL = 'get_weather';
-
-/** Nobody else waits for this process. */
-const AT_ONCE: InTurn = async (steps) => {
-  let step = steps.next();
-  while (!step.done) {
-    step = steps.next();
-  }
-  return step.value;
-};
 
 /** Asks a provider for everything that its customers will, one question after the other. Costs a few thousand tokens. Never rejects. */
 export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[]> {

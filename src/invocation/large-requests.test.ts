@@ -1,0 +1,150 @@
+import type { ZodType } from 'zod';
+import { validateInSteps } from '../http/validate-in-steps.ts';
+import { jsonInSteps } from '../lib/json-text.ts';
+import { atOnce } from '../lib/steps.ts';
+import type { JsonObject } from '../providers/json.ts';
+import { chatRequest } from './chat.schema.ts';
+import { chatRequestToMessages } from './dialects/chat-request-to-messages.ts';
+import { PLAIN_RULES } from './dialects/model-rules.ts';
+import { isStrictSchema } from './dialects/strict-schema.ts';
+import { translateRequest } from './dialects/translate-request.ts';
+import { unsaidMembers } from './dialects/unsaid-members.ts';
+import { inputContent } from './input-content.ts';
+import { messagesRequest } from './messages.schema.ts';
+import { applyRequestPolicy } from './request-policy.ts';
+import { type ResponsesBody, responsesRequest } from './responses/responses.schema.ts';
+import { responsesRequestToChat } from './responses/responses-request-to-chat.ts';
+
+/** As many as one list of an admissible body holds. */
+const COUNT = 32_000;
+
+const many = <T>(item: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => item(index));
+const named = (index: number) => ({ type: 'function', function: { name: `f${index}` } });
+const say = (content: string) => ({ type: 'message', role: 'system' as const, content });
+const callItem = (index: number) => ({
+  type: 'function_call',
+  call_id: `c${index}`,
+  name: 'f',
+  arguments: '{}',
+});
+
+const allowed = {
+  messages: [{ role: 'user', content: 'x' }],
+  tools: many(named),
+  tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: many(named) } },
+};
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: Object.fromEntries(many((index) => [`p${index}`, {}])),
+  required: many((index) => `p${index}`),
+};
+
+/** Seconds of work each, when every item was compared with, or copied behind, every other. */
+test.each<[string, () => unknown]>([
+  [
+    'calls in a row',
+    () => atOnce(responsesRequestToChat({ model: 'm', input: many(callItem) })).chat.messages,
+  ],
+  [
+    'instructions in a row',
+    () =>
+      atOnce(responsesRequestToChat({ model: 'm', input: many((index) => say(`${index}`)) })).chat.messages,
+  ],
+  ['a choice of many tools', () => atOnce(applyRequestPolicy('chat', allowed))],
+  ['a choice of many tools, for messages', () => atOnce(chatRequestToMessages(allowed, 1, PLAIN_RULES))],
+  ['a schema of many members', () => isStrictSchema(schema)],
+])('%s are as much work as they are items', (_, work) => {
+  const before = process.cpuUsage();
+  expect(work()).toBeTruthy();
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(1_000);
+});
+
+test('items in a row become one message', () => {
+  const input = [say('a'), say('b'), say('c'), callItem(0), callItem(1), callItem(2)];
+  const { messages } = atOnce(responsesRequestToChat({ model: 'm', input })).chat;
+  expect(messages).toEqual([
+    { role: 'system', content: ['a', 'b', 'c'].map((text) => ({ type: 'text', text })) },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: ['c0', 'c1', 'c2'].map((id) => ({
+        id,
+        type: 'function',
+        function: { name: 'f', arguments: '{}' },
+      })),
+    },
+  ]);
+});
+
+describe('in steps', () => {
+  const TEXT = 'word '.repeat(8);
+  const part = (index: number) => ({ type: 'text', text: `${TEXT}${index}` });
+  const turn = (index: number) => ({ role: index % 2 ? 'assistant' : 'user', content: `${TEXT}${index}` });
+  const messages = { model: 'm', messages: many(turn) };
+  const parts = { model: 'm', messages: [{ role: 'user', content: many(part) }] };
+  const items = many((index) => ({ type: 'message', role: 'user' as const, content: `${TEXT}${index}` }));
+
+  /** On a machine that is busy or slow all steps take longer, but none is most of its stage. */
+  const MACHINE_SLOWER_MAX = 3;
+
+  /** Ms of processor time. */
+  interface Stage {
+    readonly longest: number;
+    readonly total: number;
+  }
+
+  /** What each stage takes that a request goes through until it is sent. */
+  class Stopwatch {
+    readonly stages = new Map<string, Stage>();
+
+    run<T>(stage: string, steps: Iterator<unknown, T>): T {
+      for (;;) {
+        const before = process.cpuUsage();
+        const { done, value } = steps.next();
+        const { user, system } = process.cpuUsage(before);
+        const ms = (user + system) / 1000;
+        const { longest, total } = this.stages.get(stage) ?? { longest: 0, total: 0 };
+        this.stages.set(stage, { longest: Math.max(longest, ms), total: total + ms });
+        if (done) {
+          return value;
+        }
+      }
+    }
+  }
+
+  function pass(dialect: 'chat' | 'messages', schema: ZodType, sent: object): Stopwatch {
+    const watch = new Stopwatch();
+    const checked = watch.run('validate', validateInSteps(schema, sent)) as JsonObject;
+    const given =
+      schema === responsesRequest
+        ? watch.run('responses to chat', responsesRequestToChat(checked as ResponsesBody)).chat
+        : checked;
+    const { body } = watch.run('policy', applyRequestPolicy(dialect, given));
+    for (const to of ['chat', 'messages'] as const) {
+      const more = { maxOutputTokens: 1, reasoning: true, rules: PLAIN_RULES, betas: [] };
+      const translation = { from: dialect, to, ...more };
+      const outgoing = watch.run(`translate to ${to}`, translateRequest(body, translation));
+      watch.run(`unsaid in ${to}`, unsaidMembers(body, translation));
+      watch.run('take apart', inputContent(outgoing));
+      watch.run('write', jsonInSteps(outgoing));
+    }
+    return watch;
+  }
+
+  test.each<[string, 'chat' | 'messages', ZodType, object]>([
+    ['messages of a chat', 'chat', chatRequest, messages],
+    ['parts of a chat', 'chat', chatRequest, parts],
+    ['messages', 'messages', messagesRequest, messages],
+    ['items', 'chat', responsesRequest, { model: 'm', input: items }],
+  ])('32,000 %s never hold the event loop for 20 ms', (_, dialect, schema, sent) => {
+    // the better of two: garbage of others, and code that is not compiled yet, are no step of this work
+    const runs = Array.from({ length: 2 }, () => pass(dialect, schema, sent).stages);
+    const isLong = ({ longest, total }: Stage) => longest >= 20 && longest > total / MACHINE_SLOWER_MAX;
+    for (const stage of runs[0]?.keys() ?? []) {
+      const taken = runs.map((stages) => stages.get(stage) as Stage);
+      expect([stage, taken, taken.every(isLong)]).toEqual([stage, taken, false]);
+    }
+  });
+});
