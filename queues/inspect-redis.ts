@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { tlsRefusal } from '../src/lib/tls-refusal.ts';
 import { redisOptions } from './connection.ts';
 
 /** Something about Redis that waiting does not change: rights, password, certificate, version, cluster. */
@@ -13,8 +14,6 @@ const PROBE_MS = 5_000;
 
 const RIGHTS =
   'its user needs: ~{tollgate}* ~tollgate:* &* +@all -@dangerous -@admin +info (docs/infrastructure.md)';
-/** TLS errors of Node that name the certificate. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|EPROTO|ERR_SSL/;
 
 /**
  * Does once what the queues and the rate limits do all the time: INFO, a write, a script, a wait, a stream, a message. Throws
@@ -81,11 +80,16 @@ async function tryCommands(redis: Redis, prefix: string): Promise<void> {
 }
 
 function explain(error: unknown): unknown {
+  const refusal = tlsRefusal(error);
+  if (refusal !== undefined) {
+    return new RedisSettingsError(
+      `REDIS_URL: the TLS connection is refused (${refusal}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
+    );
+  }
   if (!(error instanceof Error) || error instanceof RedisSettingsError) {
     return error;
   }
   const { message } = error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (/NOPERM/.test(message)) {
     return new RedisSettingsError(`REDIS_URL: ${message}; ${RIGHTS}`);
   }
@@ -95,11 +99,6 @@ function explain(error: unknown): unknown {
   if (/\b(MOVED|CROSSSLOT)\b/.test(message)) {
     return new RedisSettingsError(
       'REDIS_URL: this is a Redis Cluster, which is not supported: use a single master',
-    );
-  }
-  if (CERTIFICATE.test(code)) {
-    return new RedisSettingsError(
-      `REDIS_URL: the TLS connection is refused (${message.split('\n', 1)[0]}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
     );
   }
   return error;

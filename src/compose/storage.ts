@@ -22,8 +22,8 @@ export interface StorageParts {
 }
 
 /**
- * The storage that the configuration names. Throws ConfigError for a bucket that is not there or refuses the credentials, and for
- * an API without storage of its own.
+ * The storage that the configuration names. Throws ConfigError for a bucket that is not there or refuses the credentials, for a certificate
+ * that is not trusted, and for an API without storage of its own.
  */
 export async function composeStorage(
   config: Config,
@@ -89,7 +89,12 @@ function judgeBucket(
   { bucket, endpoint }: { bucket: string; endpoint: string },
   log: Logger,
 ): void {
-  const status = error instanceof StorageError ? error.status : undefined;
+  const { status, tlsRefusal } = error instanceof StorageError ? error : {};
+  if (tlsRefusal !== undefined) {
+    throw new ConfigError(
+      `S3_ENDPOINT: the TLS connection is refused (${tlsRefusal}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
+    );
+  }
   if (status === 404) {
     throw new ConfigError(`S3_BUCKET: there is no bucket ${bucket} at ${endpoint}`);
   }

@@ -1,4 +1,5 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { tlsRefusal } from '../lib/tls-refusal.ts';
 import { StorageError } from './storage-error.ts';
 
 /** Where the bucket is and how to sign for it. */
@@ -61,5 +62,8 @@ export function toStorageError(operation: string, error: unknown): StorageError 
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const code = (error as NodeJS.ErrnoException)?.code;
   const detail = status === undefined ? [name, code].filter(Boolean).join(' ') : `${status} ${name}`;
-  return new StorageError(`the S3 store answered ${operation} with ${detail}`, { status });
+  return new StorageError(`the S3 store answered ${operation} with ${detail}`, {
+    status,
+    tlsRefusal: tlsRefusal(error),
+  });
 }

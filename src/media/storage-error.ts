@@ -5,10 +5,16 @@ export class StorageError extends Error {
   override readonly name = 'StorageError';
   /** HTTP status of the storage's answer; undefined when there was none. */
   readonly status: number | undefined;
+  /** Why its TLS connection was refused; undefined where it was not. */
+  readonly tlsRefusal: string | undefined;
 
-  constructor(message: string, options: { status?: number | undefined; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { status?: number | undefined; tlsRefusal?: string | undefined; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.status = options.status;
+    this.tlsRefusal = options.tlsRefusal;
   }
 }
 

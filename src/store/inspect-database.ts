@@ -1,4 +1,5 @@
 import { ConfigError } from '../config/config-error.ts';
+import { tlsRefusal } from '../lib/tls-refusal.ts';
 import type { Database } from './database.ts';
 import type { PrimaryClient } from './primary-client.ts';
 
@@ -44,17 +45,16 @@ async function reachPrimary(database: Database): Promise<PrimaryClient> {
   }
 }
 
-/** TLS errors of Node that name the certificate. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|EPROTO|ERR_SSL/;
 /** Wrong user or password, no entry in pg_hba.conf, no such database, no right to connect to it. */
 const REFUSED = ['28000', '28P01', '3D000', '42501'];
 
 /** What waiting does not change becomes a ConfigError of one line. */
 function explain(error: unknown): unknown {
   const { code, message } = error as { readonly code?: string; readonly message: string };
-  if (CERTIFICATE.test(code ?? '')) {
+  const refusal = tlsRefusal(error);
+  if (refusal !== undefined) {
     return new ConfigError(
-      `DATABASE_URL: the TLS connection is refused (${message.split('\n', 1)[0]}); for a CA of your own add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
+      `DATABASE_URL: the TLS connection is refused (${refusal}); for a CA of your own add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
     );
   }
   if (message === 'The server does not support SSL connections') {

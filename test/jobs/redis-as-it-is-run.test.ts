@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { createServer as createTlsServer } from 'node:tls';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { choosePort } from '../../ops/embedded/free-port.ts';
@@ -12,6 +13,7 @@ import { inspectRedis } from '../../queues/inspect-redis.ts';
 import { guardAgainstSpin } from '../../workers/spin-guard.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
 import { createTestDatabase } from '../setup/database.ts';
 import { startMovingAddress } from '../setup/moving-address.ts';
 
@@ -125,6 +127,17 @@ test.each<[string, string[], string, RegExp]>([
     name: 'RedisSettingsError',
     message: expect.stringMatching(words),
   });
+});
+
+test('a certificate that is not trusted is refused in one line that says what to set', async () => {
+  const server = createTlsServer(UNTRUSTED, (socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await expect(inspectRedis(`rediss://127.0.0.1:${port}`, PREFIX)).rejects.toMatchObject({
+    name: 'RedisSettingsError',
+    message: expect.stringMatching(/^REDIS_URL: the TLS .* refused \(self-signed .*NODE_EXTRA_CA_CERTS=/),
+  });
+  server.close();
 });
 
 test('a cluster is refused in one line, a replica is waited for', async () => {

@@ -1,8 +1,13 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
 import { createDatabase } from '../../src/store/database.ts';
 import { inspectDatabase } from '../../src/store/inspect-database.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 let db: TestDatabase;
@@ -31,13 +36,12 @@ test.each([
   expect(await refusal(changes)).toEqual(['ConfigError', expect.stringMatching(words)]);
 });
 
-test('a TLS connection that cannot be made is one line that says what to set', async () => {
-  // it offers TLS and has no certificate
+test('a certificate that is not trusted is one line that says what to set', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => {
       socket.write('S');
-      new TLSSocket(socket, { isServer: true }).on('error', () => undefined);
+      new TLSSocket(socket, { isServer: true, ...UNTRUSTED }).on('error', () => undefined);
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,7 +49,34 @@ test('a TLS connection that cannot be made is one line that says what to set', a
   const refused = await refusal({ port: String(port), search: '?sslmode=verify-full' });
   expect(refused).toEqual([
     'ConfigError',
-    expect.stringMatching(/^DATABASE_URL: the TLS connection is refused .*sslrootcert=/),
+    expect.stringMatching(/^DATABASE_URL: the TLS connection is refused \(self-signed .*sslrootcert=/),
   ]);
   server.close();
 });
+
+test('a bucket whose certificate is not trusted ends the start with one line and code 2', async () => {
+  const bucket = createHttpsServer(UNTRUSTED).listen(0, '127.0.0.1');
+  await once(bucket, 'listening');
+  const { port } = bucket.address() as { port: number };
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: db.url,
+      REDIS_URL: process.env.TEST_REDIS_URL,
+      DATA_DIR: temporaryFolder('api'),
+      TOLLGATE_SECRET: 'a secret of the settings tests, 32 characters',
+      ADMIN_TOKEN: 'admin-token-of-the-settings-tests',
+      LOG_LEVEL: 'silent',
+      S3_ENDPOINT: `https://127.0.0.1:${port}`,
+      S3_REGION: 'here',
+      S3_BUCKET: 'media',
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'secret',
+      S3_FORCE_PATH_STYLE: 'true',
+    },
+  });
+  const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  bucket.close();
+  expect(complaint).toMatch(/^S3_ENDPOINT: the TLS .* refused \(self-signed .*NODE_EXTRA_CA_CERTS=.*$/m);
+  expect(code).toBe(2);
+}, 60_000);
