@@ -33,6 +33,18 @@ export function sumOf(rows: readonly Margin[]): MarginSums {
   );
 }
 
+/** What is known of margins: only of charges whose cost is known, undefined where that is none of them. In nano-USD. */
+export function knownOf({ charged, unknown, cost, margin }: MarginSums): {
+  readonly charged: bigint;
+  readonly cost: bigint | undefined;
+  readonly margin: bigint | undefined;
+} {
+  const known = charged - unknown;
+  return known === 0n
+    ? { charged: known, cost: undefined, margin: undefined }
+    : { charged: known, cost, margin: margin - unknown };
+}
+
 /** `41.6 %`, by whole tenths; a dash where there is nothing to compare with. */
 export function percentOf(part: bigint, whole: bigint): string {
   if (whole === 0n) {

@@ -5,7 +5,7 @@ import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Figure } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
-import { percentOf, sumOf } from '../margin.ts';
+import { knownOf, percentOf, sumOf } from '../margin.ts';
 import { PoolsPanel } from '../pools.tsx';
 import { ProvidersPanel } from '../providers.tsx';
 import { Alarms } from './alarms.tsx';
@@ -37,6 +37,7 @@ function Figures() {
   const owed = useRead<DeferredRevenue>('/admin/v1/reports/deferred-revenue', { at: period.end_time });
   const checks = useRead<readonly LedgerCheck[]>('/admin/v1/ledger/checks', {}, { everyMs: LIVE_MS });
   const sums = margin.data && sumOf(margin.data);
+  const known = sums && knownOf(sums);
   return (
     <dl class="figures">
       <Figure
@@ -55,18 +56,16 @@ function Figures() {
           })
         }
       >
-        <Amount value={sums?.cost} short />
+        <Amount value={known?.cost} short />
       </Figure>
       <Figure
         label={t('Margin')}
         note={
-          sums &&
-          (sums.charged === 0n
-            ? '–'
-            : t('{share} of charges', { share: percentOf(sums.margin, sums.charged) }))
+          known &&
+          t('{share} of charges whose cost is known', { share: percentOf(known.margin ?? 0n, known.charged) })
         }
       >
-        <Amount value={sums?.margin} short />
+        <Amount value={known?.margin} short />
       </Figure>
       <Figure
         label={t('Owed to customers')}

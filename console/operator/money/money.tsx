@@ -18,7 +18,7 @@ import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { percentOf, sumOf } from '../margin.ts';
+import { knownOf, percentOf, sumOf } from '../margin.ts';
 
 const MARGIN = '/admin/v1/reports/margin';
 
@@ -121,9 +121,9 @@ function MarginTable({ rows }: { readonly rows: readonly Margin[] }) {
         { name: t('Model'), cell: ({ model }) => model, clip: true },
         { name: t('Charged'), cell: ({ sums }) => <Amount value={sums.charged} />, number: true },
         { name: t('Given back'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
-        { name: t('Cost'), cell: ({ sums }) => <Amount value={sums.cost} />, number: true },
-        { name: t('Margin'), cell: ({ sums }) => <Amount value={sums.margin} />, number: true },
-        { name: t('Of charges'), cell: ({ sums }) => percentOf(sums.margin, sums.charged), number: true },
+        { name: t('Cost'), cell: ({ sums }) => <Amount value={knownOf(sums).cost} />, number: true },
+        { name: t('Margin'), cell: ({ sums }) => <Amount value={knownOf(sums).margin} />, number: true },
+        { name: t('Of known'), cell: ({ sums }) => shareOf(knownOf(sums)), number: true },
         {
           name: t('Cost known for'),
           cell: ({ sums }) => percentOf(sums.charged - sums.unknown, sums.charged),
@@ -133,6 +133,10 @@ function MarginTable({ rows }: { readonly rows: readonly Margin[] }) {
       ]}
     />
   );
+}
+
+function shareOf({ margin, charged }: ReturnType<typeof knownOf>): string {
+  return percentOf(margin ?? 0n, charged);
 }
 
 /** What was sold at which price, newest first. */
