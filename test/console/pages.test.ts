@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { picture } from '../browser/browser.ts';
+import { eventually } from '../factories/eventually.ts';
+import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 
@@ -9,7 +11,8 @@ import { type ConsoleServer, startConsole, type Visit } from './console-server.t
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [360, 768, 1280];
-const THEMES = ['light', 'dark'];
+const THEMES = ['light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
 const PAGES = [
   '',
   'playground',
@@ -18,6 +21,7 @@ const PAGES = [
   'generations',
   'usage',
   'usage?tab=tokens',
+  'usage?tab=speed',
   'keys',
   'billing',
   'billing?tab=statements',
@@ -49,14 +53,15 @@ async function axe(page: Page): Promise<string[]> {
   if (!isLoaded) {
     await page.evaluate(AXE);
   }
-  return (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  // nothing to load: the style sheets are the page's own, and there are no frames
+  return (await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false, iframes: false }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target + ' ' + failureSummary)))`)) as string[];
 }
 
 const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
 /** Looks at a page in all widths, as somebody does who turns a phone or pulls at a window. */
-async function lookAt({ page, open, wrongs }: Visit, path: string, theme: string): Promise<void> {
+async function lookAt({ page, open, wrongs }: Visit, path: string, theme: Theme): Promise<void> {
   await open(path);
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   expect(await page.locator('h1').count()).toBe(1);
@@ -69,31 +74,75 @@ async function lookAt({ page, open, wrongs }: Visit, path: string, theme: string
   expect(wrongs).toEqual([]);
 }
 
-describe.each(THEMES)('%s', (theme) => {
-  const colorScheme = theme as 'light' | 'dark';
-  let visit: Visit;
-  let operator: Visit;
+/** A browser profile for each theme. */
+type Visits = Readonly<Record<Theme, Visit>>;
+
+/** Both themes at the same time: each has a process of its own in the browser. */
+const inBoth = (look: (theme: Theme) => Promise<void>) => Promise.all(THEMES.map(look));
+
+async function signedIn(signIn: ConsoleServer['signIn']): Promise<Visits> {
+  const [light, dark] = await Promise.all(THEMES.map((colorScheme) => signIn({ colorScheme })));
+  return { light: light!, dark: dark! };
+}
+
+/** Does with an account what its pages are about: calls, a picture, a video, a cancelled task, a key with a limit. */
+async function fill(customer: Customer): Promise<void> {
+  const { server } = console;
+  const call = async (path: string, body: object, token = customer.secret) => {
+    const answer = await server.call('POST', path, { token, body });
+    expect([path, answer.status, answer.text.slice(0, 200)]).toEqual([path, 200, expect.any(String)]);
+    return answer.json;
+  };
+  const messages = [{ role: 'user', content: 'Say something that takes a while to read.' }];
+  const chat = (token?: string) =>
+    call('/api/v1/chat/completions', { model: 'acme/small', messages, max_completion_tokens: 60 }, token);
+  const video = await orderVideo(server, customer);
+  await orderImage(server, customer);
+  await server.call('POST', `/api/v1/tasks/${video}/cancel`, { token: customer.secret });
+  const name = 'a key with a name as long as names of keys are when a program writes them: staging-eu-west-1';
+  const path = '/api/v1/keys';
+  const made = await server.call('POST', path, { token: customer.secret, body: { name, limit: 0.0003 } });
+  await chat(made.json.key);
+  await Promise.all([chat(), chat()]);
+  await eventually(
+    async () => {
+      const { json } = await server.call('GET', '/api/v1/tasks', { token: customer.secret });
+      return json.data.every(({ completed_at: at }: { completed_at: string | null }) => at !== null);
+    },
+    30_000,
+    'the end of all tasks',
+  );
+}
+
+describe('customers', () => {
+  let visits: Visits;
   beforeAll(async () => {
-    visit = await console.signIn({ colorScheme });
-    operator = await console.signInOperator({ colorScheme });
-  });
-  afterAll(async () => {
-    await visit?.context.close();
-    await operator?.context.close();
+    visits = await signedIn(console.signIn);
+    await Promise.all(THEMES.map((theme) => fill(visits[theme].customer)));
+  }, 60_000);
+
+  test.each(PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
+
+  test('the login', () =>
+    inBoth(async (colorScheme) => {
+      const { page, open, wrongs } = await console.visit({ colorScheme });
+      await open('keys');
+      expect(await axe(page)).toEqual([]);
+      expect(wrongs).toEqual([]);
+    }));
+});
+
+describe('operators', () => {
+  let visits: Visits;
+  beforeAll(async () => {
+    visits = await signedIn(console.signInOperator);
   });
 
-  test.each(PAGES)('/console/%s', (path) => lookAt(visit, path, theme));
-
-  test.each(OPERATOR_PAGES)('/console/%s', (path) => lookAt(operator, path, theme));
+  test.each(OPERATOR_PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 
   test('an account, as operators see it', () =>
-    lookAt(operator, `operator/accounts/${visit.customer.account}?tab=transactions`, theme));
-
-  test('the login', async () => {
-    const { page, open, wrongs, context } = await console.visit({ colorScheme });
-    await open('keys');
-    expect(await axe(page)).toEqual([]);
-    expect(wrongs).toEqual([]);
-    await context.close();
-  });
+    inBoth((theme) => {
+      const { account } = visits[theme].customer;
+      return lookAt(visits[theme], `operator/accounts/${account}?tab=transactions`, theme);
+    }));
 });
