@@ -52,7 +52,7 @@ export async function boundInput(
   routes: readonly OpenRoute[],
   parts: InputBoundParts,
 ): Promise<BoundedInput> {
-  const { turns, overhead } = parts;
+  const { overhead } = parts;
   let largest: InputEstimate | undefined;
   let refusal: unknown;
   const counted = new Map<ModelRoute, CountedInput>();
