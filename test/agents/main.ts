@@ -16,7 +16,7 @@ async function main(): Promise<number> {
   const stack = await startAgentStack();
   try {
     const rows = agents.flatMap((agent) => rowsOf(agent, stack));
-    return (await runRows(rows, stack.violations)) === 0 ? 0 : 1;
+    return (await runRows(rows, stack.violations)).wrong === 0 ? 0 : 1;
   } finally {
     await stack.stop();
   }

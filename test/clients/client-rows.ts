@@ -8,19 +8,26 @@ export interface ClientRow {
   run(): Promise<string>;
 }
 
-/** Runs rows one after the other, prints them as a table and then what the ledger finds. Returns how much of it is wrong. */
+/** What came of the rows of a run. */
+export interface RowResults {
+  /** How many rows, and invariants of the ledger, are wrong. */
+  readonly wrong: number;
+  readonly rows: readonly { readonly client: string; readonly call: string; readonly isRight: boolean }[];
+}
+
+/** Runs rows one after the other, prints them as a table and then what the ledger finds. */
 export async function runRows(
   rows: readonly ClientRow[],
   violationsOf: () => Promise<readonly string[]>,
-): Promise<number> {
+): Promise<RowResults> {
   const table: string[][] = [['Client', 'Call', 'Seen', '']];
-  let failures = 0;
+  const results: RowResults['rows'][number][] = [];
   for (const row of rows) {
     const seen = await row.run().then(
       (text) => ({ text, verdict: 'ok' }),
       (error: unknown) => ({ text: String(error), verdict: '**no**' }),
     );
-    failures += seen.verdict === 'ok' ? 0 : 1;
+    results.push({ client: row.client, call: row.call, isRight: seen.verdict === 'ok' });
     table.push([row.client, row.call, seen.text.replaceAll(/\s+/g, ' '), seen.verdict]);
   }
   const violations = await violationsOf();
@@ -31,5 +38,5 @@ export async function runRows(
     violations.length ? '**no**' : 'ok',
   ]);
   process.stdout.write(`${markdownTable(table)}\n`);
-  return failures + violations.length;
+  return { wrong: results.filter(({ isRight }) => !isRight).length + violations.length, rows: results };
 }

@@ -27,6 +27,8 @@ export interface ClientStack {
   openAccount(credits: string): Promise<string>;
   /** What the account of a key was metered for, once nothing is held any more. */
   metered(key: string): Promise<TokenTotals>;
+  /** How many calls of a model the account of a key was charged for. */
+  chargedCalls(key: string, model: string): Promise<number>;
   /** Rows that the invariants of the ledger find wrong; none while the books are right. */
   violations(): Promise<string[]>;
   stop(): Promise<void>;
@@ -60,6 +62,7 @@ export async function startClientStack(
     folder,
     openAccount: (credits) => openAccount(url, credits),
     metered: (key) => meteredBy(url, key),
+    chargedCalls: (key, model) => chargedCalls(url, key, model),
     violations: () => violationsOf(database.ownerUrl),
     stop: async () => {
       await Promise.all(processes.map((running) => running.stop()));
@@ -104,6 +107,14 @@ async function meteredBy(url: string, key: string): Promise<TokenTotals> {
   const { data } = (await response.json()) as { data: readonly Record<string, number>[] };
   const sum = (name: string) => data.reduce((total, row) => total + (row[name] ?? 0), 0);
   return { input: sum('input_tokens'), output: sum('output_tokens'), cacheRead: sum('cache_read_tokens') };
+}
+
+async function chargedCalls(url: string, key: string, model: string): Promise<number> {
+  const response = await fetch(`${url}/api/v1/generations?model=${encodeURIComponent(model)}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const { data } = (await response.json()) as { data: readonly { charged_amount: string }[] };
+  return data.filter(({ charged_amount }) => Number(charged_amount) > 0).length;
 }
 
 async function violationsOf(ownerUrl: string): Promise<string[]> {

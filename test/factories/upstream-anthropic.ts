@@ -1,8 +1,8 @@
 import { anthropicRefusal } from './anthropic-refusal.ts';
+import { spoken } from './spoken-words.ts';
 import {
   type Fault,
   type Script,
-  spoken,
   type UpstreamProtocol,
   type UpstreamRequest,
   UpstreamServer,
@@ -117,11 +117,14 @@ function plan(request: UpstreamRequest, script: Script) {
     ? [{ type: 'thinking', thinking: script.reasoning, signature: 'signed-by-upstream' }]
     : [];
   const cities = last.includes('both') ? ['Paris', 'Oslo'] : ['Paris'];
-  const calls = cities.map((city, index) => ({
+  const wanted = script.call
+    ? [script.call]
+    : cities.map((city) => ({ name: body.tools?.[0].name, arguments: { city } }));
+  const calls = wanted.map((call, index) => ({
     type: 'tool_use',
     id: `toolu_${index + 1}`,
-    name: body.tools?.[0].name,
-    input: { city },
+    name: call.name,
+    input: call.arguments,
   }));
   const text = said.length > 0 ? [{ type: 'text', text: said.join('') }] : [];
   const blocks: Block[] = [...thinking, ...(wantsTool ? calls : text)];

@@ -1,8 +1,8 @@
 import { openAiRefusal } from './openai-refusal.ts';
+import { spoken } from './spoken-words.ts';
 import {
   type Fault,
   type Script,
-  spoken,
   type UpstreamProtocol,
   type UpstreamRequest,
   UpstreamServer,
@@ -96,11 +96,15 @@ function plan(request: UpstreamRequest, script: Script) {
   const { words, end } = spoken(script, body.max_tokens ?? body.max_completion_tokens ?? 1e9, stops);
   const wantsTool = body.tools && body.tool_choice !== 'none' && body.messages.at(-1).role !== 'tool';
   const parallel = JSON.stringify(body.messages.at(-1)).includes('both');
+  const cities = parallel ? ['Paris', 'Oslo'] : ['Paris'];
+  const wanted = script.call
+    ? [script.call]
+    : cities.map((city) => ({ name: body.tools?.[0].function.name, arguments: { city } }));
   const calls: Call[] | undefined = wantsTool
-    ? (parallel ? ['Paris', 'Oslo'] : ['Paris']).map((city, index) => ({
+    ? wanted.map((call, index) => ({
         id: `call_${index + 1}`,
         type: 'function' as const,
-        function: { name: body.tools[0].function.name, arguments: JSON.stringify({ city }) },
+        function: { name: call.name, arguments: JSON.stringify(call.arguments) },
       }))
     : undefined;
   const images =

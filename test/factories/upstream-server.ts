@@ -47,6 +47,10 @@ export interface Script {
   cacheWrite: number;
   /** Waits until a frame, or a whole JSON answer, may be sent. */
   gate: (request: UpstreamRequest, frame: string) => Promise<void>;
+  /** The tool that is called, and with what; undefined: the first one, for the weather of Paris. */
+  call: { readonly name: string; readonly arguments: object } | undefined;
+  /** What a request makes of the script. */
+  adapt: (request: UpstreamRequest) => Partial<Script>;
 }
 
 export interface UpstreamRequest {
@@ -73,6 +77,8 @@ export const ORDINARY: Script = {
   cacheRead: 0,
   cacheWrite: 0,
   gate: async () => undefined,
+  call: undefined,
+  adapt: () => ({}),
 };
 
 /** One protocol's way of saying what the script wants said. */
@@ -161,7 +167,7 @@ export class UpstreamServer {
         request.abortedAt = Date.now();
       }
     });
-    const script = { ...this.script };
+    const script = { ...this.script, ...this.script.adapt(request) };
     if (this.script.faultCalls > 0 && script.faultOf(request)) {
       this.script.faultCalls -= 1;
     } else {
@@ -295,26 +301,4 @@ async function writeFrame(response: ServerResponse, frame: string, byByte: boole
     response.write(Buffer.of(byte));
     await sleep(1);
   }
-}
-
-/** The words that a cap of tokens and stop sequences leave of the script. */
-export function spoken(
-  script: Script,
-  cap: number,
-  stops: readonly string[],
-): { words: string[]; end: 'stop' | 'length' | 'sequence'; sequence: string | null } {
-  const words: string[] = [];
-  let text = '';
-  for (const word of script.fault === 'empty' ? [] : script.words) {
-    const sequence = stops.find((stop) => (text + word).includes(stop));
-    if (sequence !== undefined) {
-      return { words, end: 'sequence', sequence };
-    }
-    if (words.length >= cap && script.fault !== 'ignores_cap') {
-      return { words, end: 'length', sequence: null };
-    }
-    words.push(word);
-    text += word;
-  }
-  return { words, end: 'stop', sequence: null };
 }

@@ -18,6 +18,8 @@ export interface CaseSeen {
   readonly chunks?: number;
   readonly dimensions?: number;
   readonly bytes?: number;
+  /** What the client itself takes a refusal for. */
+  readonly recognised?: string;
   readonly error?: {
     readonly status?: number | null;
     readonly code?: string | null;
@@ -69,7 +71,10 @@ export const CASES: Readonly<Record<string, Check>> = {
   'time-out': raised,
 };
 
-/** What only some clients have a way to do. */
+/** The client's own retries after its own time-out, with the tries that it makes by default. */
+export const ASKED_AGAIN = ['asked again', 'asked again with a key'];
+
+/** What only some clients have a way to do, or a word for. */
 export const MORE_CASES: Readonly<Record<string, Check>> = {
   embeddings: (seen) => {
     assert.ok((told(seen).dimensions ?? 0) > 0, String(seen.dimensions));
@@ -83,6 +88,10 @@ export const MORE_CASES: Readonly<Record<string, Check>> = {
   },
   images: downloaded,
   videos: downloaded,
+  'too long': recognised,
+  'gives up': recognised,
+  'asked again': whole,
+  'asked again with a key': whole,
 };
 
 function told(seen: CaseSeen): CaseSeen {
@@ -105,6 +114,11 @@ function whole(seen: CaseSeen): string {
 function raised({ error }: CaseSeen): string {
   assert.ok(error, 'no error was raised');
   return error.message;
+}
+
+function recognised(seen: CaseSeen): string {
+  assert.ok(told(seen).recognised, 'it means nothing to the client');
+  return String(seen.recognised);
 }
 
 /** A client may tell the status, our code, or both; one of them it must. */

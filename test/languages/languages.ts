@@ -5,51 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { cachedFolder, installFromNpm } from '../clients/client-cache.ts';
 import { programOf } from '../clients/page-program.ts';
 import { runTool } from '../clients/run-program.ts';
-import type { Family } from './simulated-models.ts';
+import { ASKED_AGAIN } from './cases.ts';
+import type { InstalledLanguage, Language } from './language.types.ts';
+import { installLiteLlm, installNovita, installPydanticAi, installPython } from './python-clients.ts';
 
 const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url));
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
-
-export interface Runnable {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly environment?: NodeJS.ProcessEnv;
-}
-
-/** A program that puts one client through the cases. */
-export interface InstalledClient extends Runnable {
-  /** The client and its version. */
-  readonly name: string;
-  /** Whose dialect the models behind it speak. */
-  readonly family: Family;
-  /** Cases that this client has no way to do. */
-  readonly lacks?: readonly string[];
-  /** Cases that few clients have. */
-  readonly also?: readonly string[];
-}
-
-export interface InstalledLanguage {
-  readonly clients: readonly InstalledClient[];
-  /** Every snippet of the language's page, as one program; a framework has none. */
-  readonly guide?: Runnable;
-}
-
-export interface Language {
-  readonly name: string;
-  /** Programs that must be on the PATH. */
-  readonly needs: readonly string[];
-  /** Installs packages into the cache and compiles into the folder, which is empty. Throws NotInstalled when a package is not to be had. */
-  install(cache: string, folder: string): Promise<InstalledLanguage>;
-}
-
-const PYTHON_PACKAGES = [
-  'openai==3.54.0',
-  'anthropic==2.12.0',
-  'langchain==1.4.7',
-  'langchain-openai==1.7.3',
-  'langchain-anthropic==1.7.7',
-  'requests==2.34.2',
-];
 
 const NPM_PACKAGES = [
   '@langchain/core@1.4.0',
@@ -63,77 +24,15 @@ const NPM_PACKAGES = [
 
 export const LANGUAGES: readonly Language[] = [
   { name: 'python', needs: ['python3'], install: installPython },
-  // in a folder of its own: it wants other versions of the SDKs
+  // in folders of their own: they want other versions of the SDKs
   { name: 'pydantic-ai', needs: ['python3'], install: installPydanticAi },
+  { name: 'litellm', needs: ['python3'], install: installLiteLlm },
+  { name: 'novita', needs: ['python3'], install: installNovita },
   { name: 'javascript', needs: [], install: installJavaScript },
   { name: 'go', needs: ['go'], install: installGo },
   { name: 'java', needs: ['java', 'javac', 'mvn'], install: installJava },
   { name: 'rust', needs: ['cargo'], install: installRust },
 ];
-
-/** A folder of the cache with these packages and what they need. */
-function pythonPackages(cache: string, packages: readonly string[]): Promise<string> {
-  return cachedFolder(join(cache, 'languages', `python-${packages.join('+')}`), (partial) =>
-    runTool('python3', ['-m', 'pip', 'install', '-q', '-t', partial, ...packages]),
-  );
-}
-
-function pythonRuns(packages: string, path: string, ...args: string[]): Runnable {
-  const environment = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
-  return { program: 'python3', args: [path, ...args], environment };
-}
-
-async function installPython(cache: string, folder: string): Promise<InstalledLanguage> {
-  const packages = await pythonPackages(cache, PYTHON_PACKAGES);
-  const runs = (path: string, ...args: string[]) => pythonRuns(packages, path, ...args);
-  const openai = runs(join(PROGRAMS, 'python/openai_client.py'));
-  const anthropic = runs(join(PROGRAMS, 'python/anthropic_client.py'));
-  const langchain = (dialect: Family) => runs(join(PROGRAMS, 'python/langchain_client.py'), dialect);
-  const openaiCases = ['responses', 'responses, stream', 'embeddings', 'images', 'videos'];
-  const guide = join(folder, 'guide.py');
-  await writeFile(guide, programOf('python.md', 'python'));
-  return {
-    clients: [
-      { name: 'python openai 3.54.0', family: 'openai', also: openaiCases, ...openai },
-      {
-        ...{ name: 'python openai 3.54.0, a Claude behind it', family: 'anthropic' },
-        ...{ also: ['responses', 'responses, stream'], ...openai },
-      },
-      { name: 'python anthropic 2.12.0', family: 'anthropic', also: ['count tokens'], ...anthropic },
-      {
-        name: 'python anthropic 2.12.0, a GPT behind it',
-        family: 'openai',
-        also: ['count tokens'],
-        ...anthropic,
-      },
-      { name: 'langchain-openai 1.7.3', family: 'openai', lacks: ['models'], ...langchain('openai') },
-      {
-        name: 'langchain-anthropic 1.7.7',
-        family: 'anthropic',
-        lacks: ['models'],
-        ...langchain('anthropic'),
-      },
-    ],
-    guide: runs(guide),
-  };
-}
-
-async function installPydanticAi(cache: string): Promise<InstalledLanguage> {
-  const packages = await pythonPackages(cache, ['pydantic-ai-slim[openai,anthropic]==2.68.0']);
-  const runs = pythonRuns(packages, join(PROGRAMS, 'python/pydantic_ai_client.py'));
-  return {
-    clients: [
-      { name: 'pydantic-ai 2.68.0', family: 'openai', lacks: ['models'], ...runs },
-      // of models whose name it does not know it asks no schema
-      {
-        name: 'pydantic-ai 2.68.0, anthropic',
-        family: 'anthropic',
-        lacks: ['models', 'structured'],
-        ...runs,
-      },
-    ],
-  };
-}
 
 /** The frameworks; the official SDKs of JavaScript are in `npm test`. */
 async function installJavaScript(cache: string, folder: string): Promise<InstalledLanguage> {
@@ -180,13 +79,25 @@ async function installGo(_: string, folder: string): Promise<InstalledLanguage> 
   const program = join(folder, 'cases');
   return {
     clients: [
-      { name: 'openai-go 3.96.0', family: 'openai', program, args: ['openai-go'] },
+      {
+        ...{ name: 'openai-go 3.96.0', family: 'openai', also: ['asked again with a key'] },
+        ...{ program, args: ['openai-go'] },
+      },
       { name: 'openai-go 3.96.0, a Claude behind it', family: 'anthropic', program, args: ['openai-go'] },
       { name: 'go-openai 1.43.0', family: 'openai', program, args: ['go-openai'] },
       {
         ...{ name: 'anthropic-sdk-go 1.84.0', family: 'anthropic', lacks: ['structured'] },
-        ...{ program, args: ['anthropic-sdk-go'] },
+        ...{ also: ASKED_AGAIN, program, args: ['anthropic-sdk-go'] },
       },
+      {
+        ...{ name: 'langchaingo 0.1.14 openai', family: 'openai', lacks: ['models'] },
+        ...{ also: ['too long'], program, args: ['langchaingo'] },
+      },
+      {
+        ...{ name: 'langchaingo 0.1.14 anthropic', family: 'anthropic', lacks: ['models', 'structured'] },
+        ...{ also: ['too long'], program, args: ['langchaingo'] },
+      },
+      { name: 'eino 0.7.13 openai', family: 'openai', lacks: ['models'], program, args: ['eino'] },
     ],
     guide: { program: join(folder, 'guide/guide'), args: [] },
   };
@@ -208,18 +119,24 @@ async function installJava(cache: string, folder: string): Promise<InstalledLang
   );
   await writeFile(join(folder, 'Guide.java'), guide);
   const path = `${folder}:${libraries}/*`;
-  const sources = ['Cases.java', 'OpenAiCases.java', 'LangChainCases.java'].map((file) =>
-    join(PROGRAMS, 'java', file),
-  );
+  const files = ['Cases.java', 'OpenAiCases.java', 'AnthropicCases.java', 'LangChainCases.java'];
+  const sources = files.map((file) => join(PROGRAMS, 'java', file));
   await runTool('javac', ['-cp', path, '-d', folder, ...sources, join(folder, 'Guide.java')]);
   const runs = (...args: string[]) => ({ program: 'java', args: ['-cp', path, ...args] });
   return {
     clients: [
-      { name: 'openai-java 4.101.0', family: 'openai', ...runs('Cases', 'openai-java') },
+      {
+        ...{ name: 'openai-java 4.101.0', family: 'openai', also: ASKED_AGAIN },
+        ...runs('Cases', 'openai-java'),
+      },
       {
         name: 'openai-java 4.101.0, a Claude behind it',
         family: 'anthropic',
         ...runs('Cases', 'openai-java'),
+      },
+      {
+        ...{ name: 'anthropic-java 3.12.0', family: 'anthropic', lacks: ['structured'], also: ASKED_AGAIN },
+        ...runs('Cases', 'anthropic-java'),
       },
       {
         ...{ name: 'langchain4j-open-ai 1.19.0', family: 'openai' },

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { markdownTable } from '../../bench/measure/table.ts';
 import { clientCache, NotInstalled } from '../clients/client-cache.ts';
 import { type ClientRow, runRows } from '../clients/client-rows.ts';
 import { type ClientStack, startClientStack } from '../clients/client-stack.ts';
 import { missingPrograms, runProgram, runTool } from '../clients/run-program.ts';
 import { eventually } from '../factories/eventually.ts';
-import { CASES, type CaseSeen, MORE_CASES } from './cases.ts';
-import {
-  type InstalledClient,
-  type InstalledLanguage,
-  LANGUAGES,
-  type Language,
-  type Runnable,
-} from './languages.ts';
-import { type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
+import { ASKED_AGAIN, CASES, type CaseSeen, MORE_CASES } from './cases.ts';
+import { clientMatrix } from './client-matrix.ts';
+import type { InstalledClient, InstalledLanguage, Language, OwnTests, Runnable } from './language.types.ts';
+import { LANGUAGES } from './languages.ts';
+import { type Family, type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
 
 /**
  * `npm run test:languages`: the clients of each language, as its registry ships them, put through one table of cases against the
@@ -29,7 +26,9 @@ async function main(names: readonly string[]): Promise<number> {
     for (const language of LANGUAGES.filter(({ name }) => names.length === 0 || names.includes(name))) {
       rows.push(...(await rowsOfLanguage(language, stack, simulated)));
     }
-    return (await runRows(rows, stack.violations)) === 0 ? 0 : 1;
+    const results = await runRows(rows, stack.violations);
+    process.stdout.write(`\n${markdownTable(clientMatrix(results.rows))}\n`);
+    return results.wrong === 0 ? 0 : 1;
   } finally {
     await stack.stop();
     await simulated.close();
@@ -60,6 +59,7 @@ async function rowsOfLanguage(
   for (const client of installed.clients) {
     rows.push(...(await rowsOf(client, stack, simulated)));
   }
+  rows.push(...(installed.ownTests ?? []).map((tests) => ownTestsRow(tests, stack)));
   return installed.guide ? [...rows, guideRow(language, installed.guide, stack)] : rows;
 }
 
@@ -85,14 +85,29 @@ function guideRow({ name }: Language, guide: Runnable, stack: ClientStack): Clie
   };
 }
 
-/** One run of a client's program goes through all cases; a row judges one of them. */
-async function rowsOf(
-  client: InstalledClient,
-  stack: ClientStack,
-  simulated: SimulatedModels,
-): Promise<ClientRow[]> {
-  const folder = mkdtempSync(join(stack.folder, 'run-'));
-  const environment = {
+/** Of these none may fail. */
+function ownTestsRow(tests: OwnTests, stack: ClientStack): ClientRow {
+  return {
+    client: tests.name,
+    call: tests.call,
+    run: async () => {
+      const ran = await runProgram<{ test: string; outcome: string; why: string }>({
+        ...tests,
+        folder: mkdtempSync(join(stack.folder, 'run-')),
+        environment: await environmentOf(tests, stack),
+      });
+      const of = (outcome: string) => ran.filter((one) => one.outcome === outcome);
+      const failed = of('failed').map(({ test, why }) => `${test}: ${why}`);
+      assert.equal(failed.length, 0, failed.join('; '));
+      assert.ok(of('passed').length > 0, 'none ran');
+      const skipped = of('skipped').map(({ test }) => test);
+      return `${of('passed').length} passed; skipped: ${skipped.join(', ') || 'none'}`;
+    },
+  };
+}
+
+async function environmentOf(client: Runnable & { family: Family }, stack: ClientStack) {
+  return {
     HOME: process.env.HOME,
     TOLLGATE_URL: stack.url,
     TOLLGATE_KEY: await stack.openAccount('10'),
@@ -100,8 +115,20 @@ async function rowsOf(
     TOLLGATE_FAMILY: client.family,
     ...client.environment,
   };
+}
+
+/** One run of a client's program goes through all cases; a row judges one of them. */
+async function rowsOf(
+  client: InstalledClient,
+  stack: ClientStack,
+  simulated: SimulatedModels,
+): Promise<ClientRow[]> {
+  const folder = mkdtempSync(join(stack.folder, 'run-'));
+  const environment = await environmentOf(client, stack);
   const patient = simulated.providerOf(client.family, 'patient');
+  const late = simulated.providerOf(client.family, 'late');
   patient.requests.length = 0;
+  late.requests.length = 0;
   const lines = await runProgram<CaseSeen>({ ...client, folder, environment }).catch((error: unknown) => {
     const message = String(error);
     return Object.keys(CASES).map((name): CaseSeen => ({ case: name, error: { message } }));
@@ -110,6 +137,7 @@ async function rowsOf(
     patient.requests.every(({ finished, abortedAt }) => finished || abortedAt !== undefined),
   );
   const aborted = patient.requests.some(({ abortedAt }) => abortedAt !== undefined);
+  const lateCalls = late.requests.length;
   const known = [
     ...Object.entries(CASES).filter(([name]) => !client.lacks?.includes(name)),
     ...Object.entries(MORE_CASES).filter(([name]) => client.also?.includes(name)),
@@ -121,7 +149,15 @@ async function rowsOf(
       const seen = lines.find((line) => line.case === call);
       assert.ok(seen, 'the program said nothing of it');
       assert.ok(call !== 'cancel' || aborted, 'the provider went on');
-      return check(seen, client.family);
+      const said = check(seen, client.family);
+      if (!ASKED_AGAIN.includes(call)) {
+        return said;
+      }
+      // each of them is one call, and one charge, however often the client asked
+      const asked = known.filter(([name]) => ASKED_AGAIN.includes(name)).length;
+      const charged = await stack.chargedCalls(environment.TOLLGATE_KEY, `${client.family}/late`);
+      assert.deepEqual([lateCalls, charged], [asked, asked], 'calls of the provider and charges');
+      return `${said}; one provider call, one charge`;
     },
   }));
 }

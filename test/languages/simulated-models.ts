@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
+import { obedient } from './obedient-model.ts';
 
 /** The dialect of a provider, as the first part of its models' ids. */
 export type Family = 'openai' | 'anthropic';
@@ -23,6 +24,9 @@ const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
   breaking: { fault: 'reset_mid_stream', tokenDelayMs: 20 },
   patient: { words: MANY_WORDS, tokenDelayMs: 50 },
   slow: { words: MANY_WORDS, tokenDelayMs: 50 },
+  // a client that waits a second asks again while the first call runs
+  late: { tokenDelayMs: 180 },
+  obedient: { adapt: obedient },
 };
 
 export interface SimulatedModels {

@@ -42,7 +42,7 @@ async function main(names: readonly string[]): Promise<number> {
       return rowsOf(generator, { document, folder, tools, cache }, stack);
     });
     const all = [lintRow(tools, document), ...rows];
-    return (await runRows(all, stack.violations)) === 0 ? 0 : 1;
+    return (await runRows(all, stack.violations)).wrong === 0 ? 0 : 1;
   } finally {
     await stack.stop();
   }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"time"
@@ -41,6 +42,18 @@ func anthropicCases() []testCase {
 		return func() (seen, error) {
 			_, err := client.Messages.New(ctx, question(name), more...)
 			return nil, err
+		}
+	}
+	// what the SDK does by itself when a time-out passes, with its own number of tries
+	askedAgain := func(more ...option.RequestOption) func() (seen, error) {
+		return func() (seen, error) {
+			impatient := anthropic.NewClient(option.WithBaseURL(address), option.WithAPIKey(key))
+			more = append(more, option.WithRequestTimeout(time.Second))
+			answer, err := impatient.Messages.New(ctx, question("late"), more...)
+			if err != nil {
+				return nil, err
+			}
+			return seen{"text": answer.Content[0].Text}, nil
 		}
 	}
 	return []testCase{
@@ -120,5 +133,7 @@ func anthropicCases() []testCase {
 			return seen{"chunks": chunks}, stream.Close()
 		}},
 		{"time-out", refused("slow", option.WithRequestTimeout(500*time.Millisecond))},
+		{"asked again", askedAgain()},
+		{"asked again with a key", askedAgain(option.WithHeader("Idempotency-Key", rand.Text()))},
 	}
 }

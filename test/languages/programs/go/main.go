@@ -51,6 +51,8 @@ func main() {
 		"openai-go":        {openAiCases(), openAiError},
 		"go-openai":        {goOpenAiCases(), goOpenAiError},
 		"anthropic-sdk-go": {anthropicCases(), anthropicError},
+		"langchaingo":      {langChainCases(os.Getenv("TOLLGATE_FAMILY")), langChainError},
+		"eino":             {einoCases(), einoError},
 	}
 	client := clients[os.Args[1]]
 	for _, one := range client.cases {

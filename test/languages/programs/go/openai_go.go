@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -34,6 +35,19 @@ func openAiCases() []testCase {
 		return func() (seen, error) {
 			_, err := client.Chat.Completions.New(ctx, question(name), more...)
 			return nil, err
+		}
+	}
+	// the SDK gives up at its own time-out: its caller asks again, with the key of the first try
+	askedAgain := func() (seen, error) {
+		once := option.WithHeader("Idempotency-Key", rand.Text())
+		for try := 1; ; try++ {
+			answer, err := client.Chat.Completions.New(ctx, question("late"), once, option.WithRequestTimeout(time.Second))
+			if err == nil {
+				return seen{"text": answer.Choices[0].Message.Content}, nil
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || try == 5 {
+				return nil, err
+			}
 		}
 	}
 	return []testCase{
@@ -135,5 +149,6 @@ func openAiCases() []testCase {
 			return seen{"chunks": chunks}, stream.Close()
 		}},
 		{"time-out", refused("slow", option.WithRequestTimeout(500*time.Millisecond))},
+		{"asked again with a key", askedAgain},
 	}
 }

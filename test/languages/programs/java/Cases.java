@@ -26,10 +26,22 @@ public class Cases {
   }
 
   public static void main(String[] arguments) throws Exception {
-    boolean isOpenAi = arguments[0].equals("openai-java");
-    Map<String, Callable<Map<String, Object>>> cases =
-        isOpenAi ? OpenAiCases.cases() : LangChainCases.cases();
-    Function<Exception, Map<String, Object>> told = isOpenAi ? OpenAiCases::told : LangChainCases::told;
+    Map<String, Callable<Map<String, Object>>> cases;
+    Function<Exception, Map<String, Object>> told;
+    switch (arguments[0]) {
+      case "openai-java" -> {
+        cases = OpenAiCases.cases();
+        told = OpenAiCases::told;
+      }
+      case "anthropic-java" -> {
+        cases = AnthropicCases.cases();
+        told = AnthropicCases::told;
+      }
+      default -> {
+        cases = LangChainCases.cases();
+        told = LangChainCases::told;
+      }
+    }
     for (var one : cases.entrySet()) {
       Map<String, Object> line = new LinkedHashMap<>(Map.of("case", one.getKey()));
       try {

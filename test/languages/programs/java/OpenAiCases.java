@@ -13,6 +13,7 @@ import com.openai.models.chat.completions.ChatCompletionToolMessageParam;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 
 /** openai-java. */
@@ -100,7 +101,23 @@ class OpenAiCases {
       client.chat().completions().create(question("slow").build(), options);
       return Map.of();
     });
+    cases.put("asked again", () -> askedAgain(question("late")));
+    cases.put("asked again with a key", () -> {
+      String key = UUID.randomUUID().toString();
+      return askedAgain(question("late").putAdditionalHeader("Idempotency-Key", key));
+    });
     return cases;
+  }
+
+  /** What the SDK does by itself when a time-out passes, with its own number of tries. */
+  private static Map<String, Object> askedAgain(ChatCompletionCreateParams.Builder question) {
+    var impatient = OpenAIOkHttpClient.builder()
+        .baseUrl(Cases.URL + "/api/v1")
+        .apiKey(Cases.KEY)
+        .timeout(Duration.ofSeconds(1))
+        .build();
+    var answer = impatient.chat().completions().create(question.build());
+    return Map.of("text", answer.choices().get(0).message().content().orElse(""));
   }
 
   private static Map<String, Object> asked(OpenAIClient client, ChatCompletionCreateParams.Builder question) {

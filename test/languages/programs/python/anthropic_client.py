@@ -1,4 +1,5 @@
 import json
+import uuid
 
 from anthropic import Anthropic
 
@@ -52,6 +53,12 @@ def cancel():
     return {"chunks": len(seen)}
 
 
+def asked_again(**more):
+    """What the SDK does by itself when a time-out passes, with its own number of tries."""
+    impatient = Anthropic(base_url=URL, api_key=KEY, timeout=1)
+    return {"text": ask("late", using=impatient, **more).content[0].text}
+
+
 def models():
     return {
         "models": [one.id for one in client.models.list(limit=1000)],
@@ -81,4 +88,6 @@ run({
     "cancel": cancel,
     "time-out": lambda: ask("slow", timeout=0.5),
     "count tokens": count,
+    "asked again": asked_again,
+    "asked again with a key": lambda: asked_again(extra_headers={"Idempotency-Key": str(uuid.uuid4())}),
 })

@@ -9,6 +9,8 @@ EMPTY_KEY = os.environ["TOLLGATE_EMPTY_KEY"]
 #: Model ids of the simulated providers begin with it.
 FAMILY = os.environ["TOLLGATE_FAMILY"]
 ASK = "What is the weather in Paris?"
+#: More than the context of any model here.
+TOO_LONG = "word " * 120_000
 WEATHER = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
@@ -29,6 +31,16 @@ def told(error):
         "code": inner.get("code") if isinstance(inner, dict) else None,
         "message": f"{type(error).__name__}: {error}"[:300],
     }
+
+
+def recognised(play, *classes):
+    """A refusal that the client has a class of its own for, so that programs can act on it."""
+    def case():
+        try:
+            return play()
+        except classes as error:
+            return {"recognised": type(error).__name__}
+    return case
 
 
 def run(cases):

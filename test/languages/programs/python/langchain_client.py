@@ -2,7 +2,9 @@
 
 import sys
 
-from cases import ASK, EMPTY_KEY, KEY, URL, WEATHER, model, run
+from langchain_core.exceptions import ContextOverflowError
+
+from cases import ASK, EMPTY_KEY, KEY, TOO_LONG, URL, WEATHER, model, recognised, run
 
 
 def chat(name="chat", key=KEY, **more):
@@ -80,4 +82,5 @@ run({
     "breaks off": lambda: list(chat("breaking").stream(ASK)) and {},
     "cancel": cancel,
     "time-out": lambda: chat("slow", timeout=0.5).invoke(ASK),
+    "too long": recognised(lambda: chat().invoke(TOO_LONG), ContextOverflowError),
 })

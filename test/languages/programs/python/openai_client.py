@@ -1,5 +1,6 @@
 import base64
 import json
+import uuid
 
 from openai import OpenAI
 
@@ -64,6 +65,12 @@ def cancel():
     return {"chunks": len(seen)}
 
 
+def asked_again(**more):
+    """What the SDK does by itself when a time-out passes, with its own number of tries."""
+    impatient = OpenAI(base_url=f"{URL}/api/v1", api_key=KEY, timeout=1)
+    return {"text": ask("late", using=impatient, **more).choices[0].message.content}
+
+
 def models():
     return {
         "models": [one.id for one in client.models.list()],
@@ -121,4 +128,6 @@ run({
     "embeddings": embeddings,
     "images": images,
     "videos": videos,
+    "asked again": asked_again,
+    "asked again with a key": lambda: asked_again(extra_headers={"Idempotency-Key": str(uuid.uuid4())}),
 })

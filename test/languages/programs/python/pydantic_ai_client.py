@@ -4,9 +4,9 @@ import asyncio
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 
-from cases import ASK, EMPTY_KEY, FAMILY, KEY, URL, model, run
+from cases import ASK, EMPTY_KEY, FAMILY, KEY, TOO_LONG, URL, model, recognised, run
 
 
 def behind(name, key):
@@ -29,8 +29,8 @@ def agent(name="chat", key=KEY, **more):
     return Agent(behind(name, key), retries=0, model_settings={"max_tokens": 200, **more.pop("settings", {})}, **more)
 
 
-def ask(*args, **more):
-    return agent(*args, **more).run_sync(ASK)
+def ask(*args, prompt=ASK, **more):
+    return agent(*args, **more).run_sync(prompt)
 
 
 def simple():
@@ -100,4 +100,5 @@ run({
     "breaks off": lambda: asyncio.run(read("breaking")) and {},
     "cancel": lambda: {"chunks": len(asyncio.run(read("patient", 3)))},
     "time-out": lambda: ask("slow", settings={"timeout": 0.5}),
+    "too long": recognised(lambda: ask(prompt=TOO_LONG), ModelContextWindowExceededError),
 })

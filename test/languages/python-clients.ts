@@ -1,0 +1,133 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cachedFolder } from '../clients/client-cache.ts';
+import { programOf } from '../clients/page-program.ts';
+import { runTool } from '../clients/run-program.ts';
+import { ASKED_AGAIN } from './cases.ts';
+import type { InstalledLanguage, Runnable } from './language.types.ts';
+import type { Family } from './simulated-models.ts';
+
+const PROGRAMS = fileURLToPath(new URL('programs/python/', import.meta.url));
+
+const PYTHON_PACKAGES = [
+  'openai==3.54.0',
+  'anthropic==2.12.0',
+  'langchain==1.4.7',
+  'langchain-openai==1.7.3',
+  'langchain-anthropic==1.7.7',
+  'langchain-tests==1.1.9',
+  'requests==2.34.2',
+];
+
+/** A folder of the cache with these packages and what they need, and with others alone. Throws NotInstalled. */
+function pythonPackages(
+  cache: string,
+  packages: readonly string[],
+  alone: readonly string[] = [],
+): Promise<string> {
+  const install = (partial: string, ...more: string[]) =>
+    runTool('python3', ['-m', 'pip', 'install', '-q', '-t', partial, ...more]);
+  return cachedFolder(
+    join(cache, 'languages', `python-${[...packages, ...alone].join('+')}`),
+    async (partial) => {
+      await install(partial, ...packages);
+      if (alone.length > 0) {
+        await install(partial, '--no-deps', ...alone);
+      }
+    },
+  );
+}
+
+function pythonRuns(packages: string, path: string, ...args: string[]): Runnable {
+  const environment = { PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
+  return { program: 'python3', args: [path, ...args], environment };
+}
+
+export async function installPython(cache: string, folder: string): Promise<InstalledLanguage> {
+  const packages = await pythonPackages(cache, PYTHON_PACKAGES);
+  const runs = (path: string, ...args: string[]) => pythonRuns(packages, path, ...args);
+  const openai = runs(join(PROGRAMS, 'openai_client.py'));
+  const anthropic = runs(join(PROGRAMS, 'anthropic_client.py'));
+  const langchain = (dialect: Family) => ({
+    ...{ family: dialect, lacks: ['models'], also: ['too long'] },
+    ...runs(join(PROGRAMS, 'langchain_client.py'), dialect),
+  });
+  const standard = (dialect: Family) => ({
+    ...{ family: dialect, call: 'langchain-tests 1.1.9' },
+    ...runs(join(PROGRAMS, 'langchain_standard.py'), dialect),
+  });
+  const openaiCases = ['responses', 'responses, stream', 'embeddings', 'images', 'videos'];
+  const guide = join(folder, 'guide.py');
+  await writeFile(guide, programOf('python.md', 'python'));
+  return {
+    clients: [
+      {
+        ...{ name: 'python openai 3.54.0', family: 'openai' },
+        ...{ also: [...openaiCases, ...ASKED_AGAIN], ...openai },
+      },
+      {
+        ...{ name: 'python openai 3.54.0, a Claude behind it', family: 'anthropic' },
+        ...{ also: ['responses', 'responses, stream'], ...openai },
+      },
+      {
+        ...{ name: 'python anthropic 2.12.0', family: 'anthropic' },
+        ...{ also: ['count tokens', ...ASKED_AGAIN], ...anthropic },
+      },
+      {
+        ...{ name: 'python anthropic 2.12.0, a GPT behind it', family: 'openai' },
+        ...{ also: ['count tokens'], ...anthropic },
+      },
+      { name: 'langchain-openai 1.7.3', ...langchain('openai') },
+      { name: 'langchain-anthropic 1.7.7', ...langchain('anthropic') },
+    ],
+    ownTests: [
+      { name: 'langchain-openai 1.7.3', ...standard('openai') },
+      { name: 'langchain-anthropic 1.7.7', ...standard('anthropic') },
+    ],
+    guide: runs(guide),
+  };
+}
+
+export async function installPydanticAi(cache: string): Promise<InstalledLanguage> {
+  const packages = await pythonPackages(cache, ['pydantic-ai-slim[openai,anthropic]==2.68.0']);
+  const runs = pythonRuns(packages, join(PROGRAMS, 'pydantic_ai_client.py'));
+  return {
+    clients: [
+      { name: 'pydantic-ai 2.68.0', family: 'openai', lacks: ['models'], also: ['too long'], ...runs },
+      // of models whose name it does not know it asks no schema
+      {
+        name: 'pydantic-ai 2.68.0, anthropic',
+        family: 'anthropic',
+        lacks: ['models', 'structured'],
+        also: ['too long'],
+        ...runs,
+      },
+    ],
+  };
+}
+
+/** litellm as it is now, and as aider pins it, with what aider makes of its errors. */
+export async function installLiteLlm(cache: string): Promise<InstalledLanguage> {
+  const program = join(PROGRAMS, 'litellm_client.py');
+  // it needs mcp for a call with tools, and does not say so
+  const runs = pythonRuns(await pythonPackages(cache, ['litellm==1.106.2', 'mcp==2.3.0']), program);
+  const pinned = await pythonPackages(cache, ['litellm==1.81.10', 'openai==2.20.0'], ['aider-chat==0.86.2']);
+  return {
+    clients: [
+      { name: 'litellm 1.106.2, openai/…', family: 'openai', also: ['too long'], ...runs },
+      { name: 'litellm 1.106.2, anthropic/…', family: 'anthropic', also: ['too long'], ...runs },
+      {
+        ...{ name: 'litellm 1.81.10 of aider 0.86.2', family: 'openai', lacks: ['cancel'] },
+        ...{ also: ['too long', 'gives up'], ...pythonRuns(pinned, program) },
+      },
+    ],
+  };
+}
+
+export async function installNovita(cache: string): Promise<InstalledLanguage> {
+  const packages = await pythonPackages(cache, ['novita-client==0.7.1']);
+  const name = 'novita-client 0.7.1';
+  const runs = pythonRuns(packages, join(PROGRAMS, 'novita_tasks.py'));
+  return { clients: [], ownTests: [{ name, call: 'tasks', family: 'openai', ...runs }] };
+}
