@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { inflateSync } from 'node:zlib';
 import pg from 'pg';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
@@ -9,6 +8,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { usd } from '../factories/ledger.ts';
 import { testMonthClose } from '../factories/month-close.ts';
+import { pdfText, streamsOf } from './support/pdf-text.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 interface Invoice {
@@ -438,30 +438,6 @@ function outlineBytes(bytes: Buffer): number[] {
       );
       return tables.find((table) => table.toString('latin1', 0, 4) === 'glyf')?.readUInt32BE(12) ?? 0;
     });
-}
-
-/** Compressed streams of a PDF, cut by the length they tell: the last byte may be a carriage return. */
-function streamsOf(bytes: Buffer): string[] {
-  return [
-    ...bytes
-      .toString('latin1')
-      .matchAll(/\/Length (\d+)\n(?:[^>]*\n)?\/Filter \/FlateDecode[^>]*>>\nstream\n/g),
-  ].map(({ 0: head, 1: length, index }) => {
-    const start = index + head.length;
-    return inflateSync(bytes.subarray(start, start + Number(length))).toString('latin1');
-  });
-}
-
-/** The text that is drawn in a PDF of ours: hex strings inside compressed content streams. */
-function pdfText(bytes: Buffer): string {
-  const found: string[] = [];
-  for (const content of streamsOf(bytes)) {
-    for (const line of content.matchAll(/\[([^\]]*)\] TJ/g)) {
-      const hex = [...(line[1] ?? '').matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
-      found.push(Buffer.from(hex, 'hex').toString('latin1'));
-    }
-  }
-  return found.join('\n');
 }
 
 /** First instant of the month `count` months ago. */

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import pg from 'pg';
 import { Movements } from '../../../src/ledger/movements.ts';
 import { AppError } from '../../../src/lib/errors.ts';
@@ -9,100 +8,7 @@ import { UsageDays } from '../../../src/usage/usage-days.store.ts';
 import { createKey, type TestKey } from '../../factories/api-key.ts';
 import { holdRequest, purchaseCredits, settlement, testLedger } from '../../factories/ledger.ts';
 import { testMonthClose } from '../../factories/month-close.ts';
-
-/** How time goes on before something is done: mostly forward, to a month's end and over it, and back as after a bad clock. */
-export type Passing =
-  | { readonly pass: 'minutes' | 'days'; readonly count: number }
-  | { readonly pass: 'to the end of the month' | 'into the next month' }
-  | { readonly pass: 'back'; readonly seconds: number };
-
-/** What a business does; indexes pick among what there is. */
-export interface Deed {
-  readonly passing: Passing;
-  readonly account: number;
-  readonly act:
-    | 'buy'
-    | 'grant'
-    | 'take'
-    | 'begin a call'
-    | 'end a call'
-    | 'refund'
-    | 'reverse'
-    | 'win a dispute'
-    | 'forgive'
-    | 'be paid by bank'
-    | 'close'
-    | 'sum days';
-  readonly amount: bigint;
-  readonly pick: number;
-}
-
-export interface Business {
-  readonly start: string;
-  readonly deeds: readonly Deed[];
-}
-
-const passing: fc.Arbitrary<Passing> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ pass: fc.constant('minutes' as const), count: fc.nat(600) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ pass: fc.constant('days' as const), count: fc.integer({ min: 1, max: 12 }) }),
-  },
-  { weight: 2, arbitrary: fc.record({ pass: fc.constant('to the end of the month' as const) }) },
-  { weight: 2, arbitrary: fc.record({ pass: fc.constant('into the next month' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ pass: fc.constant('back' as const), seconds: fc.integer({ min: 1, max: 7_200 }) }),
-  },
-);
-
-const act = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom('buy' as const, 'begin a call' as const, 'end a call' as const) },
-  { weight: 2, arbitrary: fc.constantFrom('close' as const, 'reverse' as const, 'refund' as const) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
-      ...(['grant', 'take', 'win a dispute', 'forgive', 'be paid by bank', 'sum days'] as const),
-    ),
-  },
-);
-
-/** The leap day, the ends of short months and of a year, the night that clocks go forward in America. */
-const STARTS = [
-  '2024-02-28T23:30:00Z',
-  '2023-12-31T23:58:00Z',
-  '2023-01-30T22:00:00Z',
-  '2024-03-10T06:55:00Z',
-];
-
-const deed: fc.Arbitrary<Deed> = fc.record({
-  passing,
-  account: fc.nat(1),
-  act,
-  amount: fc.bigInt({ min: 1n, max: 9_000_000_000n }),
-  pick: fc.nat(30),
-});
-
-/** A month is closed as soon as it is over; then the clock steps back into it, and business goes on. */
-const closeAndStepBack: fc.Arbitrary<Deed[]> = fc
-  .tuple(deed, deed, fc.integer({ min: 6, max: 60 }))
-  .map(([close, next, seconds]) => [
-    { ...close, passing: { pass: 'into the next month' }, act: 'close' },
-    { ...next, passing: { pass: 'back', seconds } },
-  ]);
-
-export const business: fc.Arbitrary<Business> = fc.record({
-  start: fc.constantFrom(...STARTS),
-  deeds: fc
-    .array(
-      fc.oneof(
-        { weight: 5, arbitrary: deed.map((one) => [one]) },
-        { weight: 1, arbitrary: closeAndStepBack },
-      ),
-      { minLength: 25, maxLength: 45 },
-    )
-    .map((parts) => parts.flat()),
-});
+import type { Deed, Passing } from './arbitrary-business.ts';
 
 export interface Customer {
   readonly id: string;
@@ -119,12 +25,19 @@ interface Payment {
   readonly reference: string;
 }
 
+/** Money that moved outside, was adjusted by operators, given back for calls, or given up. */
+type Matter = 'cash' | 'adjusted' | 'refunded' | 'forgiven';
+
+interface Move {
+  readonly matter: Matter;
+  /** In nano-USD, as it was asked for. */
+  readonly amount: bigint;
+  /** When the ledger says that it was. */
+  readonly at: Date;
+}
+
 /** A business that is run on a ledger whose clock it sets. Its sums are what really happened, told by nobody else. */
 export class RunningBusiness {
-  /** Money that moved outside, in nano-USD. */
-  cash = 0n;
-  /** Adjustments by operators, as they were asked for. */
-  adjusted = 0n;
   readonly customers: Customer[] = [];
   readonly #pool: pg.Pool;
   readonly #database: Database;
@@ -132,6 +45,7 @@ export class RunningBusiness {
   readonly #open: OpenCall[] = [];
   readonly #charges: OpenCall[] = [];
   readonly #payments: Payment[] = [];
+  readonly #moves: Move[] = [];
   #nowMs: number;
 
   constructor(database: Database, url: string, start: string) {
@@ -172,8 +86,23 @@ export class RunningBusiness {
     await testMonthClose(this.#database).closeDueMonths();
   }
 
+  /** What really moved, in nano-USD; of it, what the ledger dates before that time. */
+  sumOf(matter: Matter, before = new Date(8.64e15)): bigint {
+    return this.#moves
+      .filter((move) => move.matter === matter && move.at < before)
+      .reduce((sum, { amount }) => sum + amount, 0n);
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  async #moved(matter: Matter, amount: bigint, reference: string): Promise<void> {
+    const { rows } = await this.#pool.query<{ at: Date }>(
+      'SELECT at FROM ledger_entries WHERE reference = $1',
+      [reference],
+    );
+    this.#moves.push({ matter, amount, at: rows[0]!.at });
   }
 
   async #setClock(): Promise<void> {
@@ -215,7 +144,7 @@ export class RunningBusiness {
     const movement = { accountId: customer.id, reference, description: 'Purchase of credits' };
     await purchaseCredits(this.#database, movement, nanoUsd(amount));
     this.#payments.push({ customer, reference });
-    this.cash += amount;
+    await this.#moved('cash', amount, reference);
   }
 
   /** Sent twice, as an operator does who saw no answer: booked and audited once. */
@@ -233,7 +162,7 @@ export class RunningBusiness {
       },
     };
     await this.#movements.adjust(movement, nanoUsd(amount));
-    this.adjusted += amount;
+    await this.#moved('adjusted', amount, movement.reference);
     await this.#movements.adjust(movement, nanoUsd(amount));
   }
 
@@ -258,6 +187,7 @@ export class RunningBusiness {
     if (charge) {
       const movement = { accountId: charge.customer.id, reference: newUuid(), description: 'Bad answer' };
       await this.#movements.refundCharge(movement, charge.hold.id, nanoUsd(amount));
+      await this.#moved('refunded', amount, movement.reference);
     }
   }
 
@@ -267,14 +197,14 @@ export class RunningBusiness {
       const movement = { accountId: payment.customer.id, reference: newUuid(), description: what };
       const move = what === 'reverse' ? 'reversePayment' : 'reinstatePayment';
       await this.#movements[move](movement, payment.reference, nanoUsd(amount));
-      this.cash += what === 'reverse' ? -amount : amount;
+      await this.#moved('cash', what === 'reverse' ? -amount : amount, movement.reference);
     }
   }
 
   async #clearDebt(customer: Customer, kind: 'forgiven' | 'paid'): Promise<void> {
     const movement = { accountId: customer.id, reference: newUuid(), description: kind };
     const { amount }: { amount: NanoUsd } = await this.#movements.clearDebt(movement, kind);
-    this.cash += kind === 'paid' ? amount : 0n;
+    await this.#moved(kind === 'paid' ? 'cash' : 'forgiven', amount, movement.reference);
   }
 }
 

@@ -1,12 +1,20 @@
 import fc from 'fast-check';
 import { publicId } from '../../../src/lib/ids.ts';
+import type { LedgerEntryJson } from '../../../src/operators/ledger-entries.schema.ts';
+import type { ActivityRowJson, UsageRowJson } from '../../../src/usage/usage.schema.ts';
+import { pdfText } from '../../api/support/pdf-text.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from '../../api/support/test-server.ts';
 import { usd } from '../../factories/ledger.ts';
-import { business, type Customer, RunningBusiness } from './business.ts';
+import { findJournalChecks, type JournalChecks } from '../../setup/bookkeeping-programs.ts';
+import { PACKAGES_TIMEOUT_MS } from '../../setup/debian-packages.ts';
+import { business } from './arbitrary-business.ts';
+import { type Customer, RunningBusiness } from './business.ts';
+import { checkJournals, type MonthEnd } from './journals.ts';
 
 interface Transaction {
   readonly id: string;
   readonly type: string;
+  readonly reason_code: string;
   readonly amount: { readonly value: string };
   readonly balance_after: { readonly value: string };
   readonly created_at: string;
@@ -27,10 +35,12 @@ interface Invoice {
 }
 
 let server: TestServer;
+let journalChecks: JournalChecks;
 
 beforeAll(async () => {
+  journalChecks = await findJournalChecks();
   server = await startTestServer();
-});
+}, PACKAGES_TIMEOUT_MS);
 afterAll(() => server?.close());
 
 async function all<Row>(path: string, key: string): Promise<Row[]> {
@@ -79,37 +89,61 @@ async function reconcileBalance({ id, key }: Customer): Promise<Transaction[]> {
   const keys = await all<{ usage: number }>('/api/v1/keys', key.secret);
   const used = keys.reduce((total, { usage }) => total + BigInt(Math.round(usage * 1e9)), 0n);
   expect(used).toBe(usd(credits.json.data.total_usage));
+  const refunded = amountsOf(rows.filter((row) => row.reason_code === 'usage_refund'));
+  expect(used).toBe(-amountsOf(rows, 'usage_charge') - refunded);
   return rows;
 }
 
 /** A report by day is of so many at most. */
 const RANGE_DAYS_MAX = 366;
+const HOURS_DAYS_MAX = 31;
+const DAY_MS = 86_400_000;
+const dayOf = (time: number) => new Date(Math.floor(time / DAY_MS) * DAY_MS).toISOString();
 
-/** Charges by every grouping, and by two halves of the range. */
-async function reconcileCosts({ key }: Customer, rows: readonly Transaction[]): Promise<void> {
+/** Rows of a report between two days, in ranges that it answers. */
+async function report<Row>({ key }: Customer, name: string, from: string, to: string): Promise<Row[]> {
+  const longest = dayOf(Date.parse(from) + RANGE_DAYS_MAX * DAY_MS);
+  const end = to < longest ? to : longest;
+  const separator = name.includes('?') ? '&' : '?';
+  const path = `/api/v1/${name}${separator}start_time=${from}&end_time=${end}`;
+  const rows = await all<Row>(path, key.secret);
+  return end < to ? [...rows, ...(await report<Row>({ key } as Customer, name, end, to))] : rows;
+}
+
+/** Charges by every grouping, by hours, and by two halves of the range; calls and tokens by both reports that tell them. */
+async function reconcileUsage(customer: Customer, rows: readonly Transaction[]): Promise<void> {
   const [first] = rows;
   if (!first) {
     return;
   }
-  const day = (time: number) => new Date(Math.floor(time / 86_400_000) * 86_400_000).toISOString();
-  const start = day(Date.parse(first.created_at));
-  const end = day(Date.parse(rows.at(-1)?.created_at ?? '') + 2 * 86_400_000);
-  const middle = day((Date.parse(start) + Date.parse(end)) / 2);
-  const costs = async (from: string, to: string, group = ''): Promise<bigint> => {
-    const longest = day(Date.parse(from) + RANGE_DAYS_MAX * 86_400_000);
-    if (to > longest) {
-      return (await costs(from, longest, group)) + (await costs(longest, to, group));
-    }
-    const query = `start_time=${from}&end_time=${to}&granularity=day${group}`;
-    const found = await all<{ amount: { value: string } }>(`/api/v1/costs?${query}`, key.secret);
+  const start = dayOf(Date.parse(first.created_at));
+  const end = dayOf(Date.parse(rows.at(-1)?.created_at ?? '') + 2 * DAY_MS);
+  const middle = dayOf((Date.parse(start) + Date.parse(end)) / 2);
+  const costs = async (from: string, to: string, query = 'granularity=day'): Promise<bigint> => {
+    const found = await report<{ amount: { value: string } }>(customer, `costs?${query}`, from, to);
     return sum(found.map(({ amount }) => amount.value));
   };
   const charged = -amountsOf(rows, 'usage_charge');
-  for (const group of ['', '&group_by=model', '&group_by=api_key', '&group_by=endpoint,model,api_key']) {
-    expect([group, await costs(start, end, group)]).toEqual([group, charged]);
+  for (const group of ['model', 'api_key', 'endpoint,model,api_key']) {
+    expect([group, await costs(start, end, `group_by=${group}`)]).toEqual([group, charged]);
   }
-  expect((await costs(start, middle)) + (await costs(middle, end))).toBe(charged);
+  const halves = [await costs(start, middle), await costs(middle, end)];
+  expect(halves.reduce((all, half) => all + half, 0n)).toBe(charged);
+  expect(await costs(start, end)).toBe(charged);
+  const soon = dayOf(Math.min(Date.parse(start) + HOURS_DAYS_MAX * DAY_MS, Date.parse(end)));
+  expect(await costs(start, soon, 'granularity=hour')).toBe(await costs(start, soon));
+  const activity = await report<ActivityRowJson>(customer, 'activity', start, end);
+  const usage = await report<UsageRowJson>(customer, 'usage?granularity=day', start, end);
+  expect(sum(activity.map((row) => row.charged_amount))).toBe(charged);
+  for (const tokens of ['input_tokens', 'output_tokens'] as const) {
+    expect(total(activity.map((row) => row.usage[tokens]))).toBe(total(usage.map((row) => row[tokens])));
+  }
+  const calls = total(usage.map((row) => row.request_count));
+  expect(total(activity.map((row) => row.request_count))).toBe(calls);
+  expect(calls).toBeGreaterThanOrEqual(rows.filter(({ type }) => type === 'usage_charge').length);
 }
+
+const total = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
 
 /** Statements: identity, chain, their transactions, CSV; every transaction in exactly one. Returns the last closing balance. */
 async function reconcileStatements({ key }: Customer, rows: readonly Transaction[]): Promise<bigint> {
@@ -132,6 +166,13 @@ async function reconcileStatements({ key }: Customer, rows: readonly Transaction
     const csv = await server.call('GET', `${path}/${invoice.id}.csv`, { key: key.secret });
     const lines = csv.text.trimEnd().split('\r\n').slice(1);
     expect(lines.map((line) => line.split(',')[1])).toEqual(own.map(({ id }) => id));
+    const paper = await fetch(`${server.url}${path}/${invoice.id}.pdf`, {
+      headers: { authorization: `Bearer ${key.secret}` },
+    });
+    const text = pdfText(Buffer.from(await paper.arrayBuffer()));
+    const printed = (label: string) => new RegExp(`^${label}\\n(-?[\\d.]+)$`, 'm').exec(text)?.[1] ?? '';
+    expect(usd(printed('Opening balance'))).toBe(usd(invoice.opening_balance));
+    expect(usd(printed('Closing balance'))).toBe(usd(invoice.closing_balance));
     stated.push(...own.map(({ id }) => id));
     expect(['paid', 'draft']).toContain(invoice.status);
   }
@@ -139,27 +180,24 @@ async function reconcileStatements({ key }: Customer, rows: readonly Transaction
   return opening;
 }
 
-interface Entry extends Transaction {
-  readonly account_id: string;
-  readonly contra: string;
-}
-
 /** The operator's side: what really moved, audited and booked; reports and the proof. */
 async function reconcileBooks(run: RunningBusiness): Promise<void> {
   const ids = run.customers.map(({ id }) => publicId('account', id));
-  const entries = (await all<Entry>('/admin/v1/ledger/entries?limit=500', ADMIN_TOKEN)).filter((entry) =>
-    ids.includes(entry.account_id),
+  const entries = (await all<LedgerEntryJson>('/admin/v1/ledger/entries?limit=500', ADMIN_TOKEN)).filter(
+    (entry) => ids.includes(entry.account_id),
   );
   const against = (contra: string) =>
     sum(entries.filter((entry) => entry.contra === contra).map(({ amount }) => amount.value));
-  expect(against('cash_clearing')).toBe(run.cash);
-  expect(against('operator')).toBe(run.adjusted);
+  expect(against('cash_clearing')).toBe(run.sumOf('cash'));
+  expect(against('operator')).toBe(run.sumOf('adjusted'));
   const audit = await all<{ object: string; detail: { amount: string } }>(
     '/admin/v1/audit?action=account.adjust&limit=500',
     ADMIN_TOKEN,
   );
   const audited = audit.filter(({ object }) => ids.includes(object));
-  expect(audited.reduce((total, { detail }) => total + BigInt(detail.amount), 0n)).toBe(run.adjusted);
+  expect(audited.reduce((total, { detail }) => total + BigInt(detail.amount), 0n)).toBe(
+    run.sumOf('adjusted'),
+  );
   const accounts = await all<{ id: string; remaining_credits: string; debt: string }>(
     '/admin/v1/accounts',
     ADMIN_TOKEN,
@@ -179,6 +217,44 @@ async function reconcileBooks(run: RunningBusiness): Promise<void> {
   expect(proof.json.data.violations).toEqual([]);
 }
 
+/** At the end of each month: two bookkeeping programs find in the exports what statements, reports and the business say. */
+async function reconcileJournals(run: RunningBusiness): Promise<void> {
+  const ids = run.customers.map(({ id }) => publicId('account', id));
+  const statements = (
+    await Promise.all(run.customers.map(({ key }) => all<Invoice>('/api/v1/billing/invoices', key.secret)))
+  )
+    .flat()
+    .filter(({ status }) => status === 'paid');
+  const starts = [...new Set(statements.map((statement) => statement.period_start))].sort();
+  const months: MonthEnd[] = [];
+  let used = 0n;
+  for (const start of starts) {
+    const own = statements.filter((statement) => statement.period_start === start);
+    const end = own[0]?.period_end ?? '';
+    const [from, to] = [start, end].map(encodeURIComponent);
+    const entries = await all<LedgerEntryJson>(
+      `/admin/v1/ledger/entries?limit=500&start_time=${from}&end_time=${to}`,
+      ADMIN_TOKEN,
+    );
+    const debts = await all<{ account_id: string; owed: string }>(
+      `/admin/v1/reports/aged-debts?at=${to}`,
+      ADMIN_TOKEN,
+    );
+    used += sum(own.map((statement) => statement.usage_charge_total));
+    const before = new Date(end);
+    const sums = {
+      'Liabilities:Customers': -sum(own.map((statement) => statement.closing_balance)),
+      'Assets:Receivable': sum(debts.filter((row) => ids.includes(row.account_id)).map(({ owed }) => owed)),
+      'Expenses:Operator': run.sumOf('adjusted', before),
+      'Assets:Cash-clearing': run.sumOf('cash', before),
+      'Income:Usage': run.sumOf('refunded', before) - used,
+      'Expenses:Write-off': run.sumOf('forgiven', before),
+    };
+    months.push({ end, entries: entries.filter((entry) => ids.includes(entry.account_id)), sums });
+  }
+  await checkJournals(months, journalChecks);
+}
+
 test('whatever a business does and its clock, every source tells the same money', async () => {
   await fc.assert(
     fc.asyncProperty(business, async ({ start, deeds }) => {
@@ -191,10 +267,11 @@ test('whatever a business does and its clock, every source tells the same money'
         await run.finish();
         for (const customer of run.customers) {
           const rows = await reconcileBalance(customer);
-          await reconcileCosts(customer, rows);
+          await reconcileUsage(customer, rows);
           expect(await reconcileStatements(customer, rows)).toBe(amountsOf(rows));
         }
         await reconcileBooks(run);
+        await reconcileJournals(run);
       } finally {
         await run.close();
       }
