@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** A call as a hostile tenant may make it. */
 export interface MeteredCall {
-  readonly path: '/api/v1/chat/completions' | '/v1/messages';
+  readonly path: '/api/v1/chat/completions' | '/v1/messages' | '/api/v1/responses';
   /** The provider answers it under the name of `user`. */
   readonly bodyOf: (user: string) => object;
   /** USD text. */
@@ -14,7 +14,7 @@ export interface MeteredCall {
 }
 
 const LONG = 'the quick brown fox jumps over the lazy dog '.repeat(60);
-const text = fc.oneof(
+export const text = fc.oneof(
   fc.constantFrom(
     '',
     'hi',
@@ -23,6 +23,8 @@ const text = fc.oneof(
     '条约是在双方多年耐心工作之后',
     '{"a":[1,2]}'.repeat(40),
     'x9Kq'.repeat(200),
+    '40213,71998\n'.repeat(60),
+    '\n'.repeat(1_500),
   ),
   fc.string({ maxLength: 40 }),
 );
@@ -220,9 +222,9 @@ const refusedMembers = fc.oneof(
 );
 
 const kind = fc.constantFrom('bounded', 'bounded', 'unbounded', 'text');
-const spoken = <Own extends string>(own: Own, other: string) => fc.constantFrom(own, own, own, other);
-const max_tokens = fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined });
-const around = {
+export const spoken = <Own extends string>(own: Own, other: string) => fc.constantFrom(own, own, own, other);
+export const max_tokens = fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined });
+export const around = {
   maxCost: fc.option(fc.constantFrom('0.0002', '0.002', '0.02'), { nil: undefined }),
   balance: fc.constantFrom('0.0005', '0.003', '0.01', '1', '1', '1'),
   leaveAfter: fc.option(

@@ -9,12 +9,16 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
 import { type Bill, HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
 import { chatCall, type MeteredCall, messagesCall } from './metering-calls.ts';
+import { responsesCall } from './metering-responses.ts';
 
-/** Calls under way at once, each of an account of its own. */
-const LANES = 8;
+const CALLS = { chat: chatCall, messages: messagesCall, responses: responsesCall };
+type Spoken = keyof typeof CALLS;
 
-/** Half of the lanes speak chat, half messages. */
-const isChat = (lane: number) => lane % 2 === 0;
+/** What the calls that are under way at once speak, each of an account of its own. */
+const LANES: readonly Spoken[] = [
+  ...(['chat', 'messages', 'chat', 'messages', 'chat', 'messages'] as const),
+  ...(['responses', 'responses'] as const),
+];
 
 export interface Trial {
   readonly cases: number;
@@ -23,8 +27,7 @@ export interface Trial {
 
 /** What a trial came to, nano-USD as the database says it. */
 export interface TrialSums {
-  readonly servedChat: number;
-  readonly servedMessages: number;
+  readonly served: Readonly<Record<Spoken, number>>;
   readonly refused: number;
   readonly charged: string;
   /** By cause. */
@@ -32,25 +35,25 @@ export interface TrialSums {
 }
 
 /**
- * Makes calls of every shape in both dialects through gateways on the real ledger, to a provider that counts honestly. Throws for
+ * Makes calls of every shape in every dialect through gateways on the real ledger, to a provider that counts honestly. Throws for
  * one that was served and neither paid at least 95 % of what the provider's own count is worth at our prices, nor the caller's
  * X-Max-Cost with the rest written off.
  */
 export async function tryMetering({ cases, seed }: Trial): Promise<TrialSums> {
   const provider = await new HonestProvider().start();
   const db = await createTestDatabase();
-  const lanes = await Promise.all(Array.from({ length: LANES }, () => Lane.open(db, provider)));
+  const lanes = await Promise.all(LANES.map((speaks) => Lane.open(db, provider, speaks)));
   let failed = false;
   try {
     const runs = lanes.map((lane, index) =>
       fc.assert(
-        fc.asyncProperty(isChat(index) ? chatCall : messagesCall, async (call) => {
+        fc.asyncProperty(CALLS[lane.speaks], async (call) => {
           // after one lane's failure the others have nothing more to show
           if (!failed) {
             await lane.make(call);
           }
         }),
-        { numRuns: Math.ceil(cases / LANES), seed: seed + index, endOnFailure: true },
+        { numRuns: Math.ceil(cases / LANES.length), seed: seed + index, endOnFailure: true },
       ),
     );
     for (const run of runs) {
@@ -62,12 +65,15 @@ export async function tryMetering({ cases, seed }: Trial): Promise<TrialSums> {
     if (failure) {
       throw failure.reason;
     }
-    const sum = (count: (lane: Lane, index: number) => number) =>
-      lanes.map(count).reduce((total, one) => total + one, 0);
+    const servedOf = (speaks: Spoken) =>
+      lanes.reduce((sum, lane) => sum + (lane.speaks === speaks ? lane.served : 0), 0);
     return {
-      servedChat: sum((lane, index) => (isChat(index) ? lane.served : 0)),
-      servedMessages: sum((lane, index) => (isChat(index) ? 0 : lane.served)),
-      refused: sum((lane) => lane.refused),
+      served: {
+        chat: servedOf('chat'),
+        messages: servedOf('messages'),
+        responses: servedOf('responses'),
+      },
+      refused: lanes.reduce((sum, lane) => sum + lane.refused, 0),
       ...(await moneyOf(db)),
     };
   } finally {
@@ -94,10 +100,18 @@ class Lane {
   readonly #gateway: Gateway;
   readonly #account: TestAccount;
   readonly #movements: Movements;
+  readonly speaks: Spoken;
   served = 0;
   refused = 0;
 
-  private constructor(db: TestDatabase, provider: HonestProvider, gateway: Gateway, account: TestAccount) {
+  private constructor(
+    db: TestDatabase,
+    provider: HonestProvider,
+    gateway: Gateway,
+    account: TestAccount,
+    speaks: Spoken,
+  ) {
+    this.speaks = speaks;
     this.#db = db;
     this.#provider = provider;
     this.#gateway = gateway;
@@ -105,7 +119,7 @@ class Lane {
     this.#movements = new Movements(db.database.money);
   }
 
-  static async open(db: TestDatabase, provider: HonestProvider): Promise<Lane> {
+  static async open(db: TestDatabase, provider: HonestProvider, speaks: Spoken): Promise<Lane> {
     const account = await fundedAccount(db.database, '0');
     const takes = {
       inputModalities: ['text', 'image', 'file', 'video', 'audio'],
@@ -131,7 +145,7 @@ class Lane {
         caller: { ...account, allowedModels: null, spendable: ZERO_USD },
       },
     });
-    return new Lane(db, provider, gateway, account);
+    return new Lane(db, provider, gateway, account, speaks);
   }
 
   async make(call: MeteredCall): Promise<void> {

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import type * as InputContent from '../../src/invocation/input-content.ts';
+import type * as InputEstimate from '../../src/invocation/input-estimate.ts';
 import type * as StreamRelay from '../../src/invocation/stream-relay.ts';
 import type * as UpstreamSignal from '../../src/invocation/upstream-signal.ts';
 import type * as UsageJudgement from '../../src/invocation/usage-judgement.ts';
@@ -8,7 +9,7 @@ import { without } from '../../src/providers/json.ts';
 
 /** Bugs of metering that a gateway like this has had. The trial of honest metering must catch each. */
 
-const CASES = 600;
+const CASES = 1_500;
 const SEED = 20_261_122;
 
 interface MeteringMutant {
@@ -31,6 +32,17 @@ const MUTANTS: readonly MeteringMutant[] = [
     plant: () =>
       replace<typeof InputContent>('../../src/invocation/input-content.ts', ({ inputContent }) => ({
         inputContent: (body) => inputContent(without(body, 'tools')),
+      })),
+  },
+  {
+    name: 'the bound knows one vocabulary: digits and line ends weigh what ours makes of them',
+    plant: () =>
+      replace<typeof InputEstimate>('../../src/invocation/input-estimate.ts', ({ countInput }) => ({
+        countInput: async (...parameters) => {
+          const counted = await countInput(...parameters);
+          const framingTokens = counted.framingTokens - counted.unmergedTokens;
+          return { ...counted, framingTokens, unmergedTokens: 0 };
+        },
       })),
   },
   {
