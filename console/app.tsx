@@ -1,5 +1,7 @@
+import { useEffect } from 'preact/hooks';
 import lazy, { ErrorBoundary } from 'preact-iso/lazy';
 import { LocationProvider, useLocation } from 'preact-iso/router';
+import { followAccount } from './api/events.ts';
 import { useSession } from './api/session.ts';
 import { BASE, isOperators } from './lib/location.ts';
 import { isMissingFile, reload } from './lib/new-files.ts';
@@ -37,6 +39,8 @@ function Either() {
 /** The login for nobody, the pages for somebody; a login over the page when a session ends while it is open. */
 function CustomerConsole() {
   const { session, wanted } = useSession();
+  const account = session?.account.id;
+  useEffect(() => (account === undefined ? undefined : followAccount(account)), [account]);
   if (session === undefined) {
     return (
       <main class="login">

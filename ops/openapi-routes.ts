@@ -6,6 +6,7 @@ import { paymentEventRoutes } from '../src/billing/payment-event.routes.ts';
 import { checkoutResultRoutes, paymentPageRoutes } from '../src/billing/payment-page.routes.ts';
 import { transactionRoutes } from '../src/billing/transactions.routes.ts';
 import { accountOverviewRoutes } from '../src/console/account.routes.ts';
+import { eventRoutes } from '../src/console/events.routes.ts';
 import { sessionRoutes } from '../src/console/sessions.routes.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi-portable.ts';
@@ -53,7 +54,11 @@ export function describedRoutes(): Route[] {
       ...paymentPageRoutes(nothing),
       ...paymentEventRoutes(nothing),
     ],
-    consoleRoutes: [...sessionRoutes(nothing, nothing), ...accountOverviewRoutes(nothing)],
+    consoleRoutes: [
+      ...sessionRoutes(nothing, nothing),
+      ...accountOverviewRoutes(nothing),
+      ...eventRoutes(nothing),
+    ],
     operators: nothing,
     meta: { readiness: nothing, registry: nothing, authenticator: nothing, about: API_DESCRIPTION },
   });

@@ -1,5 +1,5 @@
 import { ACCOUNT_EXAMPLES, ANTHROPIC_MODEL } from './examples/account-examples.ts';
-import { CONSOLE_EXAMPLES } from './examples/console-examples.ts';
+import { ACCOUNT_STREAM, CONSOLE_EXAMPLES } from './examples/console-examples.ts';
 import {
   ACCOUNT,
   BROWSER,
@@ -92,6 +92,7 @@ export const API_EXAMPLES: ApiExamples = {
     createChatCompletion: { [EVENTS]: CHAT_STREAM },
     createMessage: { [EVENTS]: MESSAGE_STREAM },
     createResponse: { [EVENTS]: RESPONSE_STREAM },
+    followAccount: { [EVENTS]: ACCOUNT_STREAM },
     listModels: {
       'application/json': {
         object: 'list',

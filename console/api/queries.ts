@@ -1,5 +1,6 @@
 import { QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { SharedValue } from '../lib/shared-value.ts';
 import { type Answer, ApiError, get, getNext, type Query } from './client.ts';
 
 /** What was read lately; one per browser tab. */
@@ -15,8 +16,21 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** Beginnings of the paths whose changes the service tells. */
+export const TOLD = ['/api/v1/tasks', '/api/v1/account', '/api/v1/generations', '/api/v1/billing'];
+/** Where changes are told: in case one was not. */
+const TOLD_MS = 15_000;
+const isTold = new SharedValue(false);
+
+/** Whether changes are told as they happen, so that they need not be asked for. */
+export function setTold(told: boolean): void {
+  if (isTold.value !== told) {
+    isTold.set(told);
+  }
+}
+
 export interface ReadOptions {
-  /** Reads again after this many ms while the tab is seen. */
+  /** Reads again after this many ms while the tab is seen; seldom where changes are told. */
   readonly everyMs?: number | undefined;
   /** False: does not read yet. */
   readonly enabled?: boolean;
@@ -79,9 +93,10 @@ export function useReadAll<Row>(
   return useObserved<readonly Row[]>(['all', path, query], read, options);
 }
 
-/** Marks what was read of these paths as old, and reads what is shown again. */
+/** Marks what was read of these paths as old, and reads what is shown again; a tab that nobody sees does so once it is seen. */
 export function refresh(...paths: readonly string[]): void {
   void queryClient.invalidateQueries({
+    refetchType: document.hidden ? 'none' : 'active',
     predicate: ({ queryKey }) =>
       paths.length === 0 || paths.some((path) => String(queryKey[1]).startsWith(path)),
   });
@@ -92,11 +107,13 @@ function useObserved<T>(
   queryFn: (context: { signal: AbortSignal }) => Promise<T>,
   { everyMs, enabled = true }: ReadOptions,
 ): Reading<T> {
+  const told = isTold.use() && TOLD.some((path) => String(queryKey[1]).startsWith(path));
+  const intervalMs = everyMs !== undefined && told ? Math.max(everyMs, TOLD_MS) : everyMs;
   const settings = {
     queryKey,
     queryFn,
     enabled,
-    refetchInterval: everyMs ?? (false as const),
+    refetchInterval: intervalMs ?? (false as const),
     // a tab that nobody sees asks nothing
     refetchIntervalInBackground: false,
     placeholderData: (previous: T | undefined) => previous,
@@ -104,7 +121,7 @@ function useObserved<T>(
   const observer = useMemo(() => new QueryObserver<T, ApiError>(queryClient, settings as never), []);
   const [result, setResult] = useState<QueryObserverResult<T, ApiError>>(() => observer.getCurrentResult());
   useEffect(() => observer.subscribe(setResult), [observer]);
-  const identity = JSON.stringify([queryKey, everyMs, enabled]);
+  const identity = JSON.stringify([queryKey, intervalMs, enabled]);
   useEffect(() => {
     observer.setOptions(settings as never);
     setResult(observer.getCurrentResult());

@@ -47,7 +47,7 @@ import { tracedRoute } from '../telemetry/traced-routes.ts';
 import { alertRoutes } from '../webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
-import { composeConsolePages, composeConsoleRoutes, composeSessions } from './console.ts';
+import { composeConsole, composeConsolePages, composeSessions } from './console.ts';
 import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
@@ -107,6 +107,7 @@ export async function composeApi(
     authenticator: kernel.authenticator,
     ledger: foundation.ledger,
   });
+  const console = composeConsole(foundation, sessions, identity.keys);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const paidRoutes = [
     ...invocation.routes,
@@ -118,7 +119,7 @@ export async function composeApi(
     paidRoutes,
     account: composeAccount(foundation, identity),
     billingRoutes: composeBilling(foundation, identity.keysStore).routes,
-    consoleRoutes: composeConsoleRoutes(foundation, sessions, identity.keys),
+    consoleRoutes: console.routes,
     operators: operators.services,
     meta: {
       readiness: readiness.check,
@@ -143,11 +144,11 @@ export async function composeApi(
   return {
     app,
     ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
-    announceShutdown: readiness.shutDown,
+    announceShutdown: leaving(readiness, console),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
       await reaping.close();
-      await closeApi({ invocation, tasks, identity, engines, operators, rates, redis });
+      await closeApi({ invocation, tasks, identity, engines, operators, rates, redis, console });
     },
   };
 }
@@ -248,6 +249,14 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
   };
 }
 
+/** Balancers send nothing more, and pages follow their account elsewhere. */
+function leaving(readiness: { shutDown(): void }, console: { endStreams(): void }): () => void {
+  return () => {
+    readiness.shutDown();
+    console.endStreams();
+  };
+}
+
 async function closeApi(parts: {
   readonly invocation: InvocationParts;
   readonly tasks: TaskParts;
@@ -256,7 +265,9 @@ async function closeApi(parts: {
   readonly operators: OperatorParts;
   readonly rates: FallbackRateStore;
   readonly redis: { close(): Promise<void> };
+  readonly console: { endStreams(): void };
 }): Promise<void> {
+  parts.console.endStreams();
   parts.tasks.waiter.close();
   await Promise.all([
     parts.invocation.close(),

@@ -1,6 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { AccountReadModel } from '../console/account.read-model.ts';
 import { accountOverviewRoutes } from '../console/account.routes.ts';
+import { AccountEvents } from '../console/account-events.ts';
+import { EventsReadModel } from '../console/events.read-model.ts';
+import { eventRoutes } from '../console/events.routes.ts';
 import { sessionRoutes } from '../console/sessions.routes.ts';
 import { SessionsService } from '../console/sessions.service.ts';
 import { SessionsStore } from '../console/sessions.store.ts';
@@ -24,14 +27,15 @@ export function composeSessions(
   });
 }
 
-/** The operations that the web console has beyond everybody's. */
-export function composeConsoleRoutes(
+/** The operations that the web console has beyond everybody's. `endStreams`: pages that follow their account connect elsewhere. */
+export function composeConsole(
   { database, config, catalogSource }: Pick<Foundation, 'database' | 'config' | 'catalogSource'>,
   sessions: SessionsService,
   keys: KeysService,
-): Route[] {
+): { readonly routes: Route[]; endStreams(): void } {
   const payment = paymentOf(config);
-  return [
+  const events = new AccountEvents({ rows: new EventsReadModel(database.sequelize) });
+  const routes = [
     ...sessionRoutes(sessions, keys),
     ...accountOverviewRoutes({
       accounts: new AccountReadModel(database.sequelize),
@@ -41,7 +45,9 @@ export function composeConsoleRoutes(
         keepPrompts: config.keepPrompts,
       },
     }),
+    ...eventRoutes({ events, sessions }),
   ];
+  return { routes, endStreams: () => events.close() };
 }
 
 /** The web console itself, and the way to it from the bare address. */

@@ -107,6 +107,22 @@ export class SessionsService implements BrowserSessions {
     }
   }
 
+  /** Whether who was let in before would be let in now: by the cookie's session, where there is one, and by the key. */
+  async isStillIn({ keyHash }: Principal, token: string | undefined): Promise<boolean> {
+    if (token !== undefined && !(await this.find(token))) {
+      return false;
+    }
+    try {
+      await this.#parts.authenticator().principalOfKey(keyHash, true);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.status === 401) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
   /** Newest first. An owner sees the sessions of the account, another key's holder those of that key. */
   async list(principal: Principal, query: PageQuery): Promise<Page<SessionSummaryRow>> {
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);

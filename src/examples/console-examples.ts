@@ -1,6 +1,13 @@
-import { ACCOUNT, BROWSER, CREATED, HASH } from './example-ids.ts';
+import { ACCOUNT, BROWSER, CREATED, HASH, TASK } from './example-ids.ts';
 
 const ENDS = '2026-11-21T21:30:00.000Z';
+
+/** What a page hears that follows its account. */
+export const ACCOUNT_STREAM = [
+  'event: hello\ndata: {}\n\n',
+  'event: balance\ndata: {"remaining_credits":"42.04","held":"0.84","available":"41.20"}\n\n',
+  `event: task\ndata: {"id":"${TASK}","status":"generating"}\n\n`,
+].join('');
 
 /** Sessions of browsers and what the console shows, by schema. */
 export const CONSOLE_EXAMPLES = {

@@ -82,7 +82,12 @@ function send(operation: DescribedOperation, { method, path, headers, body }: Fu
   };
   return operation.name === 'receiveStripeEvent'
     ? withStripe.call(method, path, { headers: all, ...(body !== undefined && { raw: body }) })
-    : server.call(method, path, { token: null, headers: all, ...(body !== undefined && { body }) });
+    : server.call(method, path, {
+        token: null,
+        headers: all,
+        leavesStream: operation.name === 'followAccount',
+        ...(body !== undefined && { body }),
+      });
 }
 
 /** The answer is of a declared status, of a declared type, and its body as its schema says. */

@@ -238,6 +238,8 @@ test.each(
   operations
     .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/') && !path.includes('{'))
     .filter(({ parameters }) => !parameters.some((parameter) => parameter.required))
+    // a stream without an end: test/api/events.test.ts hears whom it tells what
+    .filter(({ name }) => name !== 'followAccount')
     .map(({ name, path }) => [name, path]),
 )('%s shows nothing of another account', async (_, path) => {
   const grouped = path.endsWith('/costs') ? `${path}?group_by=api_key` : path;

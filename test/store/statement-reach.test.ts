@@ -33,6 +33,7 @@ const HOME_TABLES = [
 
 const SEVERAL_ACCOUNTS = {
   'batches, cut by cell before they are sent': [
+    'console_live_facts',
     'find_key_facts',
     'keep_payment_moves',
     'mark_keys_used',

@@ -10,6 +10,9 @@ import type { Catalog, Seller } from '../../../src/catalog/catalog.types.ts';
 import { createBillingSurface, type PaymentChoice } from '../../../src/compose/billing.ts';
 import { AccountReadModel } from '../../../src/console/account.read-model.ts';
 import { accountOverviewRoutes } from '../../../src/console/account.routes.ts';
+import { AccountEvents } from '../../../src/console/account-events.ts';
+import { EventsReadModel } from '../../../src/console/events.read-model.ts';
+import { eventRoutes } from '../../../src/console/events.routes.ts';
 import { sessionRoutes } from '../../../src/console/sessions.routes.ts';
 import { SessionsService } from '../../../src/console/sessions.service.ts';
 import { SessionsStore } from '../../../src/console/sessions.store.ts';
@@ -79,6 +82,8 @@ export interface ServerOptions {
   readonly idempotencyTimes?: IdempotencyTimes;
   /** How long a call beyond its concurrency waits for a place. */
   readonly placeWaitMs?: number;
+  /** Pages that may follow their account. */
+  readonly followersMax?: number;
 }
 
 /** The real HTTP server on a database of its own. */
@@ -109,6 +114,11 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     payment: options.payment ?? { kind: 'test' },
     seller: () => options.seller,
   });
+  const events = new AccountEvents({
+    rows: new EventsReadModel(database.sequelize),
+    lookMs: 50,
+    ...(options.followersMax !== undefined && { followersMax: options.followersMax }),
+  });
   const registry = new Registry();
   const appOptions: AppOptions = {
     kernel,
@@ -122,6 +132,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
         limits: () => catalog.current.limits,
         features: { payments: 'test', keepPrompts: false },
       }),
+      ...eventRoutes({ events, sessions, askMs: 50 }),
     ],
     operators: createOperatorServices(database, { keys: account.keys, keysStore, keyCache }),
     meta: {
@@ -157,6 +168,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       return answer;
     },
     close: async () => {
+      events.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await lastUsed.close();

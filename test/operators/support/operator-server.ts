@@ -28,6 +28,8 @@ export interface CallOptions {
   readonly token?: string | null;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a success the head is enough: its stream has no end. */
+  readonly leavesStream?: boolean;
 }
 
 export interface OperatorServer {
@@ -106,7 +108,11 @@ export async function request(url: string, method: string, options: CallOptions 
     },
     ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const isLeft = options.leavesStream === true && response.ok;
+  const text = isLeft ? '' : await response.text();
+  if (isLeft) {
+    await response.body?.cancel();
+  }
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
   return {
     status: response.status,

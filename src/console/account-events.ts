@@ -1,0 +1,160 @@
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { EventsReadModel, LiveFacts, LiveGeneration, LiveTask } from './events.read-model.ts';
+
+/** What is told to a page that follows an account. */
+export type AccountEvent =
+  | { readonly event: 'hello'; readonly data: Readonly<Record<string, never>> }
+  | { readonly event: 'balance'; readonly data: BalanceEvent }
+  | { readonly event: 'generation'; readonly data: { readonly id: string } }
+  | { readonly event: 'task'; readonly data: TaskEvent };
+
+interface BalanceEvent {
+  readonly remaining_credits: string;
+  readonly held: string;
+  readonly available: string;
+}
+
+interface TaskEvent {
+  readonly id: string;
+  readonly status: string;
+}
+
+export interface Follower {
+  readonly accountId: string;
+  /** Only what this key ordered is told; null: all of the account. */
+  readonly apiKeyId: string | null;
+  readonly tell: (events: readonly AccountEvent[]) => void;
+  /** Called when this process stops telling. */
+  readonly end: () => void;
+}
+
+export interface AccountEventsOptions {
+  readonly rows: Pick<EventsReadModel, 'read'>;
+  /** Between two looks, in ms. Default 1,000: with one request of the page a change is on the screen in less than 1.5 s. */
+  readonly lookMs?: number;
+  /** Default {@link FOLLOWERS_MAX}. */
+  readonly followersMax?: number;
+}
+
+/** Pages that one process tells; further ones are asked to poll. */
+const FOLLOWERS_MAX = 1_000;
+const LOOK_MS = 1_000;
+
+/**
+ * Tells pages what changed in their accounts: one query a second for all of them, however many they are, and none while nobody follows.
+ * After a look that failed everybody is greeted again, since what changed meanwhile may be over by now.
+ */
+export class AccountEvents {
+  readonly #options: AccountEventsOptions;
+  readonly #followers = new Set<Follower>();
+  /** As of the last look, of accounts that are followed. */
+  #known = new Map<string, LiveFacts>();
+  /** Who knows from when on it is told. */
+  #greeted = new WeakSet<Follower>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: AccountEventsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Says `hello` first: what changes from then on is told. Returns what ends it; undefined when this process tells as many as it can, or is
+   * about to stop.
+   */
+  follow(follower: Follower): (() => void) | undefined {
+    if (this.#isClosed || this.#followers.size >= (this.#options.followersMax ?? FOLLOWERS_MAX)) {
+      return undefined;
+    }
+    this.#followers.add(follower);
+    this.#lookLater();
+    return () => {
+      this.#followers.delete(follower);
+    };
+  }
+
+  /** Ends everybody's stream and takes no new one. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const follower of this.#followers) {
+      follower.end();
+    }
+    this.#followers.clear();
+  }
+
+  #lookLater(): void {
+    this.#timer ??= setTimeout(() => void this.#look(), this.#options.lookMs ?? LOOK_MS);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
+    // a database that is away is told by the pages themselves when they ask it
+    const rows = accounts.length === 0 ? [] : await this.#options.rows.read(accounts).catch(() => undefined);
+    if (rows) {
+      this.#tell(rows);
+    } else {
+      this.#greeted = new WeakSet();
+    }
+    this.#timer = undefined;
+    if (this.#followers.size > 0) {
+      this.#lookLater();
+    }
+  }
+
+  #tell(rows: readonly LiveFacts[]): void {
+    const now = new Map(rows.map((row) => [row.account_id, row]));
+    for (const follower of this.#followers) {
+      const events = this.#eventsOf(follower, now.get(follower.accountId));
+      if (events.length > 0) {
+        follower.tell(events);
+      }
+    }
+    this.#known = now;
+  }
+
+  #eventsOf(follower: Follower, after: LiveFacts | undefined): readonly AccountEvent[] {
+    if (!this.#greeted.has(follower)) {
+      this.#greeted.add(follower);
+      return [{ event: 'hello', data: {} }];
+    }
+    const before = this.#known.get(follower.accountId);
+    return before && after ? changes(before, after, follower.apiKeyId) : [];
+  }
+}
+
+function changes(before: LiveFacts, after: LiveFacts, apiKeyId: string | null): AccountEvent[] {
+  const isOwn = ({ key }: LiveGeneration) => apiKeyId === null || key === apiKeyId;
+  const isMoved = before.seq !== after.seq || before.posted !== after.posted || before.held !== after.held;
+  const known = new Map(before.tasks.map((task) => [task.id, task]));
+  const tasks = after.tasks
+    .filter((task) => isOwn(task) && hasChanged(known.get(task.id), task))
+    .map(
+      ({ id, state }): AccountEvent => ({
+        event: 'task',
+        data: { id: publicId('generation', id), status: state },
+      }),
+    );
+  const { generation } = after;
+  const isNew = generation !== null && generation.id !== before.generation?.id && isOwn(generation);
+  return [
+    ...(isMoved ? [{ event: 'balance', data: balanceOf(after) } as const] : []),
+    ...(isNew ? [{ event: 'generation', data: { id: publicId('generation', generation.id) } } as const] : []),
+    ...tasks,
+  ];
+}
+
+function hasChanged(before: LiveTask | undefined, after: LiveTask): boolean {
+  return before?.state !== after.state || before.progress !== after.progress;
+}
+
+function balanceOf({ posted, held }: LiveFacts): BalanceEvent {
+  const [all, set] = [nanoUsd(posted), nanoUsd(held)];
+  return {
+    remaining_credits: formatUsd(all),
+    held: formatUsd(set),
+    available: formatUsd(nanoUsd(all - set)),
+  };
+}

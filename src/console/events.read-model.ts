@@ -1,0 +1,44 @@
+import type { Sequelize } from 'sequelize';
+import { idAt } from '../lib/ids.ts';
+import { readRows } from '../store/report.ts';
+import { liveFacts } from './events.sql.ts';
+
+export interface LiveGeneration {
+  readonly id: string;
+  /** Stored id of the key that ordered it. */
+  readonly key: string;
+}
+
+export interface LiveTask extends LiveGeneration {
+  readonly state: string;
+  /** 0 to 1. */
+  readonly progress: number;
+}
+
+/** What pages show live of an account; amounts are nano-USD as decimal text. */
+export interface LiveFacts {
+  readonly account_id: string;
+  readonly posted: string;
+  readonly held: string;
+  /** Number of the newest entry of its books. */
+  readonly seq: string;
+  readonly tasks: readonly LiveTask[];
+  /** The newest of the last hour that has ended. */
+  readonly generation: LiveGeneration | null;
+}
+
+const TASKS = 60;
+const HOUR_MS = 3_600_000;
+
+export class EventsReadModel {
+  readonly #sequelize: Sequelize;
+
+  constructor(sequelize: Sequelize) {
+    this.#sequelize = sequelize;
+  }
+
+  read(accountIds: readonly string[]): Promise<LiveFacts[]> {
+    const since = idAt(Date.now() - HOUR_MS);
+    return readRows<LiveFacts>(this.#sequelize, liveFacts, [accountIds, TASKS, since]);
+  }
+}
