@@ -13,6 +13,7 @@ import type { JsonSchema } from '../src/http/openapi-portable.ts';
 import type { Route } from '../src/http/route.ts';
 import { chatRoutes } from '../src/invocation/chat.routes.ts';
 import { embeddingsRoutes } from '../src/invocation/embeddings/embeddings.routes.ts';
+import { estimateRoutes } from '../src/invocation/estimates.routes.ts';
 import { messagesRoutes } from '../src/invocation/messages.routes.ts';
 import { rerankRoutes } from '../src/invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../src/invocation/responses/responses.routes.ts';
@@ -37,6 +38,7 @@ export function describedRoutes(): Route[] {
       ...responsesRoutes(paid),
       ...embeddingsRoutes(paid),
       ...rerankRoutes(paid),
+      ...estimateRoutes(nothing),
       ...taskRoutes(nothing, nothing),
       ...nativeTaskRoutes(nothing, nothing),
       ...openAiImageRoutes(nothing, nothing),

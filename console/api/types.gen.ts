@@ -186,6 +186,15 @@ export interface DeferredRevenue {
   readonly accounts: number;
 }
 
+export interface Estimate {
+  readonly model: string;
+  readonly input_tokens: number;
+  readonly output_tokens_max: number;
+  readonly max_amount: string;
+  readonly affordable: boolean;
+  readonly currency: 'USD';
+}
+
 export interface Finding {
   readonly kind: string;
   readonly id: string;

@@ -167,6 +167,8 @@ export const PAGES: Readonly<Record<string, string>> = {
   Send: '发送',
   Stop: '停止',
   'costs at most': '最高费用',
+  '{count} tokens in': '输入 {count} 个 token',
+  'That is more than is available now.': '超出目前可用金额。',
   'As code': '代码',
   Image: '图片',
   Video: '视频',

@@ -52,6 +52,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/costs',
   '/api/v1/credits',
   '/api/v1/embeddings',
+  '/api/v1/estimates',
   '/api/v1/events',
   '/api/v1/generation',
   '/api/v1/generations',

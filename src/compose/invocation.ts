@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts';
 import { Admission } from '../invocation/admission.ts';
 import { chatRoutes } from '../invocation/chat.routes.ts';
 import { embeddingsRoutes } from '../invocation/embeddings/embeddings.routes.ts';
+import { estimateRoutes } from '../invocation/estimates.routes.ts';
 import { HiddenOverheadStore } from '../invocation/hidden-overhead.store.ts';
 import { HiddenOverhead } from '../invocation/hidden-overhead.ts';
 import { InFlight } from '../invocation/in-flight.ts';
@@ -57,6 +58,7 @@ export function composeInvocation(foundation: Foundation, turns: EventLoopQueue)
       ...responsesRoutes(routes),
       ...embeddingsRoutes(routes),
       ...rerankRoutes(routes),
+      ...estimateRoutes(service),
     ],
     service,
     close: async () => {

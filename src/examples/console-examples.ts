@@ -30,6 +30,18 @@ export const CONSOLE_EXAMPLES = {
     address: '203.0.113.7',
     current: true,
   },
+  EstimateCall: {
+    endpoint: '/api/v1/chat/completions',
+    request: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1_024 },
+  },
+  Estimate: {
+    model: 'acme/small',
+    input_tokens: 5,
+    output_tokens_max: 1_024,
+    max_amount: '0.000615',
+    affordable: true,
+    currency: 'USD',
+  },
   AccountOverview: {
     id: ACCOUNT,
     name: 'acme',

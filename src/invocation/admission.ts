@@ -11,7 +11,7 @@ import { type Alternative, Alternatives } from './alternatives.ts';
 import { longToolNames } from './dialects/tool-names.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, type HoldPlan, type HoldWish, planHold } from './hold-plan.ts';
-import { type BoundedInput, boundInput, type OpenRoute } from './input-bound.ts';
+import { type BoundedInput, boundInput, type InputBoundParts, type OpenRoute } from './input-bound.ts';
 import { ITEM_KINDS } from './input-content.ts';
 import type {
   InvocableModel,
@@ -37,6 +37,19 @@ export interface AdmissionDependencies {
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
+/** What a call would cost at most, before anything is held. */
+export interface CallEstimate {
+  /** The model that is asked first. */
+  readonly modelId: string;
+  readonly inputTokens: number;
+  /** The output cap that would be in force. */
+  readonly outputTokensMax: number;
+  /** What would be held, in nano-USD: of several models that of the dearest one. */
+  readonly amount: NanoUsd;
+  /** Whether the caller had that much a moment ago. */
+  readonly isAffordable: boolean;
+}
+
 /** Decides whether a call may be made, and holds the most it can cost. */
 export class Admission {
   readonly #deps: AdmissionDependencies;
@@ -52,7 +65,7 @@ export class Admission {
   async admit(invocation: Invocation): Promise<Admitted> {
     const { ledger, clock, log, settings } = this.#deps;
     const startedAt = clock.now();
-    const candidates = await this.#candidates(invocation);
+    const candidates = await this.#candidates(invocation, (least) => this.#requireFunds(invocation, least));
     const [first] = candidates;
     const ignored = await this.#ignored(candidates, invocation);
     const toolNames =
@@ -66,8 +79,7 @@ export class Admission {
         endpoint: invocation.endpoint,
         model: first.wish.model.id,
         priceVersion: first.wish.model.priceVersion,
-        amount: dearest(candidates.map(({ plan }) => plan.amount)),
-        minimum: dearest(candidates.map(({ plan }) => plan.minimum)),
+        ...heldFor(candidates),
       },
       invocation.signal,
     );
@@ -93,7 +105,10 @@ export class Admission {
   }
 
   /** What each model of the call would cost. One whose context is too short is left out, unless all are: then its refusal is thrown. */
-  async #candidates(invocation: Invocation): Promise<[Candidate, ...Candidate[]]> {
+  async #candidates(
+    invocation: Invocation,
+    requireFunds: InputBoundParts['requireFunds'],
+  ): Promise<[Candidate, ...Candidate[]]> {
     const { models } = this.#deps;
     const ids = [invocation.modelId, ...invocation.fallbackIds];
     const named = ids.map((id) => models.invocable(id, invocation.caller));
@@ -105,7 +120,7 @@ export class Admission {
     let tooLong: unknown;
     for (const model of distinct) {
       try {
-        candidates.push(await this.#candidate(invocation, model));
+        candidates.push(await this.#candidate(invocation, model, requireFunds));
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'context_length_exceeded')) {
           throw error;
@@ -120,11 +135,14 @@ export class Admission {
     return [first, ...others];
   }
 
-  async #candidate(invocation: Invocation, named: InvocableModel): Promise<Candidate> {
+  async #candidate(
+    invocation: Invocation,
+    named: InvocableModel,
+    requireFunds: InputBoundParts['requireFunds'],
+  ): Promise<Candidate> {
     const { turns, overhead, settings } = this.#deps;
     const model = withContexts(named, invocation.inputs);
     const routes = this.#openRoutes(model);
-    const requireFunds = (least: NanoUsd) => this.#requireFunds(invocation, least);
     const bounded = await boundInput(invocation, model, routes, { turns, overhead, settings, requireFunds });
     const input = bounded.estimate;
     const units = { ...ONE_CALL, images: input.images };
@@ -158,6 +176,26 @@ export class Admission {
     const parts = { turns, overhead, settings, requireFunds: async () => undefined };
     const { estimate } = await boundInput(invocation, unbounded, this.#openRoutes(model), parts);
     return estimate.tokens;
+  }
+
+  /**
+   * What {@link admit} would hold now, by what the caller could spend a moment ago. Throws AppError: model_not_found, model_not_allowed,
+   * model_not_supported_on_endpoint, unsupported_input, invalid_parameter, context_length_exceeded, max_cost_exceeded.
+   */
+  async estimate(invocation: Invocation): Promise<CallEstimate> {
+    const candidates = await this.#candidates(invocation, async () => undefined);
+    const { amount, minimum } = heldFor(candidates);
+    const { spendable } = invocation.caller;
+    const isAffordable = spendable >= minimum;
+    const granted = isAffordable && spendable < amount ? spendable : amount;
+    const [{ wish, plan }] = candidates;
+    return {
+      modelId: wish.model.id,
+      inputTokens: wish.input.tokens,
+      outputTokensMax: grantedOutputTokens(wish, plan, granted),
+      amount: granted,
+      isAffordable,
+    };
   }
 
   /**
@@ -201,6 +239,14 @@ function alternativeOf({ wish, plan }: Candidate, granted: NanoUsd): Alternative
   const { model, input, units } = wish;
   const clamped = outputTokensMax < Math.max(plan.outputTokens, wish.maxTokens ?? 0);
   return { model, input, units, outputTokensMax, clamped };
+}
+
+/** What is held for a call that each of these models may answer, and the least worth holding, in nano-USD. */
+function heldFor(candidates: readonly Candidate[]): Pick<HoldPlan, 'amount' | 'minimum'> {
+  return {
+    amount: dearest(candidates.map(({ plan }) => plan.amount)),
+    minimum: dearest(candidates.map(({ plan }) => plan.minimum)),
+  };
 }
 
 function dearest(amounts: readonly NanoUsd[]): NanoUsd {

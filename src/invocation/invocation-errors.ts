@@ -20,3 +20,14 @@ export const INVOCATION_ERRORS: readonly ErrorCode[] = [
   'provider_timeout',
   'service_unavailable',
 ];
+
+/** What counting an input may answer beside what every route may. */
+export const COUNT_ERRORS: readonly ErrorCode[] = [
+  'invalid_parameter',
+  'unsupported_input',
+  'model_not_found',
+  'model_not_supported_on_endpoint',
+  'model_not_allowed',
+  'payload_too_large',
+  'service_unavailable',
+];

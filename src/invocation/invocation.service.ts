@@ -3,7 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, CallEstimate } from './admission.ts';
 import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
@@ -94,6 +94,11 @@ export class InvocationService {
     return this.#inFlight.run(() =>
       this.#unlessLeft(invocation, () => this.#admission.countInput(invocation)),
     );
+  }
+
+  /** What a call would hold; undefined when the client left. Throws AppError as admission does, but for money. */
+  estimate(invocation: Invocation): Promise<CallEstimate | undefined> {
+    return this.#inFlight.run(() => this.#unlessLeft(invocation, () => this.#admission.estimate(invocation)));
   }
 
   /** Refuses new calls, lets running ones go on for `deadlineMs`, then ends and settles them. */

@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from '../http/route.ts';
-import { AppError, type ErrorCode } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
-import { INVOCATION_ERRORS } from './invocation-errors.ts';
+import { COUNT_ERRORS, INVOCATION_ERRORS } from './invocation-errors.ts';
 import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
 import { countInput, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
@@ -11,16 +11,6 @@ const PATH = '/vendorx/v1/messages';
 const VERSION_HEADER = 'vendorx-version';
 const VERSION = '2023-06-01';
 const VERSION_HEADERS = { [VERSION_HEADER]: 'A date such as 2023-06-01; also known as anthropic-version' };
-/** What counting may answer beside what every route may. */
-const COUNT_ERRORS: readonly ErrorCode[] = [
-  'invalid_parameter',
-  'unsupported_input',
-  'model_not_found',
-  'model_not_supported_on_endpoint',
-  'model_not_allowed',
-  'payload_too_large',
-  'service_unavailable',
-];
 
 export interface MessagesRouteDependencies {
   readonly service: InvocationService;

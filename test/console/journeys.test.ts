@@ -66,14 +66,15 @@ test('paid with test money: back on Billing with the new balance, without a relo
 test('a chat streams, costs at most what was shown, and a hostile answer is text', async () => {
   const { page, context, open, wrongs, customer } = await console.signIn();
   await open('playground');
-  const shown = await page.locator('.amount[title]').last().getAttribute('title');
   await page.getByLabel('Message').fill('Say <img src=x onerror=alert(1)> back to me');
+  await page.getByText('tokens in').waitFor();
+  const shown = await page.locator('.amount[title]').last().getAttribute('title');
   await page.getByRole('button', { name: 'Send' }).dblclick();
   await page.getByRole('link', { name: 'Details' }).waitFor();
   const rows = (await console.server.call('GET', '/api/v1/generations', { token: customer.secret })).json
     .data;
   expect(rows).toHaveLength(1);
-  expect(Number(rows[0].charged_amount)).toBeLessThanOrEqual(Number.parseFloat(shown ?? '0') + 1e-3);
+  expect(Number(rows[0].charged_amount)).toBeLessThanOrEqual(Number.parseFloat(shown ?? '0'));
   expect(await page.locator('.turn img').count()).toBe(0);
   await page.getByRole('link', { name: 'Details' }).click();
   await page.getByRole('dialog').getByText(rows[0].id).waitFor();

@@ -8,6 +8,7 @@ import { validate } from '../../src/http/validate.ts';
 import { Admission } from '../../src/invocation/admission.ts';
 import { chatRoutes } from '../../src/invocation/chat.routes.ts';
 import { embeddingsRoutes } from '../../src/invocation/embeddings/embeddings.routes.ts';
+import { estimateRoutes } from '../../src/invocation/estimates.routes.ts';
 import { HiddenOverhead } from '../../src/invocation/hidden-overhead.ts';
 import { InFlight } from '../../src/invocation/in-flight.ts';
 import { InvocationService } from '../../src/invocation/invocation.service.ts';
@@ -134,6 +135,7 @@ export class Gateway {
       ...responsesRoutes(deps),
       ...embeddingsRoutes(deps),
       ...rerankRoutes(deps),
+      ...estimateRoutes(this.service),
     ]) {
       const paths = [route.path, route.path.replace('/vendorx', '')];
       app.post(paths, express.json({ limit: '32mb' }), (request, response) =>
@@ -171,7 +173,7 @@ export class Gateway {
   }
 }
 
-const CALLER = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
+const CALLER = { accountId: 'account', apiKeyId: 'key', allowedModels: null, spendable: parseUsd('100')! };
 
 async function carry(
   route: Route,

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
+import { useEstimate } from '../../api/estimates.ts';
 import type { Model } from '../../api/types.gen.ts';
-import { useQueryState } from '../../lib/location.ts';
-import { plainUsd, shortUsd } from '../../lib/money.ts';
+import { to, useQueryState } from '../../lib/location.ts';
+import { parseUsd, plainUsd, shortUsd } from '../../lib/money.ts';
 import { mostCost, mostTokens, perMillion } from '../../lib/price.ts';
-import { t } from '../../lib/text.ts';
+import { formatCount, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { chatSnippets } from '../../ui/snippets.ts';
@@ -23,8 +25,14 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
   const [tokens, setTokens] = useState(String(TOKENS_MAX));
   const chat = useChat();
   const maxTokens = Math.max(1, Math.min(1_000_000, Number.parseInt(tokens, 10) || TOKENS_MAX));
-  const said = [system, ...chat.turns.map((turn) => turn.content), text];
-  const most = model ? mostCost(model.pricing, mostTokens(said), maxTokens) : 0n;
+  const messages = chat.messages({ system, text });
+  const isAsked = model !== undefined && text.trim() !== '';
+  const estimate = useEstimate(isAsked ? { model: model.id, messages, max_tokens: maxTokens } : undefined);
+  // until the service has counted: no text has more tokens than bytes
+  const bound = model
+    ? mostCost(model.pricing, mostTokens(messages.map(({ content }) => content)), maxTokens)
+    : 0n;
+  const most = (estimate && parseUsd(estimate.max_amount)) ?? bound;
   const submit = (event: Event) => {
     event.preventDefault();
     if (model && text.trim() !== '' && !chat.isRunning) {
@@ -85,9 +93,17 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
               </button>
             ) : null}
             <span class="quiet">
+              {estimate ? `${t('{count} tokens in', { count: formatCount(estimate.input_tokens) })} · ` : ''}
               {t('costs at most')} <Amount value={most} short />
             </span>
           </div>
+          {estimate?.affordable === false ? (
+            <Notice tone="wait">
+              <p>
+                {t('That is more than is available now.')} <a href={to('billing')}>{t('Add credits')}</a>
+              </p>
+            </Notice>
+          ) : null}
         </form>
       </Panel>
       <Panel title={t('As code')}>

@@ -26,6 +26,8 @@ export interface Question {
 export interface Chat {
   readonly turns: readonly Turn[];
   readonly isRunning: boolean;
+  /** All that a question would send. */
+  messages(question: Pick<Question, 'system' | 'text'>): ChatMessage[];
   ask(question: Question): Promise<void>;
   stop(): void;
   clear(): void;
@@ -54,10 +56,7 @@ export function useChat(): Chat {
     nextId.current += 2;
     const asked: Turn = { id: id - 1, role: 'user', content: question.text };
     setTurns((all) => [...all, asked, { id, role: 'assistant', content: '', most: question.most }]);
-    const messages = [
-      ...messagesOf(question.system, turns),
-      { role: 'user' as const, content: question.text },
-    ];
+    const messages = messagesOf(question, turns);
     let generation = '';
     try {
       const events = {
@@ -76,13 +75,26 @@ export function useChat(): Chat {
     change(id, () => ({ generation: ended }));
     refresh('/api/v1/account', '/api/v1/generations');
   };
-  return { turns, isRunning, ask, stop: () => running.current?.abort(), clear: () => setTurns([]) };
+  return {
+    turns,
+    isRunning,
+    messages: (question) => messagesOf(question, turns),
+    ask,
+    stop: () => running.current?.abort(),
+    clear: () => setTurns([]),
+  };
 }
 
-function messagesOf(system: string, turns: readonly Turn[]): ChatMessage[] {
+function messagesOf(
+  { system, text }: Pick<Question, 'system' | 'text'>,
+  turns: readonly Turn[],
+): ChatMessage[] {
   const said = turns.filter(({ content, error }) => content !== '' && error === undefined);
-  const before = said.map(({ role, content }) => ({ role, content }));
-  return system.trim() === '' ? before : [{ role: 'system', content: system }, ...before];
+  const all = [
+    ...said.map(({ role, content }) => ({ role, content })),
+    { role: 'user' as const, content: text },
+  ];
+  return system.trim() === '' ? all : [{ role: 'system', content: system }, ...all];
 }
 
 /** What the call cost, as the ledger has it: a stopped one is settled a moment after it was left. */

@@ -106,6 +106,10 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       createImage: [{ model: 'acme/small', prompt: 'a gate' }],
       clearDebt: [{ kind: 'paid', amount: '0.01', description: 'Transfer' }],
       createSession: [{ api_key: own.owner }],
+      estimateCall: ['/api/v1/chat/completions', '/vendorx/v1/messages'].map((endpoint) => ({
+        endpoint,
+        request: { model: 'acme/small', messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
+      })),
       createRefund: [{ generation_id: other.ids.generation, description: 'unusable' }],
       payTestCheckout: ['card=accepted', 'card=declined', ''],
     },

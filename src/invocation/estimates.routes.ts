@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { defineRoute, type Route } from '../http/route.ts';
+import { validate } from '../http/validate.ts';
+import { answerOf, CURRENCY, currencyJson, modelId, usdString } from '../http/wire-shapes.ts';
+import { formatUsd } from '../lib/money.ts';
+import { chatRequest } from './chat.schema.ts';
+import { functionsAsTools } from './dialects/legacy-functions.ts';
+import type { InvocationService } from './invocation.service.ts';
+import type { Invocation } from './invocation.types.ts';
+import { COUNT_ERRORS } from './invocation-errors.ts';
+import { INVOCATION_HEADERS } from './invocation-headers.ts';
+import { type InvocationContext, invocationOf } from './invoke.ts';
+import { messagesRequest } from './messages.schema.ts';
+
+/** Smaller than what a call may be: nothing is paid for the work. */
+const BODY_BYTES_MAX = 1024 * 1024;
+
+const estimateRequest = z
+  .object({
+    endpoint: z
+      .enum(['/api/v1/chat/completions', '/vendorx/v1/messages'])
+      .meta({ description: 'Where the request would be sent' }),
+    request: z.looseObject({}).meta({ description: 'The body that would be sent there' }),
+  })
+  .meta({ id: 'EstimateCall' });
+
+const estimateJson = z
+  .object({
+    model: modelId,
+    input_tokens: z.int().min(0).meta({ description: 'Tokens of the prompt, by our own count' }),
+    output_tokens_max: z
+      .int()
+      .min(1)
+      .meta({ description: 'Where the answer would be cut off: what is asked, has room and can be paid' }),
+    max_amount: usdString.meta({
+      description: 'What would be held, USD: the most the call can cost. Sent as x-max-cost it is a promise',
+    }),
+    affordable: z.boolean().meta({ description: 'false: the call would be refused with 402 now' }),
+    currency: currencyJson,
+  })
+  .meta({ id: 'Estimate' });
+
+/** `/api/v1/estimates`: the price before sending, by the code that holds it. */
+export function estimateRoutes(service: Pick<InvocationService, 'estimate'>): Route[] {
+  return [
+    defineRoute({
+      method: 'post',
+      path: '/api/v1/estimates',
+      operationId: 'estimateCall',
+      summary: 'What a call would cost at most; free, and nothing is held or sent on',
+      tag: 'Invocation',
+      access: 'inference',
+      envelope: 'data',
+      body: estimateRequest,
+      bodyBytesMax: BODY_BYTES_MAX,
+      requestHeaders: INVOCATION_HEADERS,
+      response: { status: 200, schema: answerOf(estimateJson, 'The most it can cost') },
+      errors: [...COUNT_ERRORS, 'context_length_exceeded', 'max_cost_exceeded'],
+      idempotency: 'natural',
+      async handle(context) {
+        const { endpoint, request } = context.body;
+        const invocation = estimated(context, endpoint, request);
+        const estimate = await service.estimate(invocation);
+        if (!estimate) {
+          return undefined;
+        }
+        // counting is the dearest thing done here, so it weighs on the same limit as what it counts
+        context.reportTokens(estimate.inputTokens);
+        return {
+          body: {
+            data: {
+              model: estimate.modelId,
+              input_tokens: estimate.inputTokens,
+              output_tokens_max: estimate.outputTokensMax,
+              max_amount: formatUsd(estimate.amount),
+              affordable: estimate.isAffordable,
+              currency: CURRENCY,
+            },
+          },
+        };
+      },
+    }),
+  ];
+}
+
+function estimated(
+  context: InvocationContext,
+  endpoint: z.output<typeof estimateRequest>['endpoint'],
+  request: object,
+): Invocation {
+  if (endpoint === '/vendorx/v1/messages') {
+    const body = validate(messagesRequest, request, 'body');
+    const route = { dialect: 'messages', endpoint, servedBy: ['messages'], ignored: [] } as const;
+    return invocationOf(context, body, body.max_tokens ?? undefined, route);
+  }
+  const body = functionsAsTools(validate(chatRequest, request, 'body'));
+  const route = { dialect: 'chat', endpoint, servedBy: ['chat'], ignored: [] } as const;
+  return invocationOf(context, body, body.max_completion_tokens ?? body.max_tokens ?? undefined, route);
+}

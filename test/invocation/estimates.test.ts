@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { formatUsd, parseUsd } from '../../src/lib/money.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, type GatewayOptions, model } from './gateway.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { receivedText } from './received-text.ts';
+
+/** What is said before a call is what is held for it. */
+
+const CHAT = '/api/v1/chat/completions';
+const MESSAGES = '/vendorx/v1/messages';
+const SEED = Number(process.env.ESTIMATE_SEED ?? 4);
+
+let openai: UpstreamServer;
+let gateway: Gateway;
+
+const start = async (books?: GatewayOptions['books']) => {
+  gateway = await Gateway.start({
+    providers: [{ id: 'openai', protocol: 'openai', base_url: openai.url }],
+    models: [
+      model('one', [{ provider: 'openai', model: 'gpt' }]),
+      model('dear', [{ provider: 'openai', model: 'gpt' }], { maxOutputTokens: 8_192 }),
+      model('short', [{ provider: 'openai', model: 'gpt' }], { contextLength: 50 }),
+    ],
+    ...(books && { books }),
+  });
+};
+
+beforeEach(async () => {
+  openai = await startOpenAiUpstream();
+});
+afterEach(async () => {
+  await gateway?.close();
+  await openai?.close();
+});
+
+async function post(path: string, body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, json: JSON.parse(await receivedText(response)) };
+}
+
+const estimate = (request: object, endpoint = CHAT, headers = {}) =>
+  post('/api/v1/estimates', { endpoint, request }, headers);
+
+const order = fc.record({
+  endpoint: fc.constantFrom(CHAT, MESSAGES),
+  text: fc.string({ maxLength: 400, unit: 'binary' }),
+  max: fc.integer({ min: 1, max: 9_000 }),
+  models: fc.constantFrom({ model: 'one' }, { model: 'one', models: ['dear'] }, { model: 'dear' }),
+  cost: fc.option(fc.integer({ min: 0, max: 20_000_000 }), { nil: undefined }),
+});
+
+test('the most that is told is the hold, to the nano-dollar, whatever is asked', async () => {
+  await start();
+  await fc.assert(
+    fc.asyncProperty(order, async ({ endpoint, text, max, models, cost }) => {
+      const headers = cost === undefined ? undefined : { 'x-max-cost': (cost / 1e9).toFixed(9) };
+      const request = { ...models, max_tokens: max, messages: [{ role: 'user', content: text }] };
+      const told = await estimate(request, endpoint, headers);
+      const before = gateway.ledger.requests.length;
+      const called = await post(endpoint, request, headers);
+      const held = gateway.ledger.requests[before];
+      // refused for the same reason, or held as told
+      expect([told.status, told.json.data?.max_amount]).toEqual(
+        held ? [200, formatUsd(held.amount)] : [called.status, undefined],
+      );
+      expect(told.json.error?.code).toBe(held ? undefined : called.json.error.code);
+    }),
+    { numRuns: 60, seed: SEED },
+  );
+});
+
+test('nothing is held, asked of a provider or charged', async () => {
+  await start();
+  const { json } = await estimate({
+    model: 'one',
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'hello' }],
+  });
+  expect(json.data).toEqual({
+    model: 'one',
+    input_tokens: expect.any(Number),
+    output_tokens_max: 50,
+    max_amount: expect.stringMatching(/^0\.\d+$/),
+    affordable: true,
+    currency: 'USD',
+  });
+  expect([gateway.ledger.requests.length, openai.requests.length]).toEqual([0, 0]);
+});
+
+test('short of money: the answer is told to be shorter, or the call not to be affordable', async () => {
+  const caller = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
+  const spendable = parseUsd('0.0002')!;
+  await start({ ledger: new MemoryLedger(spendable), caller: { ...caller, spendable } });
+  const messages = [{ role: 'user', content: 'hello' }];
+  const open = (await estimate({ model: 'one', messages })).json.data;
+  expect([open.max_amount, open.affordable]).toEqual(['0.0002', true]);
+  expect(open.output_tokens_max).toBeLessThan(100);
+  const capped = (await estimate({ model: 'one', messages, max_tokens: 1_000 })).json.data;
+  expect([capped.affordable, capped.output_tokens_max]).toEqual([false, 1_000]);
+});
+
+test('what the call would be refused for is told', async () => {
+  await start();
+  const messages = [{ role: 'user', content: 'hello '.repeat(200) }];
+  const codes = [
+    (await estimate({ model: 'none', messages })).json.error.code,
+    (await estimate({ model: 'short', messages })).json.error.code,
+    (await estimate({ model: 'one' })).json.error.code,
+  ];
+  expect(codes).toEqual(['model_not_found', 'context_length_exceeded', 'invalid_parameter']);
+});
