@@ -171,6 +171,9 @@ export const PAGES: Readonly<Record<string, string>> = {
   'That is more than is available now.': '超出目前可用金额。',
   'As code': '代码',
   Image: '图片',
+  'Images and videos': '图片和视频',
+  Images: '图片',
+  Videos: '视频',
   Video: '视频',
   Prompt: '提示词',
   'It stays on this device; the service forgets it when the task ends.':

@@ -59,7 +59,7 @@ export function estimateRoutes(service: Pick<InvocationService, 'estimate'>): Ro
       idempotency: 'natural',
       async handle(context) {
         const { endpoint, request } = context.body;
-        const invocation = estimated(context, endpoint, request);
+        const invocation = await estimated(context, endpoint, request);
         const estimate = await service.estimate(invocation);
         if (!estimate) {
           return undefined;
@@ -83,17 +83,17 @@ export function estimateRoutes(service: Pick<InvocationService, 'estimate'>): Ro
   ];
 }
 
-function estimated(
+async function estimated(
   context: InvocationContext,
   endpoint: z.output<typeof estimateRequest>['endpoint'],
   request: object,
-): Invocation {
+): Promise<Invocation> {
   if (endpoint === '/vendorx/v1/messages') {
     const body = validate(messagesRequest, request, 'body');
     const route = { dialect: 'messages', endpoint, servedBy: ['messages'], ignored: [] } as const;
-    return invocationOf(context, body, body.max_tokens ?? undefined, route);
+    return await invocationOf(context, body, body.max_tokens ?? undefined, route);
   }
-  const body = functionsAsTools(validate(chatRequest, request, 'body'));
+  const body = await context.inTurn(functionsAsTools(validate(chatRequest, request, 'body')));
   const route = { dialect: 'chat', endpoint, servedBy: ['chat'], ignored: [] } as const;
-  return invocationOf(context, body, body.max_completion_tokens ?? body.max_tokens ?? undefined, route);
+  return await invocationOf(context, body, body.max_completion_tokens ?? body.max_tokens ?? undefined, route);
 }

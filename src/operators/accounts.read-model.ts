@@ -21,6 +21,15 @@ export interface AccountRow {
   readonly debt: string;
 }
 
+export interface AccountFilter {
+  /** Only ids below it. */
+  readonly beforeId: string | null;
+  /** Part of the name. */
+  readonly name: string | null;
+  readonly suspended: boolean | null;
+  readonly limit: number;
+}
+
 export class AccountsReadModel {
   readonly #sequelize: Sequelize;
 
@@ -33,8 +42,8 @@ export class AccountsReadModel {
   }
 
   /** Newest first. */
-  list(limit: number, after: string | undefined): Promise<AccountRow[]> {
-    return readRows<AccountRow>(this.#sequelize, accountsPage, [after ?? null, limit]);
+  list({ beforeId, name, suspended, limit }: AccountFilter): Promise<AccountRow[]> {
+    return readRows<AccountRow>(this.#sequelize, accountsPage, [beforeId, name, suspended, limit]);
   }
 
   async idOfName(name: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import { cutPage, type Page } from '../http/page.ts';
 import { type KeysService, newOwnerKey } from '../keys/keys.service.ts';
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
@@ -7,7 +7,7 @@ import { parsePublicId, publicId } from '../lib/ids.ts';
 import { formatUsd, ZERO_USD } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
-import type { CreateAccountBody, UpdateAccountBody } from './operators.schema.ts';
+import type { CreateAccountBody, ListAccountsQuery, UpdateAccountBody } from './operators.schema.ts';
 
 export interface OpenedAccount {
   readonly row: AccountRow;
@@ -53,9 +53,14 @@ export class AccountsService {
   }
 
   /** Newest first. */
-  async list(query: PageQuery): Promise<Page<AccountRow>> {
-    const [after] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
-    const rows = await this.#readModel.list(query.limit + 1, after);
+  async list(query: ListAccountsQuery): Promise<Page<AccountRow>> {
+    const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
+    const rows = await this.#readModel.list({
+      beforeId,
+      name: query.q ?? null,
+      suspended: query.suspended === undefined ? null : query.suspended === 'true',
+      limit: query.limit + 1,
+    });
     return cutPage(rows, query.limit, (row) => [row.id]);
   }
 

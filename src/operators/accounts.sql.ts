@@ -8,10 +8,12 @@ const ACCOUNTS = `
 /** $1 id. */
 export const accountById: Statement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
 
-/** $1: only ids below it, NULL = from the newest; $2 how many. Ids are time-ordered. */
+/** $1: only ids below it, NULL = from the newest; $2 part of the name or NULL, $3 suspended or NULL, $4 how many. Ids are time-ordered. */
 export const accountsPage: Statement = {
   name: 'accounts_page',
-  text: `${ACCOUNTS} WHERE ($1::uuid IS NULL OR a.id < $1::uuid) ORDER BY a.id DESC LIMIT $2`,
+  text: `${ACCOUNTS} WHERE ($1::uuid IS NULL OR a.id < $1::uuid)
+       AND ($2::text IS NULL OR strpos(lower(a.name), lower($2)) > 0) AND ($3::boolean IS NULL OR a.suspended = $3)
+     ORDER BY a.id DESC LIMIT $4`,
 };
 
 /** $1 name: the oldest account of that name. */

@@ -6,6 +6,7 @@ import { auditPage } from './audit.sql.ts';
 export interface AuditFilter {
   readonly action: string | null;
   readonly object: string | null;
+  readonly actor: string | null;
   /** Inclusive. */
   readonly start: Date | null;
   /** Exclusive. */
@@ -23,8 +24,8 @@ export class AuditReadModel {
   }
 
   /** Newest first. */
-  list({ action, object, start, end, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
-    const values = [action, object, beforeId, limit, start, end];
+  list({ action, object, actor, start, end, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
+    const values = [action, object, actor, start, end, beforeId, limit];
     return readRows<AuditLogRow>(this.#sequelize, auditPage, values);
   }
 }

@@ -21,10 +21,10 @@ export function auditRoutes(audit: AuditReadModel): Route[] {
         response: { status: 200, schema: auditListResponse },
         errors: ['invalid_cursor'],
         async handle({ query, url }) {
-          const { action = null, object = null, limit, cursor } = query;
+          const { action = null, object = null, actor = null, limit, cursor } = query;
           const { start_time: start = null, end_time: end = null } = query;
           const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [INTEGER_PART]);
-          const rows = await audit.list({ action, object, start, end, beforeId, limit: limit + 1 });
+          const rows = await audit.list({ action, object, actor, start, end, beforeId, limit: limit + 1 });
           const page = cutPage(rows, limit, (row) => [row.id]);
           return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAuditEntry) } };
         },

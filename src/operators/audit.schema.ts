@@ -8,6 +8,7 @@ const filter = z.string().min(1).max(200);
 export const listAuditQuery = z.strictObject({
   action: filter.optional().meta({ description: 'Only actions of this kind', examples: ['account.update'] }),
   object: filter.optional().meta({ description: 'Public id of what was acted on' }),
+  actor: filter.optional().meta({ description: 'Only what this operator did' }),
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
   ...pageQuery,

@@ -148,7 +148,15 @@ const dryRun = z.boolean().meta({ description: 'Nothing was booked', examples: [
 export const accountParams = z.object({
   id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),
 });
-export const listAccountsQuery = z.strictObject(pageQuery);
+export const listAccountsQuery = z.strictObject({
+  q: z.string().min(1).max(200).optional().meta({ description: 'Only accounts with this in their name' }),
+  suspended: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'true: only suspended accounts; false: only those that are not' }),
+  ...pageQuery,
+});
+export type ListAccountsQuery = z.output<typeof listAccountsQuery>;
 export const verifyQuery = z.strictObject({
   account_id: z
     .string()

@@ -22,6 +22,11 @@ export const TASK_LIST_QUERY = z.strictObject({
   created_after: TIME.optional().meta({
     description: 'Only tasks ordered after this: RFC 3339 or unix seconds',
   }),
+  created_before: TIME.optional().meta({
+    description: 'Only tasks ordered before this: RFC 3339 or unix seconds',
+  }),
+  kind: z.enum(['image', 'video']).optional().meta({ description: 'Only tasks that make this' }),
+  api_key_hash: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this key' }),
   ...pageQuery,
 });
 export type TaskListQuery = z.output<typeof TASK_LIST_QUERY>;

@@ -11,14 +11,18 @@ export const findTask: Statement = {
      WHERE t.id = $1 AND ($2::uuid IS NULL OR t.account_id = $2) AND ($3::uuid IS NULL OR t.api_key_id = $3)`,
 };
 
-/** $1 account, $2 before id or NULL, $3 state, $4 model, $5 created after, $6 key or NULL, $7 limit. Newest first. */
+/**
+ * $1 account, $2 before id or NULL, $3 state, $4 model, $5 created after, $6 created before, $7 kind, $8 hash of a key, all or NULL,
+ * $9 key or NULL, $10 limit. Newest first.
+ */
 export const listTasks: Statement = {
   name: 'task_list',
   text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
      WHERE t.account_id = $1 AND ($2::uuid IS NULL OR t.id < $2) AND ($3::text IS NULL OR t.state = $3)
        AND ($4::text IS NULL OR t.model = $4) AND ($5::timestamptz IS NULL OR t.created_at >= $5)
-       AND ($6::uuid IS NULL OR t.api_key_id = $6)
-     ORDER BY t.id DESC LIMIT $7`,
+       AND ($6::timestamptz IS NULL OR t.created_at < $6) AND ($7::text IS NULL OR t.kind = $7)
+       AND ($8::text IS NULL OR k.hash = $8) AND ($9::uuid IS NULL OR t.api_key_id = $9)
+     ORDER BY t.id DESC LIMIT $10`,
 };
 
 /** $1 tasks. */

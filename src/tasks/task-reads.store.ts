@@ -31,6 +31,10 @@ export interface TaskListFilter {
   readonly state: TaskState | null;
   readonly model: string | null;
   readonly createdAfter: Date | null;
+  readonly createdBefore: Date | null;
+  readonly kind: TaskKind | null;
+  /** Hash of the key that ordered. */
+  readonly apiKeyHash: string | null;
   readonly limit: number;
 }
 
@@ -50,8 +54,9 @@ export class TaskReadsStore {
 
   /** Newest first. */
   async listTasks(filter: TaskListFilter): Promise<TaskView[]> {
-    const { scope, beforeId, state, model, createdAfter, limit } = filter;
-    const values = [scope.accountId, beforeId, state, model, createdAfter, scope.apiKeyId, limit];
+    const { scope, beforeId, state, model, createdAfter, createdBefore, kind, apiKeyHash, limit } = filter;
+    const wanted = [state, model, createdAfter, createdBefore, kind, apiKeyHash];
+    const values = [scope.accountId, beforeId, ...wanted, scope.apiKeyId, limit];
     return (await run<TaskRow>(this.#pool, listTasks, values)).map(toView);
   }
 

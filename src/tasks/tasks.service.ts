@@ -78,6 +78,9 @@ export class TasksService {
       state: query.status ?? null,
       model: query.model ?? null,
       createdAfter: query.created_after ?? null,
+      createdBefore: query.created_before ?? null,
+      kind: query.kind ?? null,
+      apiKeyHash: query.api_key_hash ?? null,
       limit: query.limit + 1,
     });
     const page = cutPage(tasks, query.limit, (task) => [task.id]);

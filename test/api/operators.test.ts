@@ -36,6 +36,21 @@ describe('accounts', () => {
     expect((await admin('GET', '/accounts?limit=1')).json.data[0].id).toBe(created.json.data.id);
   });
 
+  test('found by a part of the name, whatever its case, and by whether they are suspended', async () => {
+    const ids: string[] = [];
+    for (const name of ['Nordlicht 100%', 'the nordlicht', 'Südwind']) {
+      ids.push((await admin('POST', '/accounts', { body: { name } })).json.data.id);
+    }
+    await admin('PATCH', `/accounts/${ids[1]}`, { body: { suspended: true } });
+    const found = async (query: string) =>
+      (await admin('GET', `/accounts?${query}`)).json.data.map((row: { id: string }) => row.id);
+    expect(await found('q=NORDLICHT')).toEqual([ids[1], ids[0]]);
+    expect(await found('q=nordlicht&suspended=true')).toEqual([ids[1]]);
+    expect(await found('q=nordlicht&suspended=false')).toEqual([ids[0]]);
+    // no pattern: what is typed is what is meant
+    expect(await found(`q=${encodeURIComponent('0%')}`)).toEqual([ids[0]]);
+  });
+
   test('suspended: paid and changing calls are refused, reading goes on', async () => {
     const { id } = await createAccount(server.database);
     const key = await createKey(server.database, id);

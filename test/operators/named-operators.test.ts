@@ -33,6 +33,16 @@ test('the audit log says who did it, whichever token', async () => {
   ]);
 });
 
+test('the audit log of one operator, and of a range of time', async () => {
+  const { json } = await openAccount(ALICE);
+  const of = async (query: string) =>
+    (await server.call('GET', `/admin/v1/audit?object=${json.data.id}&${query}`)).json.data;
+  const [{ at }] = await of('actor=alice');
+  expect(await of('actor=bob')).toEqual([]);
+  expect(await of(`start_time=${at}`)).toHaveLength(1);
+  expect(await of(`end_time=${at}`)).toEqual([]);
+});
+
 test.each([`${ALICE}x`, ALICE.slice(0, -1), `alice:${ALICE}`, 'alice', ''])('%j is nobody', async (token) => {
   expect((await openAccount(token)).status).toBe(401);
 });

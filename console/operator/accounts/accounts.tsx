@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useList } from '../../api/lists.ts';
 import type { Account } from '../../api/types.gen.ts';
-import { to } from '../../lib/location.ts';
+import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
+import { Choice } from '../../ui/field.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -11,15 +12,35 @@ import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { OpenAccount } from './open-account.tsx';
 
-/** All accounts, newest first. A name or id is found by the box at the top. */
+/** All accounts, newest first. An id is found by the box at the top. */
 export function AccountsPage() {
-  const listing = useList<Account>('/admin/v1/accounts', {});
+  const [name, setName] = useQueryState('q', '');
+  const [suspended, setSuspended] = useQueryState('suspended', '');
+  const listing = useList<Account>('/admin/v1/accounts', { q: name, suspended });
   const [isOpening, setOpening] = useState(false);
   return (
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Accounts')}</h1>
-        <div class="page-actions">
+        <div class="page-actions filters">
+          <input
+            type="search"
+            aria-label={t('Part of the name')}
+            placeholder={t('Part of the name')}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value.trim())}
+          />
+          <Choice
+            bare
+            label={t('State')}
+            value={suspended}
+            options={[
+              ['', t('All states')],
+              ['false', t('Not suspended')],
+              ['true', t('suspended')],
+            ]}
+            onChange={setSuspended}
+          />
           <button type="button" class="button button-main" onClick={() => setOpening(true)}>
             <Icon name="plus" /> {t('Open account')}
           </button>
@@ -30,7 +51,7 @@ export function AccountsPage() {
           label={t('Accounts')}
           listing={listing}
           rowKey={({ id }) => id}
-          empty={t('There are no accounts yet.')}
+          empty={t('There is no account, or none that the filters let through.')}
           columns={[
             {
               name: t('Name'),

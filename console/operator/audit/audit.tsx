@@ -6,6 +6,8 @@ import { AuditList } from '../audit-list.tsx';
 /** Every act of an operator: by whom, on what, by which request. */
 export function AuditPage() {
   const [action, setAction] = useQueryState('action', '');
+  const [actor, setActor] = useQueryState('actor', '');
+  const [since, setSince] = useQueryState('since', '');
   return (
     <div class="page">
       <div class="page-head">
@@ -18,10 +20,23 @@ export function AuditPage() {
             value={action}
             onChange={(event) => setAction(event.currentTarget.value.trim())}
           />
+          <input
+            type="search"
+            aria-label={t('Only this operator')}
+            placeholder={t('Operator')}
+            value={actor}
+            onChange={(event) => setActor(event.currentTarget.value.trim())}
+          />
+          <input
+            type="date"
+            aria-label={t('Since (UTC)')}
+            value={since}
+            onChange={(event) => setSince(event.currentTarget.value)}
+          />
         </div>
       </div>
       <Panel flush>
-        <AuditList query={{ action }} />
+        <AuditList query={{ action, actor, start_time: since }} />
       </Panel>
     </div>
   );

@@ -5,7 +5,7 @@ import { t } from '../../lib/text.ts';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { ModelFilter } from '../../ui/filters.tsx';
+import { KeyFilter, ModelFilter } from '../../ui/filters.tsx';
 import { TaskCard } from './task-card.tsx';
 import { TaskSheet } from './task-sheet.tsx';
 import { isLive } from './task-state.ts';
@@ -17,18 +17,23 @@ const QUIET_MS = 15_000;
 export function TasksPage() {
   const [model, setModel] = useQueryState('model', '');
   const [status, setStatus] = useQueryState('status', '');
+  const [kind, setKind] = useQueryState('kind', '');
+  const [key, setKey] = useQueryState('key', '');
+  const query = { kind, model, status, api_key_hash: key };
   const [chosen, choose] = useQueryState('task', '');
   const everyMs = useRunning() ? RUNNING_MS : QUIET_MS;
-  const listing = useList<Task>('/api/v1/tasks', { model, status }, { everyMs });
+  const listing = useList<Task>('/api/v1/tasks', query, { everyMs });
   const { rows, error, older, isLoadingOlder } = listing;
   return (
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Tasks')}</h1>
         <div class="page-actions filters">
+          <Choice bare label={t('Kind')} value={kind} options={kindOptions()} onChange={setKind} />
           <ModelFilter value={model} onChange={setModel} />
+          <KeyFilter value={key} onChange={setKey} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
-          <ExportCsv path="/api/v1/tasks" query={{ model, status }} name="tasks" />
+          <ExportCsv path="/api/v1/tasks" query={query} name="tasks" />
           <a class="button button-main" href={to('playground', { kind: 'image' })}>
             {t('New')}
           </a>
@@ -68,6 +73,14 @@ export function TasksPage() {
 function useRunning(): boolean {
   const { rows } = useList<Task>('/api/v1/tasks', {}, { everyMs: QUIET_MS });
   return rows?.some(isLive) ?? false;
+}
+
+function kindOptions(): [string, string][] {
+  return [
+    ['', t('Images and videos')],
+    ['image', t('Images')],
+    ['video', t('Videos')],
+  ];
 }
 
 function statusOptions(): [string, string][] {

@@ -6,7 +6,7 @@ import type { ObjectKind } from './tenant.ts';
  */
 export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>>> = {
   getTaskResult: { task_id: 'task' },
-  listTasks: { model: 'model' },
+  listTasks: { model: 'model', api_key_hash: 'key' },
   getTask: { id: 'task' },
   deleteTask: { id: 'task' },
   cancelTask: { id: 'task' },
