@@ -568,6 +568,23 @@ export interface SessionSummary {
   readonly current: boolean;
 }
 
+export interface SpeedRow {
+  readonly period_start: string;
+  readonly period_end: string;
+  readonly model: string;
+  readonly request_count: number;
+  readonly failed_count: number;
+  readonly first_token_ms: {
+    readonly p50: number;
+    readonly p95: number;
+  } | null;
+  readonly latency_ms: {
+    readonly p50: number;
+    readonly p95: number;
+  } | null;
+  readonly tokens_per_second: number | null;
+}
+
 export interface Task {
   readonly id: string;
   readonly endpoint: string;

@@ -62,6 +62,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/keys/{hash}',
   '/api/v1/models',
   '/api/v1/models/{model+}',
+  '/api/v1/performance',
   '/api/v1/rerank',
   '/api/v1/responses',
   '/api/v1/session',

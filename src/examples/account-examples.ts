@@ -99,6 +99,15 @@ export const ACCOUNT_EXAMPLES = {
     first_token_ms: 190,
     ignored_parameters: [],
   },
+  SpeedRow: {
+    ...DAY,
+    model: 'acme/small',
+    request_count: 1_204,
+    failed_count: 2,
+    first_token_ms: { p50: 56, p95: 180 },
+    latency_ms: { p50: 910, p95: 2_400 },
+    tokens_per_second: 71.3,
+  },
   UsageRow: { ...DAY, request_count: 1, ...WITH_IDS, ...USAGE },
   ActivityRow: {
     ...DAY,

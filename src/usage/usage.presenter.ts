@@ -1,8 +1,8 @@
 import { type BucketRange, periodOf } from '../http/time-range.ts';
 import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
-import type { ActivitySums, CostSums, UsageSums } from './usage.read-model.ts';
-import type { ActivityRowJson, CostRowJson, UsageRowJson } from './usage.schema.ts';
+import type { ActivitySums, CostSums, SpeedSums, UsageSums } from './usage.read-model.ts';
+import type { ActivityRowJson, CostRowJson, SpeedRowJson, UsageRowJson } from './usage.schema.ts';
 
 export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJson {
   const { period_start, period_end } = period(row.period_start, range);
@@ -13,6 +13,21 @@ export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJso
     model: row.model,
     api_key_hash: row.api_key_hash,
     ...presentUsage(row),
+  };
+}
+
+export function presentSpeedRow(row: SpeedSums, range: BucketRange): SpeedRowJson {
+  const { period_start, period_end } = period(row.period_start, range);
+  const milliseconds = (pair: SpeedSums['latency']) => pair && { p50: pair[0], p95: pair[1] };
+  return {
+    period_start,
+    period_end,
+    model: row.model,
+    request_count: row.requests,
+    failed_count: row.failed,
+    first_token_ms: milliseconds(row.first_token),
+    latency_ms: milliseconds(row.latency),
+    tokens_per_second: row.tokens_per_second === null ? null : Math.round(row.tokens_per_second * 10) / 10,
   };
 }
 

@@ -2,10 +2,11 @@ import type { Sequelize } from 'sequelize';
 import type { BucketRange } from '../http/time-range.ts';
 import type { UsageColumns } from '../http/wire-shapes.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
+import { idAt } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';
 import { reportPieces } from './report-pieces.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
-import { activityRows, costRows, filledUntil, usageRows } from './usage.sql.ts';
+import { activityRows, costRows, filledUntil, performanceRows, usageRows } from './usage.sql.ts';
 
 interface PeriodRow {
   readonly period_start: Date;
@@ -36,6 +37,23 @@ export interface CostSums {
   readonly line_item: LineItem;
   readonly amount: string;
 }
+
+/** How fast the calls of a period were; null where none has such a time. */
+export interface SpeedSums {
+  readonly period_start: Date;
+  readonly model: string;
+  readonly requests: number;
+  readonly failed: number;
+  /** Ms: median and 95th percentile. */
+  readonly first_token: readonly [number, number] | null;
+  readonly latency: readonly [number, number] | null;
+  readonly tokens_per_second: number | null;
+}
+
+/** Newest calls of a range that its speed is read from: enough for percentiles, and a bound for the work. */
+const CALLS_MAX = 50_000;
+/** What the clocks of a process and the database may differ by, in ms. */
+const CLOCK_SLACK_MS = 60_000;
 
 export interface ReportScope {
   readonly accountId: string;
@@ -102,6 +120,19 @@ export class UsageReadModel {
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, rest[3] ?? null, limit],
       ]),
     );
+  }
+
+  /** By period and model, after the position [period, model]; read from the calls themselves, at most {@link CALLS_MAX}. */
+  speed(
+    { accountId, apiKeyId, range, limit }: ReportScope,
+    model: string | null,
+    after: readonly string[] | undefined,
+  ): Promise<SpeedSums[]> {
+    const ids = [range.start.getTime() - CLOCK_SLACK_MS, range.end.getTime() + CLOCK_SLACK_MS].map(idAt);
+    return readRows<SpeedSums>(this.#sequelize, performanceRows, [
+      ...[accountId, ...ids, range.start, range.end, interval(range), apiKeyId, model],
+      ...[after?.[0] ?? null, after?.[1] ?? null, limit, CALLS_MAX],
+    ]);
   }
 
   /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */

@@ -3,12 +3,13 @@ import { linkHeader } from '../http/page.ts';
 import type { Reply, Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import type { BucketRange } from '../http/time-range.ts';
-import { presentActivityRow, presentCostRow, presentUsageRow } from './usage.presenter.ts';
+import { presentActivityRow, presentCostRow, presentSpeedRow, presentUsageRow } from './usage.presenter.ts';
 import {
   activityQuery,
   activityResponse,
   costsQuery,
   costsResponse,
+  speedResponse,
   usageQuery,
   usageResponse,
 } from './usage.schema.ts';
@@ -16,7 +17,7 @@ import type { Report, UsageService } from './usage.service.ts';
 
 const report = { method: 'get', tag: 'Usage', access: 'inference', envelope: 'data' } as const;
 
-/** `/api/v1/usage`, `/api/v1/activity`, `/api/v1/costs`. */
+/** `/api/v1/usage`, `/api/v1/performance`, `/api/v1/activity`, `/api/v1/costs`. */
 export function usageRoutes(usage: UsageService): Route[] {
   return [
     exportable(
@@ -30,6 +31,20 @@ export function usageRoutes(usage: UsageService): Route[] {
         errors: ['invalid_cursor'],
         async handle({ principal, query, url }) {
           return reply(await usage.usage(principal, query), presentUsageRow, url);
+        },
+      }),
+    ),
+    exportable(
+      defineRoute({
+        ...report,
+        path: '/api/v1/performance',
+        operationId: 'getPerformance',
+        summary: 'How fast calls were, by period and model: of the newest 50,000 of the range',
+        query: usageQuery,
+        response: { status: 200, schema: speedResponse },
+        errors: ['invalid_cursor'],
+        async handle({ principal, query, url }) {
+          return reply(await usage.speed(principal, query), presentSpeedRow, url);
         },
       }),
     ),

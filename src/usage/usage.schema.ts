@@ -111,6 +111,31 @@ export const costRow = z
   })
   .meta({ id: 'CostRow' });
 
+const milliseconds = z
+  .object({
+    p50: count.meta({ description: 'Median' }),
+    p95: count.meta({ description: '95th percentile' }),
+  })
+  .nullable();
+
+export const speedRow = z
+  .object({
+    ...period,
+    model: modelId,
+    request_count: requestCount,
+    failed_count: count.meta({ description: 'Of them without a whole answer' }),
+    first_token_ms: milliseconds.meta({ description: 'Until the first token of streams; null without one' }),
+    latency_ms: milliseconds.meta({
+      description: 'Until the end of calls that ended well; null without one',
+    }),
+    tokens_per_second: z
+      .number()
+      .nullable()
+      .meta({ description: 'Tokens of answers by the time they took after the first; null without any' }),
+  })
+  .meta({ id: 'SpeedRow' });
+
+export const speedResponse = listOf(speedRow, 'Rows, by time ascending; periods without a call have none');
 export const usageResponse = listOf(usageRow, 'Rows, by time ascending; periods without a call have none');
 export const activityResponse = listOf(activityRow, 'Rows of days, by time ascending');
 export const costsResponse = listOf(costRow, 'Rows, by time ascending; periods without a charge have none');
@@ -118,6 +143,7 @@ export const costsResponse = listOf(costRow, 'Rows, by time ascending; periods w
 export type UsageQuery = z.output<typeof usageQuery>;
 export type ActivityQuery = z.output<typeof activityQuery>;
 export type CostsQuery = z.output<typeof costsQuery>;
+export type SpeedRowJson = z.output<typeof speedRow>;
 export type UsageRowJson = z.output<typeof usageRow>;
 export type ActivityRowJson = z.output<typeof activityRow>;
 export type CostRowJson = z.output<typeof costRow>;

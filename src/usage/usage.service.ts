@@ -4,7 +4,14 @@ import type { Principal } from '../http/route.ts';
 import { type BucketRange, bucketRange, type Granularity, type RangeQuery } from '../http/time-range.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { ActivitySums, CostSums, ReportScope, UsageReadModel, UsageSums } from './usage.read-model.ts';
+import type {
+  ActivitySums,
+  CostSums,
+  ReportScope,
+  SpeedSums,
+  UsageReadModel,
+  UsageSums,
+} from './usage.read-model.ts';
 import type { ActivityQuery, CostsQuery, UsageQuery } from './usage.schema.ts';
 
 /** A page of a report and the length of its periods. */
@@ -39,6 +46,17 @@ export class UsageService {
       query.granularity,
       (scope) => this.#readModel.usage(scope, query.model ?? null, after || undefined),
       (row) => [row.period_start.toISOString(), row.model, row.api_key_id],
+    );
+  }
+
+  async speed(principal: Principal, query: UsageQuery): Promise<Report<SpeedSums>> {
+    const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART]);
+    return this.#report(
+      principal,
+      query,
+      query.granularity,
+      (scope) => this.#readModel.speed(scope, query.model ?? null, after || undefined),
+      (row) => [row.period_start.toISOString(), row.model],
     );
   }
 

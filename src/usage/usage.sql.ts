@@ -101,3 +101,28 @@ export const costRows: Statement = {
            > ($13::timestamptz, $14::text, $15::text, $16::text, $17::integer)
      ORDER BY i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position LIMIT $18`,
 };
+
+/**
+ * $1 account, $2 ≤ id < $3, $4 ≤ time < $5, $6 bucket length as interval, $7 key or NULL, $8 model or NULL, $9–$10 position of the last row
+ * before this page (period, model) or NULL, $11 how many rows, $12 how many calls are looked at, newest first. Times in ms are of calls
+ * that ended well; percentiles leave out what has no such time.
+ */
+export const performanceRows: Statement = {
+  name: 'performance_rows',
+  text: `
+    WITH calls AS (
+      SELECT date_bin($6::interval, created_at, 'epoch'::timestamptz) AS period_start, model, output_tokens, latency_ms, first_token_ms,
+             status = 'completed' AS is_well
+        FROM generations
+       WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid AND created_at >= $4 AND created_at < $5
+         AND ($7::uuid IS NULL OR api_key_id = $7::uuid) AND ($8::text IS NULL OR model = $8::text)
+       ORDER BY id DESC LIMIT $12)
+    SELECT period_start, model, count(*)::integer AS requests, count(*) FILTER (WHERE NOT is_well)::integer AS failed,
+           percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY first_token_ms) FILTER (WHERE is_well AND first_token_ms IS NOT NULL) AS first_token,
+           percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY latency_ms) FILTER (WHERE is_well) AS latency,
+           (sum(output_tokens) FILTER (WHERE is_well AND output_tokens > 1) * 1000.0
+             / nullif(sum(latency_ms - coalesce(first_token_ms, 0)) FILTER (WHERE is_well AND output_tokens > 1), 0))::float8 AS tokens_per_second
+      FROM calls
+     WHERE $9::timestamptz IS NULL OR (period_start, model) > ($9::timestamptz, $10::text)
+     GROUP BY 1, 2 ORDER BY 1, 2 LIMIT $11`,
+};

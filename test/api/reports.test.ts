@@ -309,3 +309,48 @@ function ago(days: number): string {
   const FIVE_MINUTES = 300_000;
   return new Date(Math.floor((Date.now() - days * 86_400_000) / FIVE_MINUTES) * FIVE_MINUTES).toISOString();
 }
+
+test('speed: percentiles of what ended well, by model; an inference key sees its own', async () => {
+  const { id } = await createAccount(server.database);
+  const [all, own] = [
+    await createKey(server.database, id),
+    await createKey(server.database, id, { role: 'inference' }),
+  ];
+  const usage = {
+    inputTokens: 1,
+    outputTokens: 50,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  };
+  const made = (latencyMs: number, others: Partial<Parameters<typeof createGeneration>[1]> = {}) =>
+    createGeneration(server.database, { accountId: id, apiKeyId: all.id, usage, latencyMs, ...others });
+  for (let step = 1; step <= 20; step += 1) {
+    await made(step * 100, { firstTokenMs: step * 10 });
+  }
+  await made(90_000, { status: 'failed', error: { code: 'provider_error', message: 'away' } });
+  await made(700, { model: 'acme/large', apiKeyId: own.id });
+  const speed = async (key: string, query = '') =>
+    (await server.call('GET', `/api/v1/performance?${query}`, { key })).json.data;
+  const large = {
+    ...{ model: 'acme/large', request_count: 1, failed_count: 0 },
+    ...{ first_token_ms: null, latency_ms: { p50: 700, p95: 700 }, tokens_per_second: 71.4 },
+  };
+  const small = {
+    ...{ model: 'acme/small', request_count: 21, failed_count: 1 },
+    ...{
+      first_token_ms: { p50: 100, p95: 190 },
+      latency_ms: { p50: 1_000, p95: 1_900 },
+      tokens_per_second: 52.9,
+    },
+  };
+  expect(await speed(all.secret)).toEqual([expect.objectContaining(large), expect.objectContaining(small)]);
+  expect(await speed(own.secret)).toEqual([expect.objectContaining(large)]);
+  expect(await speed(all.secret, `model=acme/small&api_key_hash=${own.hash}`)).toEqual([]);
+  expect(await speed(all.secret, 'end_time=2026-01-01&start_time=2025-12-01')).toEqual([]);
+  const first = await server.call('GET', '/api/v1/performance?limit=1', { key: all.secret });
+  const [, next = ''] = /<([^>]+)>/.exec(first.headers.get('link') ?? '') ?? [];
+  expect((await server.call('GET', next, { key: all.secret })).json.data).toEqual([
+    expect.objectContaining(small),
+  ]);
+});

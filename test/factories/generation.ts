@@ -18,6 +18,9 @@ export interface TestGeneration {
   readonly endpoint?: string;
   readonly model?: string;
   readonly requestId?: string;
+  /** Ms until the end, and until the first token of a stream. */
+  readonly latencyMs?: number;
+  readonly firstTokenMs?: number;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -51,9 +54,9 @@ export async function createGeneration(database: Database, options: TestGenerati
     providerCost: null,
     attempts: [],
     finishReason: 'stop',
-    latencyMs: 12,
-    firstTokenMs: null,
-    streamed: false,
+    latencyMs: options.latencyMs ?? 12,
+    firstTokenMs: options.firstTokenMs ?? null,
+    streamed: options.firstTokenMs !== undefined,
   });
   return hold.id;
 }

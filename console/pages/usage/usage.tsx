@@ -4,6 +4,7 @@ import { t } from '../../lib/text.ts';
 import { Choice, Tabs } from '../../ui/field.tsx';
 import { KeyFilter, rangeOptions } from '../../ui/filters.tsx';
 import { CostReport } from './cost-report.tsx';
+import { SpeedReport } from './speed-report.tsx';
 import { UsageReport } from './usage-report.tsx';
 
 /** What was used and what it cost, over time; the table below each chart is what the chart shows. */
@@ -18,6 +19,7 @@ export function UsagePage() {
     ['cost', t('Cost')],
     ['requests', t('Requests')],
     ['tokens', t('Tokens')],
+    ['speed', t('Speed')],
   ];
   return (
     <div class="page">
@@ -46,13 +48,28 @@ export function UsagePage() {
           to('usage', { ...kept, tab: name === 'cost' ? '' : name }),
         ])}
       />
-      {tab === 'cost' ? (
-        <CostReport range={range} group={group} apiKey={key} />
-      ) : (
-        <UsageReport metric={tab === 'requests' ? 'requests' : 'tokens'} range={range} apiKey={key} />
-      )}
+      <Chosen tab={tab} range={range} group={group} apiKey={key} />
     </div>
   );
+}
+
+interface ChosenProps {
+  readonly tab: string;
+  readonly range: string;
+  readonly group: string;
+  readonly apiKey: string;
+}
+
+function Chosen({ tab, range, group, apiKey }: ChosenProps) {
+  switch (tab) {
+    case 'requests':
+    case 'tokens':
+      return <UsageReport metric={tab} range={range} apiKey={apiKey} />;
+    case 'speed':
+      return <SpeedReport range={range} apiKey={apiKey} />;
+    default:
+      return <CostReport range={range} group={group} apiKey={apiKey} />;
+  }
 }
 
 function groupOptions(isOwner: boolean): [string, string][] {

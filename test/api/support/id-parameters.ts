@@ -25,6 +25,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   getGeneration: { id: 'generation' },
   getMedia: { key: 'file' },
   getUsage: { api_key_hash: 'key', model: 'model' },
+  getPerformance: { api_key_hash: 'key', model: 'model' },
   getActivity: { api_key_hash: 'key' },
   getCosts: { api_key_hash: 'key' },
   listBalanceTransactions: { api_key_hash: 'key' },

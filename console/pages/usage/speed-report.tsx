@@ -1,0 +1,92 @@
+import { useReadAll } from '../../api/queries.ts';
+import type { SpeedRow } from '../../api/types.gen.ts';
+import { formatCount, language, t } from '../../lib/text.ts';
+import { formatBucket, formatDuration, parseRange } from '../../lib/time.ts';
+import { ExportCsv } from '../../ui/download.tsx';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+
+const LIVE_MS = 60_000;
+
+export interface SpeedReportProps {
+  readonly range: string;
+  readonly apiKey: string;
+}
+
+/** How fast each model was, period by period, newest first. Percentiles of periods have no sum, so there is no total. */
+export function SpeedReport({ range, apiKey }: SpeedReportProps) {
+  const time = parseRange(range, Date.now());
+  const query = {
+    start_time: time.start,
+    end_time: time.end,
+    granularity: time.granularity,
+    api_key_hash: apiKey,
+  };
+  const reading = useReadAll<SpeedRow>('/api/v1/performance', query, { everyMs: LIVE_MS });
+  return (
+    <Loaded reading={reading} lines={10}>
+      {(rows) => (
+        <Panel
+          flush
+          title={t('Speed')}
+          actions={<ExportCsv path="/api/v1/performance" query={query} name="performance" />}
+        >
+          {rows.length === 0 ? (
+            <Empty text={t('Nothing was called in this time.')} />
+          ) : (
+            <SpeedTable rows={rows} granularity={time.granularity} />
+          )}
+        </Panel>
+      )}
+    </Loaded>
+  );
+}
+
+function SpeedTable({
+  rows,
+  granularity,
+}: {
+  readonly rows: readonly SpeedRow[];
+  readonly granularity: ReturnType<typeof parseRange>['granularity'];
+}) {
+  return (
+    <Table
+      label={t('Speed')}
+      rows={rows.toReversed()}
+      rowKey={({ period_start: at, model }) => `${at} ${model}`}
+      columns={[
+        {
+          name: t('UTC'),
+          cell: ({ period_start: at }) => formatBucket(Date.parse(at), granularity, language()),
+        },
+        { name: t('Model'), cell: ({ model }) => model, clip: true },
+        { name: t('Requests'), cell: ({ request_count: count }) => formatCount(count), number: true },
+        { name: t('Failed'), cell: ({ failed_count: count }) => formatCount(count), number: true },
+        {
+          name: t('First token'),
+          cell: ({ first_token_ms: time }) => <Percentiles of={time} />,
+          number: true,
+        },
+        { name: t('Whole answer'), cell: ({ latency_ms: time }) => <Percentiles of={time} />, number: true },
+        {
+          name: t('Tokens per second'),
+          cell: ({ tokens_per_second: speed }) => (speed === null ? '–' : formatCount(Math.round(speed))),
+          number: true,
+        },
+      ]}
+    />
+  );
+}
+
+/** The median, and what one of twenty is slower than. */
+function Percentiles({ of }: { readonly of: SpeedRow['latency_ms'] }) {
+  if (of === null) {
+    return <>–</>;
+  }
+  return (
+    <>
+      {formatDuration(of.p50)} <span class="quiet">/ {formatDuration(of.p95)}</span>
+    </>
+  );
+}
