@@ -200,12 +200,6 @@ const RENEWALS = {
   monthly: 'on the first of the month, 00:00 UTC',
 };
 
-/**
- * aider ends at a message that begins as ours do and has this text, and asks again for a minute and more at every other 402 of an
- * `openai/` model.
- */
-const FINAL_FOR_AIDER = '{"code":402}';
-
 /** Every such message begins alike: clients know the state by these words. */
 function uncovered(
   code: 'insufficient_credits' | 'key_limit_exceeded',
@@ -214,8 +208,7 @@ function uncovered(
 ): AppError {
   if (debt > 0n) {
     const owed = `the account owes ${formatUsd(debt)} USD for a reversed payment`;
-    const text = `Insufficient credits: ${owed}; calls are possible again once that is paid.`;
-    return new AppError(code, `${text} ${FINAL_FOR_AIDER}`);
+    return new AppError(code, `Insufficient credits: ${owed}; calls are possible again once that is paid.`);
   }
   const isKey = code === 'key_limit_exceeded';
   const free = (isKey ? key : account) ?? ZERO_USD;
@@ -226,7 +219,7 @@ function uncovered(
   return new AppError(
     code,
     `Insufficient credits: this call needs ${formatUsd(needed)} USD and ${whose} ${left} USD free. ` +
-      `To go on, ${remedy}, or ask for less (a shorter input, a lower max_tokens). ${FINAL_FOR_AIDER}`,
+      `To go on, ${remedy}, or ask for less (a shorter input, a lower max_tokens).`,
   );
 }
 
