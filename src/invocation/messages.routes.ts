@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import { FieldError } from '../http/field-error.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
@@ -50,6 +52,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       idempotency: 'replay',
       async handle(context) {
         const { body } = context;
+        requireRoomToAnswer(body, context.headers['anthropic-beta']);
         return invoke(context, body, body.max_tokens ?? undefined, versioned(route, context.headers));
       },
     }),
@@ -70,6 +73,20 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       handle: (context) => countInput(context, context.body, versioned(route, context.headers)),
     }),
   ];
+}
+
+/** With this beta a budget is for all thinking between the tool calls of a turn, and may exceed the cap of one answer. */
+const INTERLEAVED_THINKING = 'interleaved-thinking';
+
+/** Thinking takes from the cap: a budget that takes all of it leaves no answer. Anthropic refuses that with 400, too. */
+function requireRoomToAnswer(
+  { max_tokens: cap, thinking }: z.output<typeof messagesRequest>,
+  betas: string | string[] | undefined,
+): void {
+  const budget = thinking?.type === 'enabled' ? thinking.budget_tokens : undefined;
+  if (budget && cap && budget >= cap && !String(betas).includes(INTERLEAVED_THINKING)) {
+    throw new FieldError('thinking.budget_tokens', `must be below max_tokens, which is ${cap}`);
+  }
 }
 
 function versioned(

@@ -98,6 +98,25 @@ test('thinking is asked for by a budget or adaptively, by the model', async () =
   expect(await chat({ reasoning_effort: 'high', temperature: 0.2 })).toBe('temperature');
 });
 
+test('thinking that would take all of the answer is refused, as Anthropic does, but where it spans several answers', async () => {
+  const thinking = { type: 'enabled', budget_tokens: 2_000 };
+  await expect(message({ max_tokens: 2_000, thinking })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('thinking.budget_tokens: must be below max_tokens, which is 2000'),
+  });
+  expect(upstream.requests).toHaveLength(0);
+  const params = {
+    model: 'older',
+    messages: HI,
+    max_tokens: 2_000,
+    thinking,
+  } as Anthropic.MessageCreateParamsNonStreaming;
+  await anthropic.messages.create(params, {
+    headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+  });
+  expect(upstream.requests).toHaveLength(1);
+});
+
 const HISTORY = [
   ...HI,
   {

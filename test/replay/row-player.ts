@@ -9,6 +9,8 @@ const PATHS = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
 
 /** Output tokens that a call may have, unless its row says. */
 const CAP = 10_000;
+/** The least that a budget may be. */
+const THINKING_BUDGET = 1_024;
 /** No row is cut by what its model can do. */
 const MODEL = { contextLength: 4_000_000, maxOutputTokens: 2_000_000 };
 
@@ -68,13 +70,15 @@ export class RowPlayer {
   }
 
   async #ask(row: Row, dialect: keyof typeof PATHS): Promise<Observed> {
-    const thinking = dialect === 'messages' ? { thinking: { type: 'enabled', budget_tokens: 1_024 } } : {};
+    const cap = row.max_tokens ?? CAP;
+    const thinks = dialect === 'messages' && cap > THINKING_BUDGET;
+    const thinking = thinks ? { thinking: { type: 'enabled', budget_tokens: THINKING_BUDGET } } : {};
     const response = await fetch(this.#gateway.url + PATHS[dialect], {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
         model: this.#ids.get(row),
-        max_tokens: row.max_tokens ?? CAP,
+        max_tokens: cap,
         stream: row.json === undefined || row.name.startsWith('stream: '),
         ...thinking,
         messages: [{ role: 'user', content: 'hello '.repeat(12) }],
