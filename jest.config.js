@@ -56,6 +56,7 @@ const shared = {
 const services = {
   globalSetup: '<rootDir>/test/setup/global-setup.ts',
   globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
+  setupFiles: ['<rootDir>/test/setup/own-redis.ts'],
 };
 const programs = { globalSetup: '<rootDir>/test/setup/find-programs.ts' };
 const { standalone, service, slow } = filesByProject();

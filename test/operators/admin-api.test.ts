@@ -280,5 +280,5 @@ test('the audit log: every action once, newest first, in pages that meet without
   expect([...first.json.data, ...second.json.data]).toEqual(entries);
   const updates = await admin('GET', `/audit?object=${customer.account}&action=account.update`);
   expect(updates.json.data).toHaveLength(2);
-  expect((await admin('GET', '/audit?actor=me')).status).toBe(400);
+  expect((await admin('GET', '/audit?operator=me')).status).toBe(400);
 });

@@ -13,7 +13,7 @@ export interface JournalChecks {
 const SYSTEM_PYTHON = '/usr/bin/python3';
 /** What the check imports; the package brings importers and a web page besides. */
 const MODULES = ['beancount', 'dateutil', 'ply', 'six'].map((name) => `python3-${name}`);
-const NOT_NEEDED = /^python3-/;
+const NOT_NEEDED = /^python3-(?!minimal$)/;
 const CHECK = ['-m', 'beancount.scripts.check'];
 
 /**

@@ -10,15 +10,16 @@ declare global {
  * Starts the servers of a test run and tells the test files where they are through the environment. Servers that the
  * environment already names are used as they are. Throws StartFailure.
  */
-export default async function globalSetup(): Promise<void> {
+export default async function globalSetup({ maxWorkers }: { readonly maxWorkers: number }): Promise<void> {
   const environment = process.env;
   await findPrograms();
   if (environment.TEST_DATABASE_OWNER_URL && environment.TEST_DATABASE_URL && environment.TEST_REDIS_URL) {
     return;
   }
-  const services = await startTestServices(environment);
+  const services = await startTestServices(environment, maxWorkers);
   globalThis.tollgateTestServices = services;
   environment.TEST_DATABASE_OWNER_URL = services.postgres.ownerUrl;
   environment.TEST_DATABASE_URL = services.postgres.databaseUrl;
   environment.TEST_REDIS_URL = services.redis.redisUrl;
+  environment.TEST_REDIS_URLS = services.allRedis.map(({ redisUrl }) => redisUrl).join(' ');
 }

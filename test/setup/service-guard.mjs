@@ -1,6 +1,6 @@
 // Stops the throw-away servers of a test run and removes their folder as soon as its input closes, which the
 // operating system does for every way the test run can end, kill -9 included.
-import { readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -10,6 +10,9 @@ function readPids() {
   const sources = [
     () => Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]),
     () => Number(JSON.parse(readFileSync(join(folder, 'redis.json'), 'utf8')).pid),
+    ...readdirSync(folder)
+      .filter((name) => name.startsWith('redis-'))
+      .map((name) => () => Number(JSON.parse(readFileSync(join(folder, name, 'redis.json'), 'utf8')).pid)),
   ];
   return sources.flatMap((read) => {
     try {

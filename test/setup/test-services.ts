@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,10 @@ import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 export type TestServices = {
   folder: string;
   postgres: EmbeddedPostgres;
+  /** The first of `allRedis`. */
   redis: EmbeddedRedis;
-  /** Stops both servers and removes the folder. */
+  allRedis: readonly EmbeddedRedis[];
+  /** Stops all servers and removes the folder. */
   stop: () => Promise<void>;
 };
 
@@ -19,26 +21,38 @@ const GUARD_FILE = fileURLToPath(new URL('service-guard.mjs', import.meta.url));
 const GUARD_TIMEOUT_MS = 15_000;
 
 /**
- * Starts a throw-away Postgres and Redis on free ports in a new temporary folder. TEST_DURABLE=1 in `environment`
+ * Starts a throw-away Postgres and so many Redis servers on free ports in a new temporary folder. TEST_DURABLE=1 in `environment`
  * keeps fsync on. They also stop when this process dies in any way. Throws StartFailure.
  */
-export async function startTestServices(environment: NodeJS.ProcessEnv): Promise<TestServices> {
+export async function startTestServices(
+  environment: NodeJS.ProcessEnv,
+  redisServers = 1,
+): Promise<TestServices> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
   chmodSync(folder, 0o711);
   const release = guardServices(folder);
   try {
     const durable = environment.TEST_DURABLE === '1';
-    const shared = { dataDir: folder, durable };
-    const [postgres, redis] = await Promise.all([
-      startEmbeddedPostgres({ ...shared, logFile: join(folder, 'logs', 'postgres.log') }),
-      startEmbeddedRedis({
-        ...shared,
-        logFile: join(folder, 'logs', 'redis.log'),
-        environment,
+    const startRedis = (number: number) => {
+      const dataDir = join(folder, `redis-${number}`);
+      mkdirSync(dataDir);
+      return startEmbeddedRedis({
+        ...{ dataDir, durable, environment },
+        logFile: join(folder, 'logs', `redis-${number}.log`),
         cacheFolders: redisCacheFolders(environment, folder),
-      }),
+      });
+    };
+    const startAllRedis = async () => {
+      // the first one fetches the program where the system has none
+      const first = await startRedis(1);
+      const others = Array.from({ length: redisServers - 1 }, (_, index) => startRedis(index + 2));
+      return [first, ...(await Promise.all(others))] as const;
+    };
+    const [postgres, allRedis] = await Promise.all([
+      startEmbeddedPostgres({ dataDir: folder, durable, logFile: join(folder, 'logs', 'postgres.log') }),
+      startAllRedis(),
     ]);
-    return { folder, postgres, redis, stop: release };
+    return { folder, postgres, redis: allRedis[0], allRedis, stop: release };
   } catch (error) {
     await release();
     throw error;
