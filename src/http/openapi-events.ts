@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { JsonSchema } from './openapi-portable.ts';
+import type { SchemaRegistry } from './openapi-schemas.ts';
 
 /** A request that we send to customers. */
 export interface EventDescription {
@@ -7,7 +8,7 @@ export interface EventDescription {
   readonly description: string;
   /** The payload; with an id. */
   readonly payload: ZodType;
-  /** Headers of the request, and what they are. */
+  /** Headers of the request, and what they are; in words, because generators write no code that compiles for those of a webhook. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -16,33 +17,25 @@ function pascalCase(type: string): string {
   return type.toLowerCase().replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The event as an operation of the customer's server. */
-export function eventOperation(
-  type: string,
-  { summary, description, headers }: Pick<EventDescription, 'summary' | 'description' | 'headers'>,
-  payload: JsonSchema,
-): JsonSchema {
-  const schema = {
+/** The event as an operation of the customer's server; its body is named `CreditsLowEvent` after `credits.low`. */
+export function eventOperation(type: string, event: EventDescription, schemas: SchemaRegistry): JsonSchema {
+  const { summary, description, headers, payload } = event;
+  const name = pascalCase(type);
+  const schema = schemas.name(`${name}Event`, {
     type: 'object',
     required: ['event_type', 'payload'],
     properties: {
       event_type: { type: 'string', const: type, description: 'What the payload is about' },
-      payload: { ...payload, description: 'What happened' },
+      payload: { ...schemas.convert(payload, 'output'), description: 'What happened' },
     },
-  };
+  });
+  const sent = Object.entries(headers).map(([header, text]) => `\`${header}\` (${text})`);
   return {
-    operationId: `receive${pascalCase(type)}`,
+    operationId: `receive${name}`,
     summary,
-    description,
+    description: `${description} Headers: ${sent.join(', ')}.`,
     tags: ['Webhooks'],
     security: [],
-    parameters: Object.entries(headers).map(([name, text]) => ({
-      name,
-      in: 'header',
-      required: true,
-      description: text,
-      schema: { type: 'string' },
-    })),
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: { '2XX': { description: 'Heard; anything else is tried again, 410 is not' } },
   };

@@ -18,6 +18,19 @@ test.each<[string, object, object]>([
     { oneOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] },
   ],
   [
+    'an instant or its seconds',
+    {
+      anyOf: [{ anyOf: [{ type: 'string', format: 'date-time' }, { type: 'integer' }] }, { type: 'null' }],
+      description: 'd',
+    },
+    { type: ['string', 'null'], format: 'date-time', description: 'd' },
+  ],
+  [
+    'a number or its digits',
+    { anyOf: [{ type: 'number' }, { type: 'string' }], description: 'd' },
+    { type: 'number', description: 'd' },
+  ],
+  [
     'two objects, which no type tells apart',
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
@@ -54,6 +67,11 @@ test('what is answered is open, in its members and its words', () => {
     properties: { state: { type: 'string', examples: ['a', 'b'], 'x-extensible-enum': ['a', 'b'] } },
   });
   expect(portable(object, 'input')).toEqual(object);
+});
+
+test('what is answered in several plain types says all of them', () => {
+  const union = { anyOf: [{ type: 'number' }, { type: 'string' }] };
+  expect(portable(union, 'output')).toEqual({ oneOf: union.anyOf });
 });
 
 test('what the interface closes stays closed', () => {

@@ -14,11 +14,11 @@ const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean']);
 
 /**
  * A schema as generators of typed clients take it: answers open, their codes and states open lists, unions flat and told apart by
- * type, no limits that only say what a JSON number can hold.
+ * type, what may be sent in several plain types in the first of them, no limits that only say what a JSON number can hold.
  */
 export function portable(schema: JsonSchema, direction: Direction): JsonSchema {
   const inner = mapSchemas(schema, (member) => portable(member, direction));
-  const flat = simplerUnion(inner);
+  const flat = simplerUnion(inner, direction);
   const bounded = withoutNoise(flat);
   return direction === 'output' ? opened(bounded) : withoutMark(bounded);
 }
@@ -59,14 +59,18 @@ function withoutNullType(member: JsonSchema): JsonSchema {
 }
 
 /** `anyOf` in `anyOf` becomes one list; "this or null" a type with two names; what differs by type a `oneOf`. */
-function simplerUnion(schema: JsonSchema): JsonSchema {
+function simplerUnion(schema: JsonSchema, direction: Direction): JsonSchema {
   const { anyOf, ...annotations } = schema;
   if (!Array.isArray(anyOf)) {
     return schema;
   }
-  const choices = (anyOf as JsonSchema[]).flatMap(choicesOf);
+  const all = (anyOf as JsonSchema[]).flatMap(choicesOf);
+  const choices = direction === 'input' ? inOneType(all) : all;
   const others = choices.filter((choice) => choice.type !== 'null');
   const [only] = others;
+  if (only && choices.length === 1) {
+    return { ...only, ...annotations };
+  }
   if (others.length === 1 && only && choices.length === 2 && typeof only.type === 'string') {
     return {
       ...only,
@@ -78,6 +82,13 @@ function simplerUnion(schema: JsonSchema): JsonSchema {
   const types = choices.map(typeOf);
   const differ = new Set(types).size === types.length && !types.includes(undefined);
   return { ...annotations, [differ ? 'oneOf' : 'anyOf']: choices };
+}
+
+/** Of a choice of plain types, as an instant or its seconds, the first: generators write classes for "text or number" that do not compile. */
+function inOneType(choices: readonly JsonSchema[]): JsonSchema[] {
+  const others = choices.filter(({ type }) => type !== 'null');
+  const isPlain = others.every(({ type }) => typeof type === 'string' && PRIMITIVES.has(type));
+  return choices.filter((choice) => !isPlain || choice === others[0] || choice.type === 'null');
 }
 
 function choicesOf(choice: JsonSchema): JsonSchema[] {

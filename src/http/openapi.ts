@@ -60,7 +60,7 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     webhooks: Object.fromEntries(
       Object.entries(about.events).map(([type, event]) => [
         type.toLowerCase().replaceAll(/[._]/g, '-'),
-        { post: eventOperation(type, event, schemas.convert(event.payload, 'output')) },
+        { post: eventOperation(type, event, schemas) },
       ]),
     ),
     components: {
@@ -96,6 +96,7 @@ function operation(route: Route, making: Making): JsonSchema {
     ...(route.body && { requestBody: requestBody(route, making) }),
     responses: responses(route, making),
     ...eventStream(route, making),
+    ...otherForms(route),
   };
   return {
     ...described,
@@ -110,6 +111,8 @@ function descriptionOf(route: Route): string {
     route.description,
     access === 'owner' && 'Needs an owner key.',
     access === 'operator' && "Needs the operator's token.",
+    otherMediaTypes(route).length > 0 &&
+      `With \`Accept: ${otherMediaTypes(route).join('` or `')}\` the answer is a file of that type.`,
     response.stream && 'With `stream: true` the answer is text/event-stream, see `x-event-stream`.',
     (idempotency === 'replay' || idempotency === 'booked') &&
       'With an Idempotency-Key it happens once, however often it is sent.',
@@ -186,12 +189,14 @@ function responses(route: Route, making: Making): JsonSchema {
   const headers = answerHeaders(route);
   const body = making.schemas.name(`${typeName(route)}Response`, answerSchema(route, making.schemas));
   const content = Object.fromEntries(
-    (mediaTypes ?? ['application/json']).map((type) => {
-      const written = making.examples.answers[route.operationId]?.[type];
-      return type === 'application/json'
-        ? [type, media(body, written ?? made(body, making))]
-        : [type, media({ type: 'string' }, written)];
-    }),
+    (mediaTypes ?? ['application/json'])
+      .filter((type) => !otherMediaTypes(route).includes(type))
+      .map((type) => {
+        const written = making.examples.answers[route.operationId]?.[type];
+        return type === 'application/json'
+          ? [type, media(body, written ?? made(body, making))]
+          : [type, media({ type: 'string' }, written)];
+      }),
   );
   const others = Object.entries(also).map(([code, description]) => [
     code,
@@ -216,6 +221,18 @@ function eventStream(route: Route, making: Making): JsonSchema {
         },
       }
     : {};
+}
+
+/** Files that a caller may ask for instead of the JSON; not media types of the answer for the same reason. */
+function otherForms(route: Route): JsonSchema {
+  const types = otherMediaTypes(route);
+  return types.length > 0 ? { 'x-other-media-types': types } : {};
+}
+
+function otherMediaTypes({ response: { mediaTypes = [] } }: Route): readonly string[] {
+  return mediaTypes.includes('application/json')
+    ? mediaTypes.filter((type) => type !== 'application/json')
+    : [];
 }
 
 /** `listModels` → `ListModels`. */

@@ -1,0 +1,106 @@
+import { documentOf } from '../../ops/openapi-routes.ts';
+
+/**
+ * What generators of clients make no code of that compiles. `npm run test:openapi` runs the generators themselves, which takes minutes and
+ * the tools of five languages; each rule here is a fault that one of them had.
+ */
+
+interface Media {
+  readonly schema: Schema;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+}
+
+type Place = readonly [place: string, operation: Operation];
+
+const document = JSON.parse(JSON.stringify(documentOf())) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+const places = (of: Readonly<Record<string, Readonly<Record<string, Operation>>>>): Place[] =>
+  Object.entries(of).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => [`${method} ${path}`, operation] as const),
+  );
+const calls = places(document.paths);
+const events = places(document.webhooks);
+
+test('no type is a choice of plain ones: Java and TypeScript get classes for it that do not compile', () => {
+  const found: string[] = [];
+  let unions = 0;
+  walk(document, '', (value, path) => {
+    const { oneOf, anyOf, type } = value as { oneOf?: Schema[]; anyOf?: Schema[]; type?: unknown };
+    const types = [type].flat().map((name) => ({ type: name }) as Schema);
+    const choices = (oneOf ?? anyOf ?? types).filter((choice) => choice.type !== 'null');
+    unions += oneOf || anyOf ? 1 : 0;
+    if (choices.length > 1 && choices.every(isPlain)) {
+      found.push(path);
+    }
+  });
+  expect(found).toEqual([]);
+  expect(unions).toBeGreaterThan(10);
+});
+
+test('webhooks have named bodies and no parameters: Python gets arguments without a type, TypeScript the same name twice', () => {
+  expect(events.length).toBeGreaterThan(2);
+  for (const [place, { parameters, requestBody }] of events) {
+    expect([place, parameters]).toEqual([place, undefined]);
+    const { schema } = requestBody?.content['application/json'] ?? {};
+    expect([place, schema]).toEqual([
+      place,
+      { $ref: expect.stringMatching(/^#\/components\/schemas\/\w+Event$/) },
+    ]);
+  }
+});
+
+test('an answer has one type, whatever its form: openapi-typescript makes it "an object or a text" otherwise', () => {
+  const found = calls.flatMap(([place, { responses }]) =>
+    Object.entries(responses)
+      .map(([status, { content = {} }]) => [place, status, Object.values(content)] as const)
+      .filter(([, , forms]) => new Set(forms.map(({ schema }) => JSON.stringify(schema))).size > 1),
+  );
+  expect(found).toEqual([]);
+});
+
+test('bodies and answers of JSON that are objects have names', () => {
+  const found = [...calls, ...events].flatMap(([place, { requestBody, responses }]) =>
+    [requestBody, ...Object.values(responses)]
+      .map((one) => one?.content?.['application/json']?.schema)
+      .filter((schema) => schema?.type === 'object' && 'properties' in schema)
+      .map(() => place),
+  );
+  expect(found).toEqual([]);
+});
+
+test('names of schemas differ by more than their case: a file each, some of them on disks that do not tell', () => {
+  const names = Object.keys(document.components.schemas).map((name) => name.toLowerCase());
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
+function isPlain({ type }: Schema): boolean {
+  return typeof type === 'string' && /^(string|integer|number|boolean)$/.test(type);
+}
+
+/** Calls `see` with each object of the document but those of examples, which may show anything. */
+function walk(value: unknown, path: string, see: (value: object, path: string) => void): void {
+  if (typeof value !== 'object' || value === null) {
+    return;
+  }
+  see(value, path);
+  for (const [name, member] of Object.entries(value)) {
+    if (name !== 'example' && name !== 'examples') {
+      walk(member, `${path}/${name}`, see);
+    }
+  }
+}
