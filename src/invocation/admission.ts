@@ -12,7 +12,7 @@ import { longToolNames } from './dialects/tool-names.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { grantedOutputTokens, type HoldPlan, type HoldWish, planHold } from './hold-plan.ts';
 import { type BoundedInput, boundInput, type InputBoundParts, type OpenRoute } from './input-bound.ts';
-import { ITEM_KINDS } from './input-content.ts';
+import { ITEM_KINDS } from './input-media.ts';
 import type {
   InvocableModel,
   Invocation,
@@ -146,7 +146,8 @@ export class Admission {
     const bounded = await boundInput(invocation, model, routes, { turns, overhead, settings, requireFunds });
     const input = bounded.estimate;
     const units = { ...ONE_CALL, images: input.images };
-    const { maxTokens, maxCost } = invocation;
+    const { maxCost } = invocation;
+    const maxTokens = invocation.maxTokens && Math.max(invocation.maxTokens, outputCapMin(routes));
     const wish = { model, input, units, maxTokens, maxCost, floorTokens: settings.outputFloorTokens };
     return { wish, plan: planHold(wish), bounded, routes };
   }
@@ -265,4 +266,9 @@ function requireEndpoint(model: InvocableModel, servedBy: readonly string[]): vo
       `model ${model.id} is not available on this endpoint`,
     );
   }
+}
+
+/** The least cap that all of the routes take, in tokens: a provider must not write more than is held for. */
+function outputCapMin(routes: readonly OpenRoute[]): number {
+  return Math.max(1, ...routes.map(({ provider }) => provider.outputCapMin));
 }

@@ -7,7 +7,7 @@ import type { Provider, RequestDialect } from '../providers/provider.types.ts';
 import { embeddingsContent } from './embeddings/embeddings-content.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { leastCost } from './hold-plan.ts';
-import { type InputContent, ITEM_KINDS, inputContent } from './input-content.ts';
+import { type InputContent, inputContent } from './input-content.ts';
 import {
   type CountedInput,
   countInput,
@@ -16,6 +16,7 @@ import {
   largerEstimate,
 } from './input-estimate.ts';
 import { requireFetchable } from './input-links.ts';
+import { ITEM_KINDS } from './input-media.ts';
 import type { InvocableModel, Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import { outgoingForm, outgoingRequest } from './outgoing-request.ts';
 import { rerankContent } from './rerank/rerank-texts.ts';

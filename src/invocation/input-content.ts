@@ -1,11 +1,17 @@
-import { AppError } from '../lib/errors.ts';
 import { jsonTextInSteps } from '../lib/json-text.ts';
 import { isStepOver, type Steps } from '../lib/steps.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';
-
-/** What an input can be besides text. */
-export const ITEM_KINDS = ['image', 'file', 'audio', 'video'] as const;
-export type ItemKind = (typeof ITEM_KINDS)[number];
+import { isObject, type JsonObject, objectsOf, textOf } from '../providers/json.ts';
+import {
+  type Collected,
+  collectBytes,
+  collectInline,
+  collectItem,
+  collectOther,
+  fileById,
+  type INLINE_MAX,
+  type ItemKind,
+  itemKindOf,
+} from './input-media.ts';
 
 /** What a request holds, sorted by how it becomes tokens. Together the parts are all of it: nothing weighs nothing. */
 export interface InputContent {
@@ -29,30 +35,13 @@ export interface InputContent {
   readonly hasTools: boolean;
 }
 
-/** So many of a request are looked at; the others may be as large as the model takes them. */
-const INLINE_MAX = { image: 64, file: 16 } as const;
-
-interface Collected {
-  readonly texts: string[];
-  readonly definitions: string[];
-  readonly others: string[];
-  parts: number;
-  readonly items: Record<ItemKind, number>;
-  readonly links: string[];
-  readonly inline: Record<keyof typeof INLINE_MAX, string[]>;
-}
-
-/** Members whose value is the structure itself, when it is one of the words that structure knows. */
-const STRUCTURE = new Set(['role', 'type', 'detail', 'media_type', 'format']);
-const STRUCTURE_WORD_MAX = 32;
-
 /** Numbers and switches of the request as a whole never reach the model's text. */
 function isSetting(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined;
 }
 
 /**
- * Takes an outgoing request of either dialect apart. Every string of it, and the name of every member that is not part of
+ * Takes an outgoing request of any dialect apart. Every string of it, and the name of every member that is not part of
  * the protocol, stands in `text` or `otherText`; bytes of images and the like count by item. Throws AppError
  * unsupported_input for a file that is named by its id.
  */
@@ -64,8 +53,10 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
     const value = body[name];
     switch (name) {
       case 'messages':
+      case 'input':
         yield* collectMessages(value, into);
         break;
+      case 'instructions':
       case 'system':
         yield* collectContent(value, into);
         break;
@@ -75,6 +66,7 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
       case 'response_format':
       case 'output_config':
       case 'output_format':
+      case 'text':
         into.definitions.push(yield* jsonTextInSteps(value));
         break;
       default:
@@ -86,7 +78,7 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
     text: into.texts.join('\n'),
     definitions: into.definitions.join('\n'),
     otherText: into.others.join('\n'),
-    messages: objectsOf(body.messages).length,
+    messages: messagesOf(body),
     tokens: 0,
     parts: into.parts,
     items,
@@ -94,6 +86,11 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
     inline,
     hasTools: objectsOf(body.tools).length > 0,
   };
+}
+
+/** Items of Responses weigh as messages do. */
+function messagesOf({ messages, input }: JsonObject): number {
+  return typeof input === 'string' ? 1 : objectsOf(messages ?? input).length;
 }
 
 function* collectDefinitions(value: unknown, into: Collected): Steps<void> {
@@ -112,6 +109,9 @@ function* collectSetting(name: string, value: unknown, into: Collected): Steps<v
 }
 
 function* collectMessages(value: unknown, into: Collected): Steps<void> {
+  if (typeof value === 'string') {
+    into.texts.push(value);
+  }
   for (const message of Array.isArray(value) ? value : []) {
     if (isObject(message)) {
       yield* collectMessage(message, into);
@@ -129,6 +129,7 @@ function* collectMessage(message: JsonObject, into: Collected): Steps<void> {
     const value = message[name];
     switch (name) {
       case 'content':
+      case 'output':
         yield* collectContent(value, into);
         break;
       case 'tool_calls':
@@ -136,6 +137,8 @@ function* collectMessage(message: JsonObject, into: Collected): Steps<void> {
         break;
       case 'name':
       case 'refusal':
+      case 'arguments':
+      case 'input':
         into.texts.push(textOf(value));
         break;
       default:
@@ -165,24 +168,6 @@ function plainText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** A member beside the text: structure weighs nothing, an id its letters, anything else itself and its name. */
-function collectOther(name: string, value: unknown, into: Collected): void {
-  if (value === null || value === undefined || (name === 'cache_control' && isPlainMark(value))) {
-    return;
-  }
-  if (typeof value === 'string') {
-    if (!STRUCTURE.has(name) || value.length > STRUCTURE_WORD_MAX) {
-      into.others.push(value);
-    }
-    return;
-  }
-  into.others.push(`${name}:${JSON.stringify(value)}`);
-}
-
-function isPlainMark(value: unknown): boolean {
-  return isObject(value) && value.type === 'ephemeral' && Object.keys(value).length === 1;
-}
-
 function* collectContent(value: unknown, into: Collected): Steps<void> {
   if (typeof value === 'string') {
     into.texts.push(value);
@@ -209,7 +194,10 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
   const { type } = part;
   for (const name of Object.keys(part)) {
     const value = part[name];
-    if (name === 'text' || name === 'refusal' || name === 'title' || name === 'context') {
+    const item = itemKindOf(type, name);
+    if (item) {
+      collectItem(value, item, into);
+    } else if (name === 'text' || name === 'refusal' || name === 'title' || name === 'context') {
       into.texts.push(plainText(value));
     } else if (name === 'content') {
       yield* collectContent(value, into);
@@ -217,52 +205,9 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
       into.texts.push(plainText(value));
     } else if (name === 'source' && isObject(value)) {
       yield* collectSource(value, type === 'image' ? 'image' : 'file', into);
-    } else if (name === type && name in MEDIA_PARTS) {
-      collectItem(value, MEDIA_PARTS[name as keyof typeof MEDIA_PARTS], into);
     } else {
       collectOther(name, value, into);
     }
-  }
-}
-
-const MEDIA_PARTS = { image_url: 'image', input_audio: 'audio', file: 'file', video_url: 'video' } as const;
-
-/** Chat's media: the bytes or the URL of one item, and words about it. */
-function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
-  into.items[kind] += 1;
-  if (typeof value === 'string') {
-    collectBytes(value, true, kind, into);
-    return;
-  }
-  for (const [name, member] of Object.entries(objectOf(value))) {
-    if (name === 'file_id') {
-      throw fileById();
-    }
-    if (typeof member === 'string' && (name === 'url' || name === 'file_data' || name === 'data')) {
-      collectBytes(member, name === 'url', kind, into);
-    } else {
-      collectOther(name, member, into);
-    }
-  }
-}
-
-const DATA_URL = /^data:[^,]{0,128};base64,/;
-const BASE64 = /^[A-Za-z0-9+/=_-]*$/;
-
-/** The bytes of an item are the item itself; anything else, a URL too, is sent as it is and may be written out. */
-function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Collected): void {
-  const prefix = DATA_URL.exec(value.slice(0, 256))?.[0];
-  if (prefix === undefined && (isUrl || !BASE64.test(value.slice(0, 1_024)))) {
-    into.others.push(value);
-    into.links.push(value);
-  } else {
-    collectInline(value.slice(prefix?.length ?? 0), kind, into);
-  }
-}
-
-function collectInline(base64: string, kind: ItemKind, into: Collected): void {
-  if ((kind === 'image' || kind === 'file') && into.inline[kind].length < INLINE_MAX[kind]) {
-    into.inline[kind].push(base64);
   }
 }
 
@@ -290,8 +235,4 @@ function* collectSource(source: JsonObject, kind: ItemKind, into: Collected): St
       collectOther(name, source[name], into);
     }
   }
-}
-
-function fileById(): AppError {
-  return new AppError('unsupported_input', 'files by their id are not offered here: send the file itself');
 }

@@ -2,8 +2,9 @@ import { AppError } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 import { imagePixels } from './image-pixels.ts';
-import { type InputContent, ITEM_KINDS, type ItemKind } from './input-content.ts';
+import type { InputContent } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
+import { ITEM_KINDS, type ItemKind } from './input-media.ts';
 import { countPdfPages } from './pdf-pages.ts';
 
 /** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */

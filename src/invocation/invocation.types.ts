@@ -5,7 +5,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { FinishReason, RequestDialect } from '../providers/provider.types.ts';
-import type { ItemKind } from './input-content.ts';
+import type { ItemKind } from './input-media.ts';
 
 /** Who calls, as far as an invocation cares. */
 export interface Caller {
@@ -74,6 +74,8 @@ export interface Invocation {
   readonly fallbackIds: readonly string[];
   /** The request in the caller's dialect, freed of what is ours to set. */
   readonly body: JsonObject;
+  /** The same request in Responses, where it came so, for providers that are asked in it. */
+  readonly native?: JsonObject | undefined;
   /** Runs work on the whole of it: where it is long, in turns with that of others. */
   readonly inTurn: InTurn;
   /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */

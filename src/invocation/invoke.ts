@@ -21,6 +21,8 @@ export interface CallRoute {
   readonly servedBy: readonly string[];
   /** Paths of members that the route itself left out. */
   readonly ignored: readonly string[];
+  /** The request in Responses, where it came so, for providers that are asked in it. */
+  readonly native?: JsonObject;
 }
 
 export interface DialectRoute extends CallRoute {
@@ -89,7 +91,7 @@ export async function invocationOf(
   context: InvocationContext,
   body: InvocationBody,
   maxTokens: number | undefined,
-  { dialect, endpoint, servedBy, ignored }: CallRoute,
+  { dialect, endpoint, servedBy, ignored, native }: CallRoute,
 ): Promise<Invocation> {
   const admissible = await context.inTurn(applyRequestPolicy(dialect, body));
   context.note({ model: body.model.slice(0, MODEL_LOGGED_MAX) });
@@ -105,6 +107,7 @@ export async function invocationOf(
     fallbackIds: dialect === 'chat' ? (body.models ?? []) : [],
     inTurn: context.inTurn,
     ...admissible,
+    native,
     ignored: [...ignored, ...admissible.ignored],
     betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
     inputs: inputsOf(dialect, body),

@@ -117,14 +117,14 @@ describe('in steps', () => {
   function pass(dialect: 'chat' | 'messages', schema: ZodType, sent: object): Stopwatch {
     const watch = new Stopwatch();
     const checked = watch.run('validate', validateInSteps(schema, sent)) as JsonObject;
-    const given =
+    const asked =
       schema === responsesRequest
-        ? watch.run('responses to chat', responsesRequestToChat(checked as ResponsesBody)).chat
-        : checked;
-    const { body } = watch.run('policy', applyRequestPolicy(dialect, given));
-    for (const to of ['chat', 'messages'] as const) {
+        ? watch.run('responses to chat', responsesRequestToChat(checked as ResponsesBody))
+        : { chat: checked, native: undefined };
+    const { body } = watch.run('policy', applyRequestPolicy(dialect, asked.chat));
+    for (const to of ['chat', 'messages', 'responses'] as const) {
       const more = { maxOutputTokens: 1, reasoning: true, rules: PLAIN_RULES, betas: [] };
-      const translation = { from: dialect, to, ...more };
+      const translation = { from: dialect, to, native: asked.native, ...more };
       const outgoing = watch.run(`translate to ${to}`, translateRequest(body, translation));
       watch.run(`unsaid in ${to}`, unsaidMembers(body, translation));
       watch.run('take apart', inputContent(outgoing));

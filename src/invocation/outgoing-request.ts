@@ -30,7 +30,7 @@ export function* outgoingRequest(
 
 /** Routes with the same form are sent the same request, but for its model. */
 export function outgoingForm(provider: Provider, route: ModelRoute): string {
-  return JSON.stringify([provider.dialect, provider.passThrough, modelRules(route, provider.dialect)]);
+  return JSON.stringify([provider.requestDialect, provider.passThrough, modelRules(route, provider.dialect)]);
 }
 
 /** The known members that no route of the model says to its provider. */
@@ -61,7 +61,8 @@ function translationFor(
 ): RequestTranslation {
   return {
     from: invocation.dialect,
-    to: provider.dialect,
+    to: provider.requestDialect,
+    native: invocation.native,
     maxOutputTokens,
     reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
     rules: modelRules(route, provider.dialect),

@@ -14,8 +14,10 @@ export const THINKING_BUDGET_MIN = 1_024;
 /** Any server that speaks Anthropic's messages. Protocol: platform.claude.com/docs/en/api/messages. */
 export class AnthropicProvider implements Provider {
   readonly id: string;
+  readonly requestDialect = 'messages';
   readonly dialect = 'messages';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
   readonly #client: UpstreamClient;
 

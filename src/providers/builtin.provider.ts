@@ -28,8 +28,10 @@ const TOKENS_PER_TURN = 16;
  */
 export class BuiltinProvider implements Provider {
   readonly id: string;
+  readonly requestDialect = 'chat';
   readonly dialect = 'chat';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
   readonly #tokenDelayMs: number;
 

@@ -46,6 +46,12 @@ test.each<[unknown, string]>([
   [{ code: 502 }, 'failed'],
   [{ type: 'server_error' }, 'failed'],
   [{ type: 'invalid_request_error', code: 'context_length_exceeded' }, 'context_length'],
+  [{ code: 'context_length_exceeded', message: 'Your input exceeds the context window' }, 'context_length'],
+  [{ code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'misconfigured'],
+  [{ code: 'invalid_prompt', message: 'flagged' }, 'rejected'],
+  [{ code: 'server_is_overloaded' }, 'overloaded'],
+  [{ code: 'invalid_image_url', message: 'no' }, 'rejected'],
+  [{ code: 'image_content_policy_violation', message: 'no' }, 'content_policy'],
   ['text', 'failed'],
 ])('an error of %j inside an answer is %s', (error, reason) => {
   expect(failureOfError(error).reason).toBe(reason);

@@ -33,7 +33,17 @@ const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
   not_found_error: 'misconfigured',
   invalid_request_error: 'rejected',
   request_too_large: 'too_large',
+  // what a response of OpenAI's failed of
+  context_length_exceeded: 'context_length',
+  insufficient_quota: 'misconfigured',
+  invalid_prompt: 'rejected',
+  bio_policy: 'content_policy',
+  server_is_overloaded: 'overloaded',
+  slow_down: 'overloaded',
 };
+
+/** … and of pictures that it could not read. */
+const IMAGE_FAULT = /image/;
 
 /**
  * What servers of open models say with a 500 or 501 of requests that they cannot serve: llama.cpp "Cannot use tools with stream",
@@ -65,8 +75,9 @@ export function failureOfError(error: unknown): ProviderFailure {
   const numeric = typeof object.code === 'number' ? object.code : object.status;
   const byNumber = typeof numeric === 'number' ? REASON_BY_STATUS[numeric] : undefined;
   const byType = REASON_BY_TYPE[textOf(object.type)] ?? REASON_BY_TYPE[textOf(object.code)];
+  const byImage = IMAGE_FAULT.test(textOf(object.code)) ? 'rejected' : undefined;
   const details = { said: typeof error === 'string' ? error : messageOf(object) };
-  return new ProviderFailure(refine(byNumber ?? byType ?? 'failed', object), details);
+  return new ProviderFailure(refine(byNumber ?? byType ?? byImage ?? 'failed', object), details);
 }
 
 /** Throws the failure that an answer or event of a 200 stands for: an error object, its text alone, or vLLM's form. */

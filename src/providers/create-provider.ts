@@ -3,6 +3,7 @@ import { BuiltinProvider } from './builtin.provider.ts';
 import { OpenAiProvider } from './openai.provider.ts';
 import type { Provider } from './provider.types.ts';
 import type { ProviderSettings } from './provider-settings.ts';
+import { ResponsesProvider } from './responses.provider.ts';
 
 /** The adapter for a provider's settings. It owns connections: close it. */
 export function createProvider(settings: ProviderSettings): Provider {
@@ -11,6 +12,8 @@ export function createProvider(settings: ProviderSettings): Provider {
       return new OpenAiProvider(settings);
     case 'anthropic':
       return new AnthropicProvider(settings);
+    case 'responses':
+      return new ResponsesProvider(settings);
     case 'builtin':
       return new BuiltinProvider(settings);
   }

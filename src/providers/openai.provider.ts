@@ -18,8 +18,10 @@ const RERANK_PATH = '/rerank';
  */
 export class OpenAiProvider implements Provider {
   readonly id: string;
+  readonly requestDialect = 'chat';
   readonly dialect = 'chat';
   readonly onDisconnect: 'abort' | 'drain';
+  readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
   readonly #settings: OpenAiSettings;
   readonly #client: UpstreamClient;
@@ -85,7 +87,10 @@ export class OpenAiProvider implements Provider {
   }
 }
 
-function authorization(settings: OpenAiSettings): Record<string, string> {
+/** The header that carries a provider's key; none without a key. */
+export function authorization(
+  settings: Pick<OpenAiSettings, 'api_key' | 'api_key_header'>,
+): Record<string, string> {
   if (settings.api_key === '') {
     return {};
   }

@@ -1,26 +1,32 @@
 import { z } from 'zod';
 
-const timeouts = z
-  .strictObject({
-    connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
-    first_byte_ms: z
-      .int()
-      .min(10)
-      .max(600_000)
-      .default(60_000)
-      .describe(
-        'from sending the request to the first event of a stream; a JSON answer gets more, by its length',
-      ),
-    idle_ms: z.int().min(10).max(600_000).default(30_000).describe('between two pieces of an answer'),
-    total_ms: z
-      .int()
-      .min(10)
-      .max(3_600_000)
-      .default(3_600_000)
-      .describe("all the time spent waiting for the provider; a reader's own time does not count"),
-  })
-  .prefault({})
-  .describe('in milliseconds');
+/** Silence that is taken for death, in ms: an answer that began goes on … */
+const IDLE_MS = 30_000;
+/** … but Responses begin at once and say nothing while a model reasons. */
+const REASONING_IDLE_MS = 300_000;
+
+const timeouts = (idleMs: number) =>
+  z
+    .strictObject({
+      connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
+      first_byte_ms: z
+        .int()
+        .min(10)
+        .max(600_000)
+        .default(60_000)
+        .describe(
+          'from sending the request to the first event of a stream; a JSON answer gets more, by its length',
+        ),
+      idle_ms: z.int().min(10).max(600_000).default(idleMs).describe('between two pieces of an answer'),
+      total_ms: z
+        .int()
+        .min(10)
+        .max(3_600_000)
+        .default(3_600_000)
+        .describe("all the time spent waiting for the provider; a reader's own time does not count"),
+    })
+    .prefault({})
+    .describe('in milliseconds');
 
 /** Members that change what a call may cost or how soon it is served; no setting lets them through. */
 const NEVER_PASSED = new Set([
@@ -57,6 +63,12 @@ const NEVER_PASSED = new Set([
   'speed',
   'models',
   'fallbacks',
+  // of Responses: kept at the provider, or made out of what is kept there
+  'input',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
 ]);
 
 const passedMember = z
@@ -86,7 +98,9 @@ const common = {
 
 const upstream = {
   ...common,
-  base_url: z.url({ protocol: /^https?$/ }).describe('ends before `/chat/completions` or `/messages`'),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .describe('ends before `/chat/completions`, `/messages` or `/responses`'),
   api_key: z.string().default('').describe('from the environment, in quotes: see the top'),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string())
@@ -96,7 +110,7 @@ const upstream = {
     .record(z.string(), z.string())
     .default({})
     .describe("added to every URL, e.g. Azure's `api-version`"),
-  timeouts,
+  timeouts: timeouts(IDLE_MS),
   record: z
     .strictObject({
       folder: z.string().min(1).describe('where they are written'),
@@ -113,14 +127,16 @@ const upstream = {
     .describe('most connections to it; each carries one call at a time'),
 };
 
+const apiKeyHeader = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/)
+  .optional()
+  .describe('header that carries the key alone (Azure: `api-key`); left out: `Authorization: Bearer`');
+
 const openai = z.strictObject({
   ...upstream,
   protocol: z.literal('openai').describe("speaks OpenAI's chat completions"),
-  api_key_header: z
-    .string()
-    .regex(/^[A-Za-z0-9-]+$/)
-    .optional()
-    .describe('header that carries the key alone (Azure: `api-key`); left out: `Authorization: Bearer`'),
+  api_key_header: apiKeyHeader,
   max_tokens_field: z
     .enum(['max_tokens', 'max_completion_tokens'])
     .default('max_tokens')
@@ -138,6 +154,13 @@ const anthropic = z.strictObject({
   version: z.string().default('2023-06-01').describe('sent as `anthropic-version`'),
 });
 
+const responses = z.strictObject({
+  ...upstream,
+  protocol: z.literal('responses').describe("speaks OpenAI's Responses"),
+  timeouts: timeouts(REASONING_IDLE_MS),
+  api_key_header: apiKeyHeader,
+});
+
 const builtin = z.strictObject({
   ...common,
   protocol: z.literal('builtin').describe('answers by itself, offline'),
@@ -145,10 +168,16 @@ const builtin = z.strictObject({
 });
 
 /** One entry of `providers:` in tollgate.yaml. */
-export const providerSettingsSchema = z.discriminatedUnion('protocol', [openai, anthropic, builtin]);
+export const providerSettingsSchema = z.discriminatedUnion('protocol', [
+  openai,
+  anthropic,
+  responses,
+  builtin,
+]);
 
 export type ProviderSettings = z.output<typeof providerSettingsSchema>;
 export type OpenAiSettings = z.output<typeof openai>;
 export type AnthropicSettings = z.output<typeof anthropic>;
+export type ResponsesSettings = z.output<typeof responses>;
 export type BuiltinSettings = z.output<typeof builtin>;
-export type UpstreamSettings = OpenAiSettings | AnthropicSettings;
+export type UpstreamSettings = OpenAiSettings | AnthropicSettings | ResponsesSettings;

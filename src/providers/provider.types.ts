@@ -6,6 +6,9 @@ import type { JsonObject } from './json.ts';
 /** The two shapes of requests and answers: OpenAI's chat completions and Anthropic's messages. */
 export type Dialect = 'chat' | 'messages';
 
+/** What a provider is asked in. One that is asked in OpenAI's Responses is answered for in chat: its adapter translates. */
+export type ProviderDialect = Dialect | 'responses';
+
 /** What a caller may ask in. Embeddings and rerank are requests of their own, at servers that speak chat. */
 export type RequestDialect = Dialect | 'embeddings' | 'rerank';
 
@@ -15,7 +18,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 export interface ProviderRequest {
   /** The provider's own name of the model. */
   readonly model: string;
-  /** The request in the provider's dialect; `model`, `stream` and the output cap are the adapter's to set. */
+  /** The request in the dialect that the provider is asked in; `model`, `stream` and the output cap are the adapter's to set. */
   readonly body: JsonObject;
   /** Most tokens the answer may have. */
   readonly maxOutputTokens: number;
@@ -58,9 +61,13 @@ export type StreamBatch = readonly StreamPart[];
 
 export interface Provider {
   readonly id: string;
+  readonly requestDialect: ProviderDialect;
+  /** Of its answers. */
   readonly dialect: Dialect;
   /** What happens upstream when the customer leaves: stop at once, or read on for the provider's own usage. */
   readonly onDisconnect: 'abort' | 'drain';
+  /** The least cap of an answer that it takes, in tokens; a lower one of a caller counts as this. */
+  readonly outputCapMin: number;
   /** Members of a request that are sent on though the dialect's list lacks them. */
   readonly passThrough: readonly string[];
   /** One whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */

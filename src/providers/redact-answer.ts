@@ -1,6 +1,7 @@
 /** Members whose texts are words of the protocol or names of tools; every other text is content. */
 const STRUCTURAL = new Set([
   'id',
+  'call_id',
   'object',
   'type',
   'role',
@@ -8,6 +9,7 @@ const STRUCTURAL = new Set([
   'model',
   'code',
   'status',
+  'reason',
   'format',
   'finish_reason',
   'native_finish_reason',

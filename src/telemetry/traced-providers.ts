@@ -29,8 +29,10 @@ function tracedProvider(provider: Provider, tracing: Tracing): Provider {
     }) as const;
   return {
     id: provider.id,
+    requestDialect: provider.requestDialect,
     dialect: provider.dialect,
     onDisconnect: provider.onDisconnect,
+    outputCapMin: provider.outputCapMin,
     passThrough: provider.passThrough,
     complete: (request, signal) =>
       tracing.span('provider complete', options(request.model), () => provider.complete(request, signal)),

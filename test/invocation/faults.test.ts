@@ -2,28 +2,35 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import { startResponsesUpstream } from '../factories/upstream-responses.ts';
 import type { Fault, UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 import { until } from './until.ts';
 
 const TIMEOUTS = { connect_ms: 300, first_byte_ms: 250, idle_ms: 200, total_ms: 20_000 };
 
-let upstreams: Record<'openai' | 'anthropic', UpstreamServer>;
+let upstreams: Record<'openai' | 'anthropic' | 'responses', UpstreamServer>;
 let gateway: Gateway;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
 beforeEach(async () => {
-  upstreams = { openai: await startOpenAiUpstream(), anthropic: await startAnthropicUpstream() };
+  upstreams = {
+    openai: await startOpenAiUpstream(),
+    anthropic: await startAnthropicUpstream(),
+    responses: await startResponsesUpstream(),
+  };
   gateway = await Gateway.start({
     providers: [
       { id: 'openai', protocol: 'openai', base_url: upstreams.openai.url, timeouts: TIMEOUTS },
       { id: 'anthropic', protocol: 'anthropic', base_url: upstreams.anthropic.url, timeouts: TIMEOUTS },
+      { id: 'responses', protocol: 'responses', base_url: upstreams.responses.url, timeouts: TIMEOUTS },
       { id: 'nowhere', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1', timeouts: TIMEOUTS },
     ],
     models: [
       model('to/openai', [{ provider: 'openai', model: 'gpt' }], { maxOutputTokens: 20 }),
       model('to/anthropic', [{ provider: 'anthropic', model: 'claude' }], { maxOutputTokens: 20 }),
+      model('to/responses', [{ provider: 'responses', model: 'gpt' }], { maxOutputTokens: 20 }),
       model('to/nowhere', [{ provider: 'nowhere', model: 'x' }]),
       model('to/both', [
         { provider: 'openai', model: 'gpt' },
@@ -73,7 +80,7 @@ const BEFORE: [Fault, number, string, number][] = [
   ['error_in_200', 502, 'provider_error', 2],
 ];
 
-describe.each(['openai', 'anthropic'] as const)('upstream %s', (protocol) => {
+describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (protocol) => {
   describe.each([false, true])('stream: %s', (stream) => {
     test.each(BEFORE)('%s → %i %s after %i calls', async (fault, status, code, calls) => {
       upstreams[protocol].reset({ fault });
@@ -83,7 +90,7 @@ describe.each(['openai', 'anthropic'] as const)('upstream %s', (protocol) => {
       expect(JSON.stringify(error)).not.toContain('sk-upstream');
       // what is wrong with the request is told in the provider's words, anything else in ours
       expect(JSON.stringify(error).includes('upstream secret')).toBe(
-        fault === 'bad_request' || (fault === 'too_long' && protocol === 'openai'),
+        fault === 'bad_request' || (fault === 'too_long' && protocol !== 'anthropic'),
       );
       expect(upstreams[protocol].requests).toHaveLength(calls);
       expect(gateway.ledger.last).toMatchObject(failed(code));

@@ -2,11 +2,12 @@ import OpenAI from 'openai';
 import type { Response, ResponseInput, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import { startResponsesUpstream } from '../factories/upstream-responses.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
 const SENTENCE = 'The quick brown fox jumps over the lazy dog';
-const MODELS = ['to/openai', 'to/anthropic'] as const;
+const MODELS = ['to/openai', 'to/anthropic', 'to/responses'] as const;
 const WEATHER = {
   type: 'function',
   name: 'weather',
@@ -20,16 +21,22 @@ let gateway: Gateway;
 let openai: OpenAI;
 
 beforeAll(async () => {
-  upstreams = { 'to/openai': await startOpenAiUpstream(), 'to/anthropic': await startAnthropicUpstream() };
+  upstreams = {
+    'to/openai': await startOpenAiUpstream(),
+    'to/anthropic': await startAnthropicUpstream(),
+    'to/responses': await startResponsesUpstream(),
+  };
   const shared = { on_disconnect: 'abort' };
   gateway = await Gateway.start({
     providers: [
       { id: 'one', protocol: 'openai', base_url: upstreams['to/openai'].url, ...shared },
       { id: 'two', protocol: 'anthropic', base_url: upstreams['to/anthropic'].url, ...shared },
+      { id: 'three', protocol: 'responses', base_url: upstreams['to/responses'].url, ...shared },
     ],
     models: [
       model('to/openai', [{ provider: 'one', model: 'gpt' }], { endpoints: ['chat'] }),
       model('to/anthropic', [{ provider: 'two', model: 'claude' }], { endpoints: ['messages'] }),
+      model('to/responses', [{ provider: 'three', model: 'gpt-5' }], { endpoints: ['chat'] }),
       model('to/pictures', [{ provider: 'one', model: 'gpt' }], { endpoints: ['image'] }),
     ],
   });
@@ -149,7 +156,8 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     ];
     const second = await openai.responses.create({ ...asked, input });
     expect(second.output_text).toBe(SENTENCE);
-    const said = JSON.stringify(upstreams[id].last.body.messages);
+    const { messages, input: items } = upstreams[id].last.body;
+    const said = JSON.stringify(messages ?? items);
     expect(said).toContain(calls[0]!.call_id);
     expect(said).toContain('21 °C');
   });
@@ -174,23 +182,28 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
       { role: 'user', content: 'go on' },
     ] as ResponseInput;
     await openai.responses.create({ ...asked, input });
-    const turn = upstreams[id].last.body.messages.find(
-      (message: { role: string }) => message.role === 'assistant',
-    );
-    const expected =
-      id === 'to/openai'
-        ? { reasoning_content: 'hm hm', content: SENTENCE }
-        : {
-            content: [
-              { type: 'thinking', thinking: 'hm hm', signature: expect.any(String) },
-              { type: 'text', text: SENTENCE },
-            ],
-          };
-    expect(turn).toMatchObject(expected);
+    const { messages, input: items } = upstreams[id].last.body;
+    const [, turn, said] = messages ?? items;
+    const thinking = { type: 'thinking', thinking: 'hm hm', signature: expect.any(String) };
+    const expected = {
+      'to/openai': { role: 'assistant', reasoning_content: 'hm hm', content: SENTENCE },
+      'to/anthropic': { role: 'assistant', content: [thinking, { type: 'text', text: SENTENCE }] },
+      'to/responses': {
+        type: 'reasoning',
+        summary: [{ type: 'summary_text', text: 'hm hm' }],
+        encrypted_content: 'gAAAA-sealed-by-upstream',
+      },
+    };
+    expect(turn).toMatchObject(expected[id]);
+    if (id === 'to/responses') {
+      const content = [{ type: 'output_text', text: SENTENCE }];
+      expect(said).toEqual({ type: 'message', role: 'assistant', content });
+    }
   });
 
   test('an answer that its cap cut is incomplete', async () => {
-    const { response } = await streamed({ model: id, input: 'hello', max_output_tokens: 3 });
+    upstreams[id].reset({ words: Array.from({ length: 20 }, () => ' so') });
+    const { response } = await streamed({ model: id, input: 'hello', max_output_tokens: 16 });
     expect(response).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
@@ -211,9 +224,8 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
       text: { format: { type: 'json_schema', name: 'letter', schema, strict: true } },
     });
     const { body } = upstreams[id].last;
-    expect(body.response_format?.json_schema.schema ?? body.output_config.format.schema).toMatchObject(
-      schema,
-    );
+    const asked = body.response_format?.json_schema ?? body.output_config?.format ?? body.text.format;
+    expect(asked.schema).toMatchObject(schema);
   });
 
   test('a provider that fails in the middle fails the response and the stream', async () => {

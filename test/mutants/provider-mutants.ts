@@ -101,4 +101,25 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
     by: "return '';",
     caughtBy: 'arguments as an object',
   },
+  {
+    name: 'end mark: [DONE] ends a response',
+    of: 'src/providers/responses-reader.ts',
+    replace: 'done(): void {}',
+    by: 'done(): void { this.#chat.done(); }',
+    caughtBy: 'responses: [DONE] is not an end',
+  },
+  {
+    name: 'a response: what came in pieces is said again with the whole item',
+    of: 'src/providers/responses-reader.ts',
+    replace: 'if (told.text) {',
+    by: 'if (false) {',
+    caughtBy: 'responses: exact',
+  },
+  {
+    name: 'a response: what came only whole is lost',
+    of: 'src/providers/responses-reader.ts',
+    replace: 'if (!this.#items.any) {',
+    by: 'if (false) {',
+    caughtBy: 'responses: everything only with the last event',
+  },
 ];

@@ -122,7 +122,10 @@ function inBrief(outcome: Outcome): Outcome {
       ? `${value.slice(0, 16)} … ${value.slice(-16)} (${value.length})`
       : value,
   );
-  return JSON.parse(text.replace(/"(call|toolu)_[0-9a-f]{24}/g, '"$1_*'));
+  const plain = text
+    .replace(/"(call|toolu)_[0-9a-f]{24}/g, '"$1_*')
+    .replace(/"[0-9a-f]{12}\.gAAAA/g, '"*.gAAAA');
+  return JSON.parse(plain);
 }
 
 interface Observed {

@@ -23,7 +23,7 @@ export interface Row {
   readonly name: string;
   /** Who does so, and where it was reported. */
   readonly source?: string;
-  readonly protocol: 'openai' | 'anthropic';
+  readonly protocol: 'openai' | 'anthropic' | 'responses';
   readonly status?: number;
   readonly type?: string;
   /** The answer as JSON text, where it is no stream. */
@@ -54,7 +54,7 @@ export function readRows(): Row[] {
     .flatMap((name) => parse(readFileSync(join(FOLDER, name), 'utf8')) as Row[]);
 }
 
-/** The packets of a row; events without names are OpenAI's, with names Anthropic's. */
+/** The packets of a row; events without names are those of OpenAI's chat, with names the others. */
 export function packetsOf(row: Row): Buffer[] {
   const packets = wholePackets(row);
   if (row.packet_bytes === undefined) {
@@ -74,7 +74,7 @@ function wholePackets(row: Row): Buffer[] {
     return row.packets.map(bytesOf);
   }
   return row.events!.map((data) => {
-    const type = row.protocol === 'anthropic' ? /"type":"(\w+)"/.exec(data)?.[1] : undefined;
+    const type = row.protocol === 'openai' ? undefined : /"type":"([\w.]+)"/.exec(data)?.[1];
     return Buffer.from(`${type === undefined ? '' : `event: ${type}\n`}data: ${data}\n\n`);
   });
 }

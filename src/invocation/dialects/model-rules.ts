@@ -17,6 +17,8 @@ export interface ModelRules {
   readonly toolIds: ToolIdForm;
   /** Whether it refuses, or gets worse at, going on from tool calls without the thoughts that led to them. */
   readonly wantsThoughts: boolean;
+  /** Whether it is known to reason, in the dialect of Responses. */
+  readonly reasons: boolean;
   /** How many stop sequences it takes. */
   readonly stopsMax: number;
 }
@@ -33,6 +35,9 @@ const ONE_SAMPLER_MINOR = 1;
 const SYSTEM_TURNS_MINOR = 8;
 /** OpenAI's reasoning models, which refuse sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
+
+/** … which give their reasoning along; `gpt-5-chat` does not reason. */
+const REASONS = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5(?![\d.]*-chat)|codex-)/;
 
 const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
@@ -72,6 +77,7 @@ export const PLAIN_RULES: ModelRules = {
   systemTurns: false,
   toolIds: 'any',
   wantsThoughts: false,
+  reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
 };
 
@@ -84,7 +90,8 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
-    return { ...PLAIN_RULES, drop, toolIds, stopsMax, wantsThoughts: THINKS_ALOUD.test(model) };
+    const wantsThoughts = THINKS_ALOUD.test(model);
+    return { ...PLAIN_RULES, drop, toolIds, stopsMax, wantsThoughts, reasons: REASONS.test(model) };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

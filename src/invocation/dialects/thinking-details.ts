@@ -1,4 +1,5 @@
 import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
+import { ENCRYPTED_REASONING } from '../../providers/responses-reader.ts';
 
 /** Marks details that carry Anthropic signatures; the format OpenRouter uses, which its clients send back unchanged. */
 const FORMAT = 'anthropic-claude-v1';
@@ -24,12 +25,22 @@ export function detailOfThinking(block: JsonObject, index: number): JsonObject |
 /** The thinking blocks that a chat assistant message brings back; unsigned ones would be refused and are left out. */
 export function thinkingOfDetails(details: unknown): JsonObject[] {
   return mergedDetails(details).flatMap((detail): JsonObject[] => {
+    if (detail.format === ENCRYPTED_REASONING) {
+      return [];
+    }
     if (detail.type === 'reasoning.encrypted') {
       return [{ type: 'redacted_thinking', data: detail.data }];
     }
     const signature = textOf(detail.signature);
     return signature === '' ? [] : [{ type: 'thinking', thinking: textOf(detail.text), signature }];
   });
+}
+
+/** The encrypted reasoning that a chat assistant message brings back to a provider of Responses; what others thought it cannot read. */
+export function encryptedReasoning(details: unknown): string[] {
+  return objectsOf(details)
+    .filter(({ format }) => format === ENCRYPTED_REASONING)
+    .map(({ data }) => textOf(data));
 }
 
 /** Whether {@link thinkingOfDetails} leaves some of them out. */

@@ -1,8 +1,9 @@
 import type { Steps } from '../../lib/steps.ts';
 import { type JsonObject, without } from '../../providers/json.ts';
-import type { Dialect, RequestDialect } from '../../providers/provider.types.ts';
+import type { ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
+import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -12,7 +13,9 @@ import { untranslatable } from './untranslatable.ts';
 
 export interface RequestTranslation {
   readonly from: RequestDialect;
-  readonly to: Dialect;
+  readonly to: ProviderDialect;
+  /** The request as it came, where it came in Responses. */
+  readonly native?: JsonObject | undefined;
   readonly maxOutputTokens: number;
   readonly reasoning: boolean;
   readonly rules: ModelRules;
@@ -24,7 +27,7 @@ export interface RequestTranslation {
 export function* translateRequest(body: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   if (from === 'embeddings' || from === 'rerank') {
-    if (to === 'messages') {
+    if (to !== 'chat') {
       throw untranslatable(from);
     }
     return body;
@@ -36,17 +39,37 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
         : yield* chatRequestToMessages(body, maxOutputTokens, rules);
     return yield* claudeRequest(translated, rules);
   }
+  if (to === 'responses' && translation.native) {
+    return withReasoning(without(translation.native, ...rules.drop), translation);
+  }
+  if (to === 'responses' && from === 'chat') {
+    const chat = yield* fitting(body, rules);
+    return withReasoning(yield* chatRequestToResponses(chat), translation);
+  }
   const translated =
     from === 'chat'
-      ? normalizeRequest(body, to)
+      ? normalizeRequest(body, 'chat')
       : yield* messagesRequestToChat(body, {
           maxOutputTokens,
           reasoning,
           wantsThoughts: rules.wantsThoughts,
           stopsMax: rules.stopsMax,
         });
-  const kept = rules.drop.length === 0 ? translated : without(translated, ...rules.drop);
+  const chat = yield* fitting(translated, rules);
+  return to === 'chat' ? chat : withReasoning(yield* chatRequestToResponses(chat), translation);
+}
+
+/** A chat request without what its model refuses, with ids that it takes. */
+function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  const kept = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   return rules.toolIds === 'any'
     ? kept
     : { ...kept, messages: yield* withToolIds(kept.messages, rules.toolIds) };
+}
+
+/** Nothing is kept at providers, so a model that reasons has to give its reasoning along; others refuse to be asked. */
+function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslation): JsonObject {
+  return reasoning || rules.reasons || body.reasoning !== undefined
+    ? { ...body, include: ['reasoning.encrypted_content'] }
+    : body;
 }

@@ -5,7 +5,7 @@ import { unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
-import { leavesOutDetails } from './thinking-details.ts';
+import { encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
 import type { RequestTranslation } from './translate-request.ts';
 
 /** What a chat request can say in messages. The rest only tunes the answer and is left out. */
@@ -39,6 +39,44 @@ const UNSAID_IN_MESSAGES = [
   'messages[].tool_calls[].thought_signature',
   'messages[].tool_calls[].function.thought_signature',
   'messages[].content[].image_url.detail',
+];
+
+/** What a chat request can say in Responses. */
+const SAID_IN_RESPONSES = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'temperature',
+  'top_p',
+  'reasoning_effort',
+  'reasoning',
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+  'modalities',
+  'logprobs',
+  'include_reasoning',
+]);
+
+/** Members inside a chat request that Responses have no word for. */
+const UNSAID_IN_RESPONSES = [
+  'reasoning.max_tokens',
+  'messages[].name',
+  'messages[].reasoning',
+  'messages[].reasoning_content',
+  'messages[].prefix',
+  'messages[].partial',
+  'messages[].cache_control',
+  'messages[].content[].cache_control',
+  'messages[].tool_calls[].extra_content',
+  'messages[].tool_calls[].thought_signature',
+  'messages[].tool_calls[].function.thought_signature',
+  'tools[].cache_control',
+  'tools[].function.cache_control',
 ];
 
 /** Members inside a messages request that chat has no word for. */
@@ -132,7 +170,15 @@ export function* unsaidMembers(body: JsonObject, translation: RequestTranslation
     const turns = objectsOf(body.messages);
     unsaid.push(...(turns.some((turn) => leavesOutDetails(turn.reasoning_details)) ? [DETAILS] : []));
   }
-  if (from === 'messages' && to === 'chat') {
+  if (from === 'chat' && to === 'responses') {
+    unsaid.push(...names.filter((name) => !SAID_IN_RESPONSES.has(name)));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_RESPONSES)));
+    const foreign = objectsOf(body.messages).some(
+      ({ reasoning_details: details }) => encryptedReasoning(details).length < mergedDetails(details).length,
+    );
+    unsaid.push(...(foreign ? [DETAILS] : []));
+  }
+  if (from === 'messages' && to !== 'messages') {
     unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
     unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
     unsaid.push(...unsaidReasoning(body, reasoning));

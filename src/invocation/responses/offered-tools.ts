@@ -16,6 +16,15 @@ interface OfferedTool {
   /** The group that the caller put it in. */
   readonly namespace: string | undefined;
   readonly chatTool: JsonObject;
+  /** For a provider that is asked in Responses. */
+  readonly nativeTool: JsonObject;
+}
+
+/** The caller's `tool_choice`: a word, the one tool to call, or the only tools that may be called. */
+interface ToolChoice {
+  readonly mode: unknown;
+  readonly name?: string;
+  readonly allowed?: ReadonlySet<string>;
 }
 
 /**
@@ -36,17 +45,38 @@ export class OfferedTools {
 
   /** The members of a chat request that offer the tools under the caller's `tool_choice`. Throws AppError invalid_parameter. */
   *chatMembers(choice: unknown): Steps<JsonObject> {
-    const { mode, allowed } = yield* this.#choice(choice);
+    const { mode, name: forced, allowed } = yield* this.#choice(choice);
     const offered = [...this.#byChatName].filter(([name]) => allowed?.has(name) ?? true);
     return compact({
       tools: offered.length === 0 ? undefined : offered.map(([, { chatTool }]) => chatTool),
-      tool_choice: offered.length === 0 ? undefined : mode,
+      tool_choice: offered.length === 0 ? undefined : forced === undefined ? mode : forcedFunction(forced),
     });
   }
 
-  /** An earlier call as a call of chat: by the name that the tool has there now, whether it is still offered or not. */
+  /** The members of a Responses request that offer the tools, those of namespaces among the others. Throws as {@link chatMembers} does. */
+  *nativeMembers(choice: unknown): Steps<JsonObject> {
+    const { mode, name, allowed } = yield* this.#choice(choice);
+    const offered = [...this.#byChatName.values()].map(({ nativeTool }) => nativeTool);
+    const reference = (chatName: string) => ({
+      type: this.#byChatName.get(chatName)?.kind ?? 'function',
+      name: chatName,
+    });
+    const chosen = allowed
+      ? { type: 'allowed_tools', mode, tools: [...allowed].map(reference) }
+      : name === undefined
+        ? mode
+        : reference(name);
+    return offered.length === 0 ? {} : compact({ tools: offered, tool_choice: chosen });
+  }
+
+  /** The name that the tool of an earlier call goes by at providers, whether it is still offered or not. */
+  nameOf(item: JsonObject): string {
+    return chatNameOf(textOf(item.name), namespaceOf(item));
+  }
+
+  /** An earlier call as a call of chat: its {@link nameOf} and its arguments. */
   chatCall(item: JsonObject): JsonObject {
-    const name = chatNameOf(textOf(item.name), namespaceOf(item));
+    const name = this.nameOf(item);
     const free = item.type === 'custom_tool_call';
     const args = free ? JSON.stringify({ input: textOf(item.input) }) : textOf(item.arguments);
     return { id: item.call_id, type: 'function', function: { name, arguments: args } };
@@ -94,10 +124,11 @@ export class OfferedTools {
     }
     const chatName = chatNameOf(name, namespace);
     const chatTool = type === 'custom' ? customAsFunction(tool, chatName) : functionOf(tool, chatName);
-    this.#byChatName.set(chatName, { kind: type, name, namespace, chatTool });
+    const nativeTool = nativeOf(tool, type, chatName);
+    this.#byChatName.set(chatName, { kind: type, name, namespace, chatTool, nativeTool });
   }
 
-  *#choice(choice: unknown): Steps<{ readonly mode: unknown; readonly allowed?: ReadonlySet<string> }> {
+  *#choice(choice: unknown): Steps<ToolChoice> {
     if (typeof choice === 'string' || choice === undefined) {
       return { mode: choice };
     }
@@ -106,7 +137,7 @@ export class OfferedTools {
       const allowed = yield* mapInSteps(objectsOf(rule.tools), (tool) => this.#named(tool));
       return { mode: rule.mode, allowed: new Set(allowed) };
     }
-    return { mode: { type: 'function', function: { name: this.#named(rule) } } };
+    return { mode: undefined, name: this.#named(rule) };
   }
 
   #named(reference: JsonObject): string {
@@ -139,6 +170,18 @@ function chatNameOf(name: string, namespace: string | undefined): string {
   }
   const digest = createHash('sha256').update(whole).digest('hex').slice(0, DIGEST_LENGTH);
   return `${whole.slice(0, FUNCTION_NAME_MAX - DIGEST_LENGTH - 1)}_${digest}`;
+}
+
+function forcedFunction(name: string): JsonObject {
+  return { type: 'function', function: { name } };
+}
+
+/** A tool as the caller offered it, under the name that it goes by at providers. */
+function nativeOf(tool: JsonObject, type: ToolKind, name: string): JsonObject {
+  const { description, parameters, strict, format } = tool;
+  return type === 'custom'
+    ? compact({ type, name, description: description ?? undefined, format })
+    : compact({ type, name, description, parameters, strict });
 }
 
 function functionOf(tool: JsonObject, name: string): JsonObject {

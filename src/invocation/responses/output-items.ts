@@ -1,5 +1,6 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { mergedDetails } from '../dialects/thinking-details.ts';
+import { chatToolName } from '../dialects/tool-choices.ts';
 import { freeTextOf, type OfferedTools } from './offered-tools.ts';
 import { sealReasoning } from './sealed-reasoning.ts';
 
@@ -78,16 +79,16 @@ export class OutputItems {
   }
 
   #addCall(key: unknown, call: JsonObject): ResponseEvent[] {
-    const named = objectOf(call.function);
+    const text = textOf(objectOf(call.function).arguments) + textOf(objectOf(call.custom).input);
     const known = this.#calls.get(key);
     if (known) {
-      return known.add(textOf(named.arguments));
+      return known.add(text);
     }
     const events = this.#closeOpen();
     const item = new CallItem(this.#items.length, this.#options, call);
     this.#calls.set(key, item);
     this.#items.push(item);
-    events.push(added(item), ...item.add(textOf(named.arguments)));
+    events.push(added(item), ...item.add(text));
     return events;
   }
 
@@ -243,46 +244,53 @@ class CallItem implements OpenItem {
   readonly index: number;
   readonly #id: string;
   readonly #custom: boolean;
+  /** The provider took the tool as a custom one: its input comes as the free text that it is. */
+  readonly #free: boolean;
   readonly #members: JsonObject;
   #args = '';
   #status: ItemStatus = 'in_progress';
 
   constructor(index: number, { ulid, tools }: OutputOptions, call: JsonObject) {
-    const { custom, members } = tools.itemOf(textOf(objectOf(call.function).name));
+    const { custom, members } = tools.itemOf(chatToolName(call));
     this.index = index;
     this.#custom = custom;
+    this.#free = isObject(call.custom);
     this.#id = `${custom ? 'ctc' : 'fc'}_${ulid}_${index}`;
     this.#members = { ...members, call_id: call.id };
   }
 
   get item(): JsonObject {
-    const told = this.#custom
-      ? { input: this.#status === 'in_progress' ? '' : freeTextOf(this.#args) }
-      : { arguments: this.#status === 'in_progress' ? '' : this.#args };
+    const told = this.#told(this.#status === 'in_progress' ? '' : this.#whole);
     return { id: this.#id, status: this.#status, ...this.#members, ...told };
   }
 
-  /** Free text stands inside of JSON, so it can be told only as a whole. */
+  /** Free text inside of JSON can be told only as a whole. */
   add(args: string): ResponseEvent[] {
     this.#args += args;
-    return args === '' || this.#custom
-      ? []
-      : [{ type: 'response.function_call_arguments.delta', ...this.#place(), delta: args }];
+    return args === '' || (this.#custom && !this.#free) ? [] : [this.#delta(args)];
   }
 
   close(status: ItemStatus): ResponseEvent[] {
     this.#status = status;
-    if (!this.#custom) {
-      const { name } = this.#members;
-      const whole = { ...this.#place(), name, arguments: this.#args };
-      return [{ type: 'response.function_call_arguments.done', ...whole }, done(this)];
-    }
-    const input = freeTextOf(this.#args);
-    return [
-      { type: 'response.custom_tool_call_input.delta', ...this.#place(), delta: input },
-      { type: 'response.custom_tool_call_input.done', ...this.#place(), input },
-      done(this),
-    ];
+    const type = this.#custom
+      ? 'response.custom_tool_call_input.done'
+      : 'response.function_call_arguments.done';
+    const name = this.#custom ? {} : { name: this.#members.name };
+    const late = this.#custom && !this.#free ? [this.#delta(this.#whole)] : [];
+    return [...late, { type, ...this.#place(), ...name, ...this.#told(this.#whole) }, done(this)];
+  }
+
+  get #whole(): string {
+    return this.#custom && !this.#free ? freeTextOf(this.#args) : this.#args;
+  }
+
+  #told(text: string): JsonObject {
+    return this.#custom ? { input: text } : { arguments: text };
+  }
+
+  #delta(delta: string): ResponseEvent {
+    const kind = this.#custom ? 'custom_tool_call_input' : 'function_call_arguments';
+    return { type: `response.${kind}.delta`, ...this.#place(), delta };
   }
 
   #place() {

@@ -6,6 +6,7 @@ import { CHAT_MEMBERS } from '../members/chat-members.ts';
 import { siftInSteps } from '../members/member-shape.ts';
 import { OWN_MEMBERS } from '../request-policy.ts';
 import { chatHistory } from './chat-history.ts';
+import { nativeRequest } from './native-request.ts';
 import { OfferedTools } from './offered-tools.ts';
 import type { ResponsesBody } from './responses.schema.ts';
 import { RESPONSES_MEMBERS, RESPONSES_OWN_MEMBERS } from './responses-members.ts';
@@ -13,6 +14,8 @@ import { RESPONSES_MEMBERS, RESPONSES_OWN_MEMBERS } from './responses-members.ts
 export interface TranslatedRequest {
   /** The request in chat's words; members that neither dialect knows stand as they came. */
   readonly chat: JsonObject;
+  /** The request for providers that are asked in Responses. */
+  readonly native: JsonObject;
   readonly tools: OfferedTools;
   /** Paths of the members that are left out. */
   readonly ignored: readonly string[];
@@ -49,7 +52,7 @@ export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRe
     safety_identifier,
     user,
   });
-  return { chat, tools, ignored: ignored.paths };
+  return { chat, native: yield* nativeRequest(request, tools), tools, ignored: ignored.paths };
 }
 
 /** The request's members by who knows them; what chat would take for something else is left out. */

@@ -15,7 +15,7 @@ export interface ResponsesRouteDependencies {
   readonly bodyBytesMax: number;
 }
 
-/** OpenAI's Responses over every text model, without storage: translated to chat and from there as chat calls are. */
+/** OpenAI's Responses over every text model, without storage: as it came to providers that speak it, else translated as chat calls are. */
 export function responsesRoutes({ service, bodyBytesMax }: ResponsesRouteDependencies): Route[] {
   return [
     defineRoute({
@@ -43,7 +43,7 @@ ones are refused, but for \`web_search\`, which is left out and named in X-Ignor
       idempotency: 'replay',
       async handle(context) {
         const { body } = context;
-        const { chat, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
+        const { chat, native, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
         const request = { ...chat, model: body.model, models: body.models, stream: body.stream };
         return invoke(context, request, body.max_output_tokens ?? undefined, {
           service,
@@ -52,6 +52,7 @@ ones are refused, but for \`web_search\`, which is left out and named in X-Ignor
           endpoint: PATH,
           servedBy: ['chat', 'messages'],
           ignored,
+          native,
           headers: {},
         });
       },

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import type { StopSignal } from '../lib/stop-signal.ts';
+import type { JsonObject } from './json.ts';
+import { authorization } from './openai.provider.ts';
+import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { ResponsesSettings } from './provider-settings.ts';
+import {
+  createResponsesReader,
+  inputOfOrigin,
+  readResponsesAnswer,
+  responsesAnswerAsEvents,
+} from './responses-reader.ts';
+import { openParts } from './stream-reading.ts';
+import { UpstreamClient } from './upstream-client.ts';
+
+const PATH = '/responses';
+/** OpenAI refuses lower caps, in tokens. */
+const CAP_MIN = 16;
+/** In hex digits. */
+const ORIGIN_LENGTH = 12;
+
+/**
+ * Any server that speaks OpenAI's Responses: OpenAI, Azure, vLLM, … Nothing is kept there: each request holds the whole
+ * conversation. Protocol: platform.openai.com/docs/api-reference/responses.
+ */
+export class ResponsesProvider implements Provider {
+  readonly id: string;
+  readonly requestDialect = 'responses';
+  readonly dialect = 'chat';
+  readonly onDisconnect: 'abort' | 'drain';
+  readonly outputCapMin = CAP_MIN;
+  readonly passThrough: readonly string[];
+  readonly #client: UpstreamClient;
+  /**
+   * Marks this provider's encrypted reasoning: only who made it can read it, and refuses the whole request for what another one did
+   * (Azure beside OpenAI, or two of its regions). A hash, because clients see it.
+   */
+  readonly #origin: string;
+
+  constructor(settings: ResponsesSettings) {
+    this.id = settings.id;
+    this.onDisconnect = settings.on_disconnect;
+    this.passThrough = settings.pass_through;
+    const made = createHash('sha256').update(`${settings.id} ${settings.base_url}`).digest('hex');
+    this.#origin = made.slice(0, ORIGIN_LENGTH);
+    this.#client = new UpstreamClient(settings, authorization(settings));
+  }
+
+  async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
+    const { maxOutputTokens, inTurn } = request;
+    const call = { path: PATH, body: this.#body(request, false), maxOutputTokens, inTurn, signal };
+    return readResponsesAnswer(await this.#client.postForJson(call), this.#origin);
+  }
+
+  async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
+    const { maxOutputTokens, inTurn } = request;
+    const reader = createResponsesReader(this.#origin);
+    const { isEnded } = reader;
+    const answerAsEvents = responsesAnswerAsEvents;
+    const call = { path: PATH, body: this.#body(request, true), maxOutputTokens, inTurn, signal };
+    const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
+    return openParts(events, reader);
+  }
+
+  embed(): Promise<ProviderAnswer> {
+    return Promise.reject(new ProviderFailure('misconfigured'));
+  }
+
+  rerank(): Promise<ProviderAnswer> {
+    return Promise.reject(new ProviderFailure('misconfigured'));
+  }
+
+  async probe(signal: StopSignal): Promise<void> {
+    await this.#client.probe('/models', signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #body({ body, model, maxOutputTokens }: ProviderRequest, stream: boolean): JsonObject {
+    const input = inputOfOrigin(body.input, this.#origin);
+    const max_output_tokens = Math.max(maxOutputTokens, CAP_MIN);
+    return { ...body, input, model, max_output_tokens, stream, store: false };
+  }
+}
