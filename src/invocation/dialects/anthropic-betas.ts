@@ -40,17 +40,22 @@ export function betasOf(header: string | readonly string[] | undefined): readonl
 /** A request without the members that Anthropic knows only by a beta that is not passed to it. */
 export function withoutLockedMembers(body: JsonObject, betas: readonly string[]): JsonObject {
   const opened = new Set(betas);
-  const edits = opened.has(CONTEXT_MANAGEMENT) ? clearingEdits(body.context_management) : [];
-  const top: JsonObject = {
-    ...without(body, 'context_management'),
-    ...(edits.length === 0 ? {} : { context_management: { edits } }),
-  };
+  const top = withoutLockedEdits(body, betas);
   const tools =
     Array.isArray(top.tools) && !TOOL_USE.some((beta) => opened.has(beta))
       ? { tools: objectsOf(top.tools).map((tool) => without(tool, 'defer_loading', 'input_examples')) }
       : {};
   const open = { ...top, ...tools };
   return opened.has(TOOL_CHANGES) ? open : { ...open, ...withoutToolChanges(open) };
+}
+
+/** Without the edits of the context that the call's betas do not open: the only member that goes as a whole. */
+export function withoutLockedEdits(body: JsonObject, betas: readonly string[]): JsonObject {
+  const edits = betas.includes(CONTEXT_MANAGEMENT) ? clearingEdits(body.context_management) : [];
+  return {
+    ...without(body, 'context_management'),
+    ...(edits.length === 0 ? {} : { context_management: { edits } }),
+  };
 }
 
 /** Edits that only clear; others would make the provider write, and bill, text of its own. */
@@ -61,12 +66,12 @@ function clearingEdits(management: unknown): JsonObject[] {
 /** Tools that come with a system turn stand with the others instead; none is taken away. */
 function withoutToolChanges(body: JsonObject): JsonObject {
   const turns = objectsOf(body.messages);
-  const added = addedTools(turns);
   const isChange = (block: unknown) =>
     isObject(block) && (block.type === 'tool_addition' || block.type === 'tool_removal');
   if (!turns.some((turn) => Array.isArray(turn.content) && turn.content.some(isChange))) {
     return {};
   }
+  const added = addedTools(turns);
   const messages = turns.map((turn) =>
     Array.isArray(turn.content)
       ? { ...turn, content: turn.content.filter((block) => !isChange(block)) }

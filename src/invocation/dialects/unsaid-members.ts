@@ -1,6 +1,6 @@
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
-import { withoutLockedMembers } from './anthropic-betas.ts';
+import { withoutLockedEdits } from './anthropic-betas.ts';
 import { unsaidThinking } from './chat-request-to-messages.ts';
 import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
@@ -157,6 +157,19 @@ function addMembers(object: unknown, step: string, to: unknown[]): void {
   }
 }
 
+/** Whether this is true of the earlier thoughts of some turn. */
+function* someDetails({ messages }: JsonObject, isTrue: (details: unknown) => boolean): Steps<boolean> {
+  for (const { reasoning_details: details } of objectsOf(messages)) {
+    if (details !== undefined && isTrue(details)) {
+      return true;
+    }
+    if (isStepOver()) {
+      yield undefined;
+    }
+  }
+  return false;
+}
+
 /** Paths of the members of a request that the translation leaves out, to be told to the caller. */
 export function* unsaidMembers(body: JsonObject, translation: RequestTranslation): Steps<string[]> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
@@ -167,16 +180,14 @@ export function* unsaidMembers(body: JsonObject, translation: RequestTranslation
     unsaid.push(...names.filter((name) => !SAID_IN_MESSAGES.has(name)));
     unsaid.push(...unsaidThinking(body, maxOutputTokens, rules));
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_MESSAGES)));
-    const turns = objectsOf(body.messages);
-    unsaid.push(...(turns.some((turn) => leavesOutDetails(turn.reasoning_details)) ? [DETAILS] : []));
+    unsaid.push(...((yield* someDetails(body, leavesOutDetails)) ? [DETAILS] : []));
   }
   if (from === 'chat' && to === 'responses') {
     unsaid.push(...names.filter((name) => !SAID_IN_RESPONSES.has(name)));
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_RESPONSES)));
-    const foreign = objectsOf(body.messages).some(
-      ({ reasoning_details: details }) => encryptedReasoning(details).length < mergedDetails(details).length,
-    );
-    unsaid.push(...(foreign ? [DETAILS] : []));
+    const isForeign = (details: unknown) =>
+      encryptedReasoning(details).length < mergedDetails(details).length;
+    unsaid.push(...((yield* someDetails(body, isForeign)) ? [DETAILS] : []));
   }
   if (from === 'messages' && to !== 'messages') {
     unsaid.push(...names.filter((name) => NO_WORD_IN_CHAT.has(name)));
@@ -186,7 +197,7 @@ export function* unsaidMembers(body: JsonObject, translation: RequestTranslation
     unsaid.push(...(rules.wantsThoughts ? [] : yield* heldPaths(body, [THOUGHTS])));
   }
   if (from === 'messages' && to === 'messages') {
-    const open = withoutLockedMembers(body, translation.betas);
+    const open = withoutLockedEdits(body, translation.betas);
     unsaid.push(...names.filter((name) => !Object.hasOwn(open, name)));
     const { thinking, messages } = body;
     if (isObject(thinking) && claudeThinking(thinking, objectsOf(messages), rules) === undefined) {
