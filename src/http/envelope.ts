@@ -14,16 +14,10 @@ export function envelopeOfPath(path: string): Envelope {
   return path.startsWith(NOVITA_PREFIX) && !path.startsWith(NOVITA_CHAT_PREFIX) ? 'task' : 'data';
 }
 
-/**
- * aider ends at a message that begins as ours do and has this text, and asks again for a minute and more at every other 402 of an
- * `openai/` model.
- */
-const FINAL_FOR_AIDER = '{"code":402}';
-
-/** The body of an error: ours everywhere, with the asynchronous API's own members beside it on its paths. */
-export function errorBody(error: AppError, requestId: string, envelope: Envelope): object {
+/** The body of an error: ours everywhere, with the asynchronous API's own members beside it on its paths; `mark` ends its message. */
+export function errorBody(error: AppError, requestId: string, envelope: Envelope, mark = ''): object {
   const ours = {
-    error: { code: error.code, message: messageOf(error, envelope), type: error.type },
+    error: { code: error.code, message: error.message + mark, type: error.type },
     request_id: requestId,
   };
   if (envelope !== 'task') {
@@ -37,10 +31,6 @@ export function errorBody(error: AppError, requestId: string, envelope: Envelope
     metadata,
     ...ours,
   };
-}
-
-function messageOf({ message, status }: AppError, envelope: Envelope): string {
-  return envelope === 'bare' && status === 402 ? `${message} ${FINAL_FOR_AIDER}` : message;
 }
 
 /** The body of a success as it is sent. */

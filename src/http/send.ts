@@ -3,6 +3,11 @@ import { errorBody, successBody } from './envelope.ts';
 import type { Exchange } from './exchange.ts';
 import { toAppError } from './to-app-error.ts';
 
+/** Where aider calls `openai/` models. */
+const AIDERS_PATH = '/api/v1/chat/completions';
+/** aider ends at a message that begins as ours do and has this text, and asks again for a minute and more at every other 402. */
+const FINAL_FOR_AIDER = ' {"code":402}';
+
 /** Writes a JSON body as the whole response. */
 export function sendJson(response: Response, status: number, body: object): void {
   // as text, so that Node sends head and body in one system call
@@ -50,5 +55,6 @@ export function sendError(exchange: Exchange, thrown: unknown): void {
   if (error.shouldRetry !== undefined) {
     response.setHeader('x-should-retry', String(error.shouldRetry));
   }
-  sendJson(response, error.status, errorBody(error, exchange.requestId, exchange.envelope));
+  const mark = error.status === 402 && exchange.route === AIDERS_PATH ? FINAL_FOR_AIDER : '';
+  sendJson(response, error.status, errorBody(error, exchange.requestId, exchange.envelope, mark));
 }
