@@ -12,7 +12,7 @@ export interface Bill {
 }
 
 /**
- * A provider that writes out and counts everything it is sent, in either protocol: every text, name, id and template argument,
+ * A provider that writes out and counts everything it is sent, in all protocols: every text, name, id and template argument,
  * every item by reference. What its context does not hold it refuses; the name of its model is the length of it, in tokens. It
  * thinks before it speaks, hides that, goes on when its reader leaves, and bills what it did.
  */
@@ -52,8 +52,9 @@ export class HonestProvider {
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
   async #answer(body: any, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
-    const protocol = request.url?.endsWith('/messages') ? MESSAGES : CHAT;
-    const cap = body.n_predict ?? body.max_tokens;
+    const [, path = ''] = /\/(\w+)$/.exec(request.url ?? '') ?? [];
+    const protocol = PROTOCOLS[path] ?? CHAT;
+    const cap = body.n_predict ?? body.max_tokens ?? body.max_output_tokens;
     const thought = Math.min(Math.floor(cap / 2), 40);
     const stops = body.stop ?? body.stop_sequences ?? [];
     const words = stops.length > 0 ? 0 : Math.min(cap - thought, 12);
@@ -161,6 +162,37 @@ const MESSAGES: Protocol = {
   },
 };
 
+const RESPONSES: Protocol = {
+  tooLong: { error: { code: 'context_length_exceeded' } },
+  answer: (said) => wholeResponse(said),
+  frames(said) {
+    const event = (value: { type: string; [member: string]: unknown }) =>
+      `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
+    return [
+      event({ type: 'response.created', response: {} }),
+      ...said.words.map((delta) => event({ type: 'response.output_text.delta', output_index: 0, delta })),
+      event({ type: 'response.completed', response: wholeResponse(said) }),
+    ];
+  },
+};
+
+function wholeResponse({ words, thought, bill }: Said): object {
+  const content = [{ type: 'output_text', text: words.join('') }];
+  return {
+    status: 'completed',
+    output: words.length === 0 ? [] : [{ type: 'message', role: 'assistant', content }],
+    usage: {
+      input_tokens: bill.input,
+      output_tokens: bill.output,
+      output_tokens_details: { reasoning_tokens: thought },
+      total_tokens: bill.input + bill.output,
+    },
+  };
+}
+
+/** By the last step of their paths; chat's is any other. */
+const PROTOCOLS: Readonly<Record<string, Protocol>> = { messages: MESSAGES, responses: RESPONSES };
+
 /** A stop sequence that is met at once answers the question without a word. */
 function messagesEnd({ stop_sequences: stops = [] }: Said['body']): object {
   return stops.length > 0
@@ -186,6 +218,7 @@ const STRUCTURE = new Set(
     'messages role content type text name model stream stream_options include_usage max_tokens tools functions user stop',
     'system source media_type data title context input tool_use_id is_error input_schema description',
     'stop_sequences metadata user_id thinking signature budget_tokens cache_control citations',
+    'instructions output arguments call_id format detail store max_output_tokens parallel_tool_calls strict',
   ]
     .join(' ')
     .split(' '),
@@ -201,6 +234,9 @@ const TEXTS = new Set([
   'description',
   'thinking',
   'name',
+  'instructions',
+  'output',
+  'arguments',
 ]);
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
@@ -267,8 +303,11 @@ function itemTokens(name: string, value: unknown): number {
   }
 }
 
-/** What a messages block fetches: the item its source names. */
+/** What a block of messages, or a part of Responses, fetches. */
 function blockTokens({ type, source }: Readonly<Record<string, unknown>>): number {
+  if (type === 'input_image' || type === 'input_file') {
+    return type === 'input_image' ? ITEM_TOKENS.image : ITEM_TOKENS.file;
+  }
   if (typeof source !== 'object' || source === null || !('type' in source)) {
     return 0;
   }

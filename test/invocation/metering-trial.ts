@@ -13,11 +13,18 @@ import { responsesCall } from './metering-responses.ts';
 
 const CALLS = { chat: chatCall, messages: messagesCall, responses: responsesCall };
 type Spoken = keyof typeof CALLS;
+type Protocol = 'openai' | 'responses';
 
-/** What the calls that are under way at once speak, each of an account of its own. */
-const LANES: readonly Spoken[] = [
-  ...(['chat', 'messages', 'chat', 'messages', 'chat', 'messages'] as const),
-  ...(['responses', 'responses'] as const),
+/** What the calls that are under way at once speak, each of an account of its own, and what the provider of chat's models speaks. */
+const LANES: readonly (readonly [Spoken, Protocol])[] = [
+  ['chat', 'openai'],
+  ['messages', 'openai'],
+  ['chat', 'responses'],
+  ['messages', 'responses'],
+  ['chat', 'openai'],
+  ['messages', 'openai'],
+  ['responses', 'openai'],
+  ['responses', 'responses'],
 ];
 
 export interface Trial {
@@ -42,7 +49,7 @@ export interface TrialSums {
 export async function tryMetering({ cases, seed }: Trial): Promise<TrialSums> {
   const provider = await new HonestProvider().start();
   const db = await createTestDatabase();
-  const lanes = await Promise.all(LANES.map((speaks) => Lane.open(db, provider, speaks)));
+  const lanes = await Promise.all(LANES.map((lane) => Lane.open(db, provider, ...lane)));
   let failed = false;
   try {
     const runs = lanes.map((lane, index) =>
@@ -119,7 +126,12 @@ class Lane {
     this.#movements = new Movements(db.database.money);
   }
 
-  static async open(db: TestDatabase, provider: HonestProvider, speaks: Spoken): Promise<Lane> {
+  static async open(
+    db: TestDatabase,
+    provider: HonestProvider,
+    speaks: Spoken,
+    protocol: Protocol,
+  ): Promise<Lane> {
     const account = await fundedAccount(db.database, '0');
     const takes = {
       inputModalities: ['text', 'image', 'file', 'video', 'audio'],
@@ -136,7 +148,7 @@ class Lane {
     });
     const gateway = await Gateway.start({
       providers: [
-        { id: 'chat', protocol: 'openai', base_url: provider.url, pass_through },
+        { id: 'chat', protocol, base_url: provider.url, pass_through },
         { id: 'messages', protocol: 'anthropic', base_url: provider.url, pass_through },
       ],
       models,
