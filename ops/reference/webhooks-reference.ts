@@ -25,7 +25,7 @@ ${markdownTable(
   );
   return `# Webhook events
 
-\`npm run generate\` writes this page from the code; \`openapi.json\` has the same under \`webhooks\`. How to check a signature and what to
+\`npm run generate\` writes this page from the code; \`openapi.json\` has the same under \`x-webhooks\`. How to check a signature and what to
 answer: [webhooks](../webhooks.md). ${RETRY_SCHEDULE_MS.length} tries in all: at once, then after ${retryPauses().join(', ')}, each with up to a fifth on top.
 
 ${events.join('\n')}`;

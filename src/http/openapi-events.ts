@@ -8,7 +8,7 @@ export interface EventDescription {
   readonly description: string;
   /** The payload; with an id. */
   readonly payload: ZodType;
-  /** Headers of the request, and what they are; in words, because generators write no code that compiles for those of a webhook. */
+  /** Headers of the request, and what they are. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -29,13 +29,19 @@ export function eventOperation(type: string, event: EventDescription, schemas: S
       payload: { ...schemas.convert(payload, 'output'), description: 'What happened' },
     },
   });
-  const sent = Object.entries(headers).map(([header, text]) => `\`${header}\` (${text})`);
   return {
     operationId: `receive${name}`,
     summary,
-    description: `${description} Headers: ${sent.join(', ')}.`,
+    description,
     tags: ['Webhooks'],
     security: [],
+    parameters: Object.entries(headers).map(([header, text]) => ({
+      name: header,
+      in: 'header',
+      required: true,
+      description: text,
+      schema: { type: 'string' },
+    })),
     requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: { '2XX': { description: 'Heard; anything else is tried again, 410 is not' } },
   };

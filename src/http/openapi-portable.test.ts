@@ -31,6 +31,11 @@ test.each<[string, object, object]>([
     { type: 'number', description: 'd' },
   ],
   [
+    'a word with a default',
+    { type: 'string', default: 'a', description: 'd' },
+    { type: 'string', description: 'd; by default `a`' },
+  ],
+  [
     'two objects, which no type tells apart',
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },

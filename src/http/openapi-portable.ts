@@ -14,13 +14,14 @@ const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean']);
 
 /**
  * A schema as generators of typed clients take it: answers open, their codes and states open lists, unions flat and told apart by
- * type, what may be sent in several plain types in the first of them, no limits that only say what a JSON number can hold.
+ * type, what may be sent in several plain types in the first of them, defaults in words, no limits that only say what a JSON number can
+ * hold.
  */
 export function portable(schema: JsonSchema, direction: Direction): JsonSchema {
   const inner = mapSchemas(schema, (member) => portable(member, direction));
   const flat = simplerUnion(inner, direction);
   const bounded = withoutNoise(flat);
-  return direction === 'output' ? opened(bounded) : withoutMark(bounded);
+  return direction === 'output' ? opened(bounded) : withDefaultInWords(withoutMark(bounded));
 }
 
 /** Applies `change` to every schema directly inside one. */
@@ -151,6 +152,16 @@ function opened(schema: JsonSchema): JsonSchema {
     return { ...changed, examples: known, 'x-extensible-enum': known };
   }
   return changed;
+}
+
+/** Generators take a member that has a default for one that must be sent, or send the default of the day they were run. */
+function withDefaultInWords(schema: JsonSchema): JsonSchema {
+  const { default: value, description, ...changed } = schema;
+  if (value === undefined) {
+    return schema;
+  }
+  const words = `by default \`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+  return { ...changed, description: description === undefined ? words : `${String(description)}; ${words}` };
 }
 
 function withoutMark(schema: JsonSchema): JsonSchema {

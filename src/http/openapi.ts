@@ -57,7 +57,8 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     servers: [{ url: about.serverUrl, description: 'This installation' }],
     tags: tagsOf(routes, about.tags ?? {}),
     paths,
-    webhooks: Object.fromEntries(
+    // not `webhooks`: openapi-generator makes functions of those, in Python without the types of their arguments
+    'x-webhooks': Object.fromEntries(
       Object.entries(about.events).map(([type, event]) => [
         type.toLowerCase().replaceAll(/[._]/g, '-'),
         { post: eventOperation(type, event, schemas) },

@@ -94,13 +94,14 @@ function send(operation: DescribedOperation, { method, path, headers, body }: Fu
 function expectDeclared(operation: DescribedOperation, answer: Answer): void {
   const declared = operation.responses[String(answer.status)];
   expect(Object.keys(operation.responses)).toContain(String(answer.status));
-  expectBody(declared ?? {}, answer, operation.streams && answer.status === 200);
+  const others = [...(operation.streams ? ['text/event-stream'] : []), ...operation.otherMediaTypes];
+  expectBody(declared ?? {}, answer, answer.status === 200 ? others : []);
 }
 
-function expectBody(declared: DescribedResponse, answer: Answer, mayStream = false): void {
+function expectBody(declared: DescribedResponse, answer: Answer, others: readonly string[] = []): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[\x21-\x7e]{1,128}$/);
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
-  if ((answer.text === '' && type === '') || (mayStream && type === 'text/event-stream')) {
+  if ((answer.text === '' && type === '') || others.includes(type)) {
     return;
   }
   const media = declared.content?.[type];

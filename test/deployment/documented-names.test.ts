@@ -65,7 +65,7 @@ const SURFACES: readonly Surface[] = [
     written: quoted,
     pattern: /`(x-[a-z-]+[a-z])(?:: [^`]*)?`/gi,
     others:
-      /^x-(forwarded-for|accel-buffering|event-stream|my-version|extensible-enum|content-type-options)/i,
+      /^x-(forwarded-for|accel-buffering|event-stream|other-media-types|webhooks|my-version|extensible-enum|content-type-options)/i,
   },
   {
     surface: 'commands',

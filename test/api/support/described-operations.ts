@@ -26,6 +26,8 @@ export interface DescribedOperation {
     | undefined;
   /** Whether a success may be a stream of events instead. */
   readonly streams: boolean;
+  /** Media types that a success may have instead of JSON. */
+  readonly otherMediaTypes: readonly string[];
   /** By status. */
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
@@ -40,6 +42,7 @@ interface RawOperation {
   readonly parameters: DescribedOperation['parameters'];
   readonly security: DescribedOperation['security'];
   readonly 'x-event-stream'?: object;
+  readonly 'x-other-media-types'?: readonly string[];
   readonly requestBody?: { readonly content: NonNullable<DescribedOperation['body']> };
   readonly responses: DescribedOperation['responses'];
 }
@@ -59,6 +62,7 @@ export function describedApi(): DescribedApi {
       path,
       body: requestBody?.content,
       streams: operation['x-event-stream'] !== undefined,
+      otherMediaTypes: operation['x-other-media-types'] ?? [],
     })),
   );
   return { operations, components: components.schemas };
