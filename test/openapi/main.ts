@@ -16,6 +16,12 @@ interface CallsSeen {
   readonly model: string;
   readonly text: string;
   readonly tokens: number;
+  readonly tool: string;
+  readonly message: string;
+  readonly key: string;
+  /** How many keys, rows of usage and costs, tasks and transactions there are. */
+  readonly rows: readonly number[];
+  readonly invoices: number;
   readonly image: string;
   readonly used: string;
   readonly refusal: string;
@@ -79,7 +85,7 @@ function rowsOf(generator: Generator, place: Workplace, stack: ClientStack): Cli
       calls = await generator.compile(place);
       return 'compiles';
     }),
-    row('models, chat, an image, credits, a refusal', async () => {
+    row('models, chat, a tool, a message, keys, an image, credits, reports, a refusal', async () => {
       assert.ok(calls, 'it does not compile');
       return await callsSeen(calls, place.folder, stack);
     }),
@@ -98,10 +104,13 @@ async function callsSeen(calls: CallsProgram, folder: string, stack: ClientStack
   assert.equal(seen.model, 'tollgate/small');
   assert.match(seen.text, /^This is Tollgate/);
   assert.ok(seen.tokens > 0);
+  assert.deepEqual([seen.tool, seen.key, seen.invoices], ['weather', 'generated', 1]);
+  assert.match(seen.message, /^This is Tollgate/);
+  assert.ok(seen.rows.length === 5 && seen.rows.every((rows) => rows > 0), String(seen.rows));
   assert.equal(seen.image, 'TASK_STATUS_SUCCEED');
   assert.ok(Number(seen.used) > 0.005, seen.used);
   assert.equal(seen.refusal, 'model_not_found');
-  return `${seen.models} models, ${seen.tokens} tokens, a picture, ${seen.used} USD, ${seen.refusal}`;
+  return `${seen.models} models, ${seen.tool}, ${seen.rows.join('+')} rows, ${seen.tokens} tokens, a picture, ${seen.used} USD, ${seen.refusal}`;
 }
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
