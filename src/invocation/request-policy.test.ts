@@ -88,6 +88,8 @@ test.each<[string, object]>([
   ['plugins', { plugins: [{ id: 'web' }] }],
   ['tools[0]', { tools: [{ type: 'live_search' }] }],
   ['tools[0]', { tools: [{ google_search: {} }] }],
+  ['tools[0].function: must be an object with a name', { tools: [{ type: 'function' }] }],
+  ['tools[0].custom: must be an object with a name', { tools: [{ type: 'custom', custom: {} }] }],
 ])('%s is refused', (name, more) => {
   expect(() => applyRequestPolicy('chat', { messages: ASK, ...more })).toThrow(name);
 });

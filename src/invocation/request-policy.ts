@@ -158,6 +158,9 @@ function requireClientTools(dialect: RequestDialect, tools: unknown): void {
     const clientRun = dialect === 'chat' ? isChatTool(tool) : isMessagesTool(tool);
     if (!clientRun) {
       const named = textOf(tool.type).slice(0, 64);
+      if (dialect === 'chat' && (named === 'function' || named === 'custom')) {
+        throw new AppError('invalid_parameter', `tools[${index}].${named}: must be an object with a name`);
+      }
       throw new AppError(
         'invalid_parameter',
         `tools[${index}]${named === '' ? '' : `.type ${JSON.stringify(named)}`}: only tools that the caller runs are offered`,
