@@ -143,6 +143,8 @@ export class Gateway {
       );
     }
     this.#server = app.listen(0, '127.0.0.1');
+    // as the product's server has it: a test that computes for seconds must not find its next connection closed
+    this.#server.keepAliveTimeout = 75_000;
   }
 
   static async start(options: GatewayOptions): Promise<Gateway> {
