@@ -37,6 +37,7 @@ import { paymentMoves } from './0051-payment-moves.ts';
 import { bookingReferences } from './0070-booking-references.ts';
 import { childrenOfAccounts } from './0071-children-of-accounts.ts';
 import { accountsOfChildren } from './0072-accounts-of-children.ts';
+import { ledgerProofs } from './0073-ledger-proofs.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -80,4 +81,5 @@ export const MIGRATIONS: readonly Migration[] = [
   bookingReferences,
   childrenOfAccounts,
   accountsOfChildren,
+  ledgerProofs,
 ];

@@ -332,7 +332,7 @@ TABLE ledger_checks
   accounts bigint NOT NULL
   violations jsonb NOT NULL
   duration_ms integer NOT NULL
-  ledger_checks_kind_check CHECK ((kind = ANY (ARRAY['full'::text, 'incremental'::text])))
+  ledger_checks_kind_check CHECK ((kind = ANY (ARRAY['full'::text, 'nightly'::text, 'incremental'::text])))
   ledger_checks_pkey PRIMARY KEY (id)
   CREATE INDEX ledger_checks_latest ON ledger_checks USING btree (kind, at DESC)
 
@@ -361,6 +361,22 @@ TABLE ledger_entries PARTITION BY RANGE (reference)
   CREATE INDEX ledger_entries_reverses ON ledger_entries USING btree (reverses) WHERE (reverses IS NOT NULL)
   CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change()
   CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
+
+TABLE ledger_key_proofs
+  api_key_id uuid NOT NULL
+  account_id uuid NOT NULL
+  spent bigint NOT NULL
+  ledger_key_proofs_pkey PRIMARY KEY (api_key_id)
+
+TABLE ledger_proofs
+  account_id uuid NOT NULL
+  until timestamp with time zone NOT NULL
+  seq bigint NOT NULL
+  balance bigint NOT NULL
+  used bigint NOT NULL
+  debt bigint NOT NULL
+  digest bytea
+  ledger_proofs_pkey PRIMARY KEY (account_id)
 
 TABLE ledger_seals
   account_id uuid NOT NULL
@@ -473,6 +489,12 @@ TABLE schema_migrations
   name text NOT NULL
   applied_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   schema_migrations_pkey PRIMARY KEY (name)
+
+TABLE statement_proofs
+  statement_id uuid NOT NULL
+  account_id uuid NOT NULL
+  proven_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  statement_proofs_pkey PRIMARY KEY (statement_id)
 
 TABLE task_events
   id bigint NOT NULL

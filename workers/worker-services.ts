@@ -3,6 +3,7 @@ import type { KeysStore } from '../src/keys/keys.store.ts';
 import type { BookRoots } from '../src/ledger/book-roots.ts';
 import type { LedgerVerifier } from '../src/ledger/ledger-verifier.ts';
 import type { MonthClose } from '../src/ledger/month-close.ts';
+import type { NightlyProof } from '../src/ledger/nightly-proof.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
 import type { WriteOffTotals } from '../src/ledger/write-off-totals.ts';
 import type { GenerateService } from '../src/tasks/generate.service.ts';
@@ -28,7 +29,8 @@ export interface WorkerServices {
   readonly months: Pick<MonthClose, 'closeDueMonths' | 'createPartitions'>;
   readonly usageDays: Pick<UsageDays, 'rollUp'>;
   readonly writeOffs: Pick<WriteOffTotals, 'rollUp'>;
-  readonly verifier: Pick<LedgerVerifier, 'verify' | 'verifyIncrement'>;
+  readonly verifier: Pick<LedgerVerifier, 'verifyIncrement'>;
+  readonly nightlyProof: Pick<NightlyProof, 'prove'>;
   /** Undefined: none are kept. */
   readonly bookRoots: Pick<BookRoots, 'writeDue'> | undefined;
   readonly payments: Pick<BillingSurface, 'sweep' | 'followMoves'>;

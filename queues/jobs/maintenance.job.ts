@@ -46,5 +46,5 @@ export const followPaymentMoves = defineChore('maintenance.follow-payment-moves'
 export const expireIdempotencyKeys = defineChore('maintenance.expire-idempotency-keys', 60_000);
 /** Keys deleted or expired long ago. */
 export const forgetKeys = defineChore('maintenance.forget-keys', 10 * 60_000);
-/** Every invariant of the ledger. */
+/** What the ledger booked in a day, what it is now, and a part of the months that are closed. */
 export const verifyLedger = defineChore('maintenance.verify-ledger', 30 * 60_000);

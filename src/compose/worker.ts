@@ -7,6 +7,7 @@ import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
+import { NightlyProof } from '../ledger/nightly-proof.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
 import { StatementProof } from '../ledger/statement-proof.ts';
 import { WriteOffTotals } from '../ledger/write-off-totals.ts';
@@ -220,6 +221,7 @@ function composeChores(foundation: Foundation, tasks: TaskParts, engines: Engine
     publicUrl: config.publicUrl,
     seller: () => foundation.catalogSource.current.seller,
   });
+  const statementProof = new StatementProof(database.money);
   return {
     overflow: new OverflowService(
       new TaskOverflowStore(database.money),
@@ -232,10 +234,16 @@ function composeChores(foundation: Foundation, tasks: TaskParts, engines: Engine
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
-    months: new MonthClose(database.money, new StatementProof(database.money), statements.documents, log),
+    months: new MonthClose(database.money, statementProof, statements.documents, log),
     usageDays: new UsageDays(database.money),
     writeOffs: new WriteOffTotals(database.money),
     verifier,
+    nightlyProof: new NightlyProof({
+      pool: database.money,
+      verifier,
+      statements: statementProof,
+      roots: foundation.bookRoots,
+    }),
     bookRoots: foundation.bookRoots,
     payments: composeBilling(foundation, keys),
     keys,

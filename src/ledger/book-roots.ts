@@ -76,23 +76,21 @@ export class BookRoots {
     return written;
   }
 
-  /** Where the seals in the database are not those in the files. Throws AppError service_unavailable when these cannot be read. */
-  async compare(): Promise<Violation[]> {
+  /**
+   * Where the seals in the database are not those in the files; with `since`, only of the days from then on, and of one older day, another
+   * each day. Throws AppError service_unavailable when the files cannot be read.
+   */
+  async compare(since?: Date): Promise<Violation[]> {
     try {
+      const days = await this.#days();
+      const first = since ? days.findIndex((day) => endOf(day) >= since) : 0;
+      // the file before the first new one says what that must follow
+      const known = first < 0 ? Math.max(0, days.length - 1) : Math.max(0, first - 1);
+      const again = known > 0 ? Math.floor(Date.now() / DAY_MS) % known : 0;
+      const old = days.slice(again, known > 0 ? again + 2 : again);
       const found: Violation[] = [];
-      let before: { day: string; sha256: string } | undefined;
-      for (const day of await this.#days()) {
-        const { sha256, previous } = await this.#compareDay(day, found);
-        // the first may be older than what is kept
-        const expected = before && `${dayAfter(before.day, 1)} ${before.sha256}`;
-        if (expected !== undefined && expected !== `${day} ${previous}`) {
-          found.push({ claim: CLAIM, object: day, detail: 'does not follow the file before' });
-        }
-        before = { day, sha256 };
-        if (found.length >= VIOLATIONS_MAX) {
-          break;
-        }
-      }
+      await this.#compareDays(old, found);
+      await this.#compareDays(days.slice(known), found);
       return found.slice(0, VIOLATIONS_MAX);
     } catch (cause) {
       // errors of the file system name a path, those of the database do not
@@ -100,6 +98,22 @@ export class BookRoots {
       throw path === undefined
         ? cause
         : new AppError('service_unavailable', `BOOKS_ROOTS_DIR cannot be read: ${message}`, { cause });
+    }
+  }
+
+  async #compareDays(days: readonly string[], found: Violation[]): Promise<void> {
+    let before: { day: string; sha256: string } | undefined;
+    for (const day of days) {
+      const { sha256, previous } = await this.#compareDay(day, found);
+      // the first may be older than what is kept
+      const expected = before && `${dayAfter(before.day, 1)} ${before.sha256}`;
+      if (expected !== undefined && expected !== `${day} ${previous}`) {
+        found.push({ claim: CLAIM, object: day, detail: 'does not follow the file before' });
+      }
+      before = { day, sha256 };
+      if (found.length >= VIOLATIONS_MAX) {
+        return;
+      }
     }
   }
 

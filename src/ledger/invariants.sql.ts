@@ -5,6 +5,11 @@ import { USAGE_SUMS } from './usage-sums.ts';
 export interface Invariant extends Statement {
   /** What is true while no row comes back. */
   readonly claim: string;
+  /**
+   * How a nightly proof asks it: `whole` reads what is there now, not history; `new` takes a $2, the time since when, or NULL for all.
+   * What is new of the others is proven another way.
+   */
+  readonly nightly?: 'whole' | 'new';
 }
 
 const LINE_SUM = `(SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(g.lines))`;
@@ -17,6 +22,26 @@ const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'c
       : `sum(${name}) AS ${name}`,
   )
   .join(', ');
+
+/** Of I4: what does not ask for history. */
+export const NEVER_OVERSPENT = `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' held ' || b.held AS detail FROM balances b
+     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND (b.held < 0 OR b.posted < b.held)
+    UNION ALL
+    SELECT k.id::text, 'spent ' || (k.spent - k.spent_before) || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
+     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent - k.spent_before + k.held > k.cap_nano`;
+
+/** Of I16: what is sealed beside entries. */
+export const STATEMENTS_AND_AUDIT_AS_SEALED = `SELECT i.id::text AS object, 'statement of ' || i.period_start AS detail FROM invoices i
+      LEFT JOIN ledger_seals d ON d.account_id = i.account_id AND d.seq = i.closing_seq
+     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.digest IS NOT NULL AND i.digest IS DISTINCT FROM d.digest
+    UNION ALL
+    SELECT 'audit ' || s.audit_id, CASE WHEN s.id IS NULL THEN 'is gone' ELSE 'was changed' END
+      FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.position, 1, 0::bigint) OVER w AS position_before,
+                   a.id, a AS row
+              FROM audit_seals d LEFT JOIN audit_log a ON a.id = d.audit_id
+            WINDOW w AS (ORDER BY d.position)) s
+     WHERE $1::uuid IS NULL
+       AND (s.id IS NULL OR s.position <> s.position_before + 1 OR s.digest <> audit_digest(s.digest_before, s.row))`;
 
 /** I1–I13 of the design, and what else this ledger promises. Each was seen to return rows for a seeded corruption. */
 export const INVARIANTS: readonly Invariant[] = [
@@ -31,6 +56,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_held_is_sum_of_holds',
+    nightly: 'whole',
     claim: 'I2: held money is what the open holds add up to, for the account and for each key',
     text: `SELECT b.account_id::text AS object, 'held ' || b.held AS detail
       FROM balances b LEFT JOIN (SELECT account_id, sum(amount) AS total FROM holds GROUP BY 1) h USING (account_id)
@@ -53,11 +79,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_never_overspent',
     claim: 'I4: no balance is held beyond what is there, no key beyond its limit, used is what was charged',
-    text: `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' held ' || b.held AS detail FROM balances b
-     WHERE ($1::uuid IS NULL OR b.account_id = $1) AND (b.held < 0 OR b.posted < b.held)
-    UNION ALL
-    SELECT k.id::text, 'spent ' || (k.spent - k.spent_before) || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
-     WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent - k.spent_before + k.held > k.cap_nano
+    text: `${NEVER_OVERSPENT}
     UNION ALL
     SELECT b.account_id::text, 'used ' || b.used FROM balances b
       LEFT JOIN (SELECT account_id, -sum(amount) AS total FROM ledger_entries
@@ -85,12 +107,14 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_task_and_hold_end_together',
+    nightly: 'new',
     claim:
       'I7: a task that goes on has an open hold, one that ended has none and has a generation that says the same',
     text: `SELECT t.id::text AS object, t.state AS detail
       FROM tasks t LEFT JOIN holds h ON h.id = t.id AND h.account_id = t.account_id
       LEFT JOIN generations g ON g.id = t.id AND g.account_id = t.account_id
      WHERE ($1::uuid IS NULL OR t.account_id = $1)
+       AND ($2::timestamptz IS NULL OR t.completed_at IS NULL OR t.completed_at >= $2)
        AND ((t.completed_at IS NULL) <> (h.id IS NOT NULL) OR (t.completed_at IS NULL) <> (g.id IS NULL)
          OR (g.id IS NOT NULL AND t.state <> CASE g.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed'
                ELSE 'canceled' END)
@@ -98,6 +122,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_no_orphan_hold',
+    nightly: 'whole',
     claim:
       'I8: no hold of a call outlives its lease by more than a minute, and none exists beside its generation',
     text: `SELECT h.id::text AS object, 'expired ' || h.expires_at AS detail FROM holds h
@@ -108,6 +133,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_paid_session_is_credited_once',
+    nightly: 'whole',
     claim: 'I9: a credited checkout session is paid and has exactly one purchase of its amount',
     text: `SELECT s.id::text AS object, s.payment_status AS detail
       FROM checkout_sessions s LEFT JOIN ledger_entries e
@@ -118,6 +144,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_refunds_within_charge',
+    nightly: 'whole',
     claim:
       'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what the entries say is owed',
     text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
@@ -194,6 +221,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_no_task_forgotten',
+    nightly: 'whole',
     claim: 'I13: no task waits or runs past its deadline by more than a minute',
     text: `SELECT t.id::text AS object, t.state || ' deadline ' || t.deadline_at AS detail FROM tasks t
      WHERE t.completed_at IS NULL AND t.deadline_at < ledger_now() - interval '60 s'
@@ -207,6 +235,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_days_equal_rollups',
+    nightly: 'new',
     claim:
       'I15: hours and days that are filled equal the five-minute roll-ups in every sum, and no others exist',
     text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
@@ -226,26 +255,17 @@ export const INVARIANTS: readonly Invariant[] = [
      WHERE s.seq <> s.seq_before + 1 OR s.reference IS NULL
         OR s.digest <> entry_digest(s.digest_before, s.entry, s.call)
     UNION ALL
-    SELECT i.id::text, 'statement of ' || i.period_start FROM invoices i
-      LEFT JOIN ledger_seals d ON d.account_id = i.account_id AND d.seq = i.closing_seq
-     WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.digest IS NOT NULL AND i.digest IS DISTINCT FROM d.digest
-    UNION ALL
-    SELECT 'audit ' || s.audit_id, CASE WHEN s.id IS NULL THEN 'is gone' ELSE 'was changed' END
-      FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.position, 1, 0::bigint) OVER w AS position_before,
-                   a.id, a AS row
-              FROM audit_seals d LEFT JOIN audit_log a ON a.id = d.audit_id
-            WINDOW w AS (ORDER BY d.position)) s
-     WHERE $1::uuid IS NULL
-       AND (s.id IS NULL OR s.position <> s.position_before + 1 OR s.digest <> audit_digest(s.digest_before, s.row))`,
+    ${STATEMENTS_AND_AUDIT_AS_SEALED}`,
   },
   {
     name: 'invariant_documents_as_issued',
+    nightly: 'new',
     claim: 'I17: documents are as they were issued, numbered without gaps',
     text: `SELECT d.id::text AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
-     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND sha256(d.pdf) <> d.pdf_sha256
+     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND ($2::timestamptz IS NULL OR d.issued_at >= $2) AND sha256(d.pdf) <> d.pdf_sha256
     UNION ALL
     SELECT d.id::text, d.kind || ' ' || d.number || ' part ' || p.part FROM documents d JOIN document_csv_parts p ON p.document_id = d.id
-     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND sha256(p.content) <> p.sha256
+     WHERE ($1::uuid IS NULL OR d.account_id = $1) AND ($2::timestamptz IS NULL OR d.issued_at >= $2) AND sha256(p.content) <> p.sha256
     UNION ALL
     SELECT d.kind, d.number || ' follows ' || d.before FROM
       (SELECT kind, number, lag(number, 1, 0::bigint) OVER (PARTITION BY kind ORDER BY number) AS before FROM documents) d
@@ -253,15 +273,24 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
+/** Parameters of an invariant. `since`: null for all of history. */
+export function invariantValues(
+  { nightly }: Invariant,
+  accountId: string | null,
+  since: Date | null = null,
+): unknown[] {
+  return nightly === 'new' ? [accountId, since] : [accountId];
+}
+
 /** Rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. */
 function unlikeRollups(length: 'day' | 'hour'): string {
   const sums = (of: string) => USAGE_SUMS.map((name) => `${of}.${name}`).join(', ');
   return `SELECT coalesce(d.account_id, u.account_id)::text AS object, '${length} ' || coalesce(d.${length}, u.${length}) AS detail
-      FROM (SELECT * FROM usage_${length}s WHERE $1::uuid IS NULL OR account_id = $1) d
+      FROM (SELECT * FROM usage_${length}s WHERE ($1::uuid IS NULL OR account_id = $1) AND ($2::timestamptz IS NULL OR ${length} >= $2)) d
       FULL JOIN (SELECT r.account_id, date_bin('1 ${length}', r.bucket, 'epoch'::timestamptz) AS ${length}, r.api_key_id,
                         r.endpoint, r.model, ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
              FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
-            WHERE $1::uuid IS NULL OR r.account_id = $1 GROUP BY 1, 2, 3, 4, 5) u
+            WHERE ($1::uuid IS NULL OR r.account_id = $1) AND ($2::timestamptz IS NULL OR r.bucket >= $2) GROUP BY 1, 2, 3, 4, 5) u
         USING (account_id, ${length}, api_key_id, endpoint, model)
      WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;
 }

@@ -57,7 +57,7 @@ export const latestChecks: Statement = {
   name: 'ledger_latest_checks',
   text: `SELECT c.kind, extract(epoch FROM statement_timestamp() - c.at)::double precision AS age_seconds,
                 jsonb_array_length(c.violations) AS violations, c.at, c.accounts::text AS accounts, c.duration_ms
-           FROM unnest(ARRAY['full', 'incremental']) k (kind) CROSS JOIN LATERAL
+           FROM unnest(ARRAY['full', 'nightly', 'incremental']) k (kind) CROSS JOIN LATERAL
              (SELECT * FROM ledger_checks l WHERE l.kind = k.kind ORDER BY l.at DESC LIMIT 1) c`,
 };
 

@@ -2,6 +2,8 @@ import type { Statement } from '../store/statement.ts';
 
 /** A slice that is broken can be broken in every entry; this many say enough. */
 const VIOLATIONS_PER_SLICE = 20;
+/** Of accounts that did nothing: they have no entries to count. */
+const STATEMENTS_REPROVEN_MAX = 5_000;
 
 /** $1 accounts. Their statements that are not final, oldest first. → {@link StatedMonth} */
 export const statementsToProve: Statement = {
@@ -9,6 +11,64 @@ export const statementsToProve: Statement = {
   text: `SELECT id, account_id, period_start, period_end, opening, purchases, usage, refunds, adjustments, closing, opening_seq, closing_seq,
                 encode(digest, 'hex') AS digest
            FROM invoices WHERE account_id = ANY($1::uuid[]) AND status = 'open' ORDER BY account_id, period_start`,
+};
+
+/**
+ * $1 entries. Final statements, those first that were not proven for the longest time, until they have so many entries; at least one.
+ * One of an earlier release has no digest of its own. → {@link StatedMonth}
+ */
+export const statementsToReprove: Statement = {
+  name: 'ledger_statements_to_reprove',
+  text: `
+    SELECT id, account_id, period_start, period_end, opening, purchases, usage, refunds, adjustments, closing, opening_seq, closing_seq,
+           coalesce(encode(digest, 'hex'), (SELECT encode(d.digest, 'hex') FROM ledger_seals d
+             WHERE d.account_id = r.account_id AND d.seq = r.closing_seq)) AS digest
+      FROM (SELECT i.*, coalesce(p.proven_at, i.created_at) AS proven_at,
+                   sum(i.closing_seq - i.opening_seq) OVER (ORDER BY coalesce(p.proven_at, i.created_at), i.id) AS entries
+              FROM invoices i LEFT JOIN statement_proofs p ON p.statement_id = i.id
+             WHERE i.status IN ('paid', 'uncollectible')) r
+     WHERE r.entries - (r.closing_seq - r.opening_seq) < $1 ORDER BY r.proven_at, r.id LIMIT ${STATEMENTS_REPROVEN_MAX}`,
+};
+
+/** $1 statements, $2 their accounts, one each. They are proven now. */
+export const rememberProven: Statement = {
+  name: 'ledger_remember_proven',
+  text: `INSERT INTO statement_proofs (statement_id, account_id)
+         SELECT s.id, s.account FROM unnest($1::uuid[], $2::uuid[]) s (id, account)
+         ON CONFLICT (statement_id) DO UPDATE SET proven_at = excluded.proven_at`,
+};
+
+/**
+ * $1 accounts, $2 starts (inclusive), $3 ends (exclusive), both multiples of five minutes, $4 names of what is compared, one of each per
+ * slice. Roll-ups that did not charge what the entries did, by key, endpoint and model. → object: the name, detail
+ */
+export const rollupsUnlikeEntries: Statement = {
+  name: 'ledger_rollups_unlike_entries',
+  text: `
+    WITH slices AS MATERIALIZED (
+      SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[], $4::uuid[]) s (account, since, until, object)),
+    booked AS (
+      SELECT s.object, date_bin('5 minutes', e.at, 'epoch'::timestamptz) AS bucket, e.api_key_id, g.endpoint, g.model, -sum(e.amount) AS charge
+        FROM slices s
+        JOIN ledger_entries e ON e.account_id = s.account AND e.at >= s.since AND e.at < s.until AND e.type = 'usage_charge'
+        -- looked up one by one, here and below: another plan reads all of history
+        JOIN LATERAL (SELECT c.endpoint, c.model FROM generations c WHERE c.id = e.reference LIMIT 1) g ON true
+       GROUP BY 1, 2, 3, 4, 5),
+    rolled_up AS (
+      SELECT s.object, u.bucket, u.api_key_id, u.endpoint, u.model, u.charge
+        FROM slices s JOIN usage_rollups u ON u.account_id = s.account AND u.bucket >= s.since AND u.bucket < s.until
+       WHERE u.charge <> 0)
+    SELECT object, 'bucket ' || bucket || ' ' || model AS detail
+      FROM booked b FULL JOIN rolled_up u USING (object, bucket, api_key_id, endpoint, model)
+     WHERE b.charge IS DISTINCT FROM u.charge ORDER BY 1, 2 LIMIT ${VIOLATIONS_PER_SLICE}`,
+};
+
+/** $1 statements. Their documents that are not as they were issued. → object: the statement, detail */
+export const documentsUnlikeIssued: Statement = {
+  name: 'ledger_documents_unlike_issued',
+  text: `SELECT d.id AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
+          WHERE d.id = ANY($1::uuid[]) AND (sha256(d.pdf) <> d.pdf_sha256 OR EXISTS
+            (SELECT 1 FROM document_csv_parts p WHERE p.document_id = d.id AND sha256(p.content) <> p.sha256))`,
 };
 
 /**
@@ -27,14 +87,14 @@ export const walkSlices: Statement = {
                  (SELECT d.digest FROM ledger_seals d WHERE d.account_id = s.account AND d.seq = e.seq) AS digest
             FROM ledger_entries e WHERE e.account_id = s.account AND e.at < s.since ORDER BY e.at DESC, e.seq DESC LIMIT 1) o ON true),
     walked AS (
-      SELECT s.place, e AS entry, g AS call, d.digest, lag(e.seq, 1, s.seq) OVER w AS seq_before,
+      SELECT s.place, e AS entry, g.call, d.digest, lag(e.seq, 1, s.seq) OVER w AS seq_before,
              lag(e.balance_after, 1, s.balance) OVER w AS balance_before, lag(e.at, 1, s.at) OVER w AS at_before,
              CASE WHEN row_number() OVER w = 1 THEN coalesce(s.digest, ''::bytea) ELSE lag(d.digest) OVER w END AS digest_before,
              row_number() OVER (PARTITION BY s.place ORDER BY e.seq DESC) = 1 AS is_last
         FROM slices s
         JOIN ledger_entries e ON e.account_id = s.account AND e.at >= s.since AND e.at < s.until
-        LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
-        LEFT JOIN ledger_seals d ON d.account_id = e.account_id AND d.seq = e.seq
+        LEFT JOIN LATERAL (SELECT c AS call FROM generations c WHERE c.id = e.reference AND e.type = 'usage_charge' LIMIT 1) g ON true
+        LEFT JOIN LATERAL (SELECT d.digest FROM ledger_seals d WHERE d.account_id = e.account_id AND d.seq = e.seq LIMIT 1) d ON true
       WINDOW w AS (PARTITION BY s.place ORDER BY e.seq)),
     judged AS (
       SELECT w.*, CASE

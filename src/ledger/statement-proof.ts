@@ -1,25 +1,30 @@
 import type pg from 'pg';
+import { run } from '../store/statement.ts';
 import type { Violation } from './ledger.types.ts';
-import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
-import { statementsToProve, walkSlices } from './statement-proof.sql.ts';
+import {
+  documentsUnlikeIssued,
+  rememberProven,
+  rollupsUnlikeEntries,
+  statementsToProve,
+  statementsToReprove,
+} from './statement-proof.sql.ts';
+import {
+  cutSlice,
+  type Position,
+  queryProof,
+  type Slice,
+  SUMS,
+  type Walked,
+  walkEntries,
+} from './walk-entries.ts';
 
 const CLAIM = 'I11: a statement is what its entries, their calls, seals and roll-ups say';
 const DAY_MS = 86_400_000;
 /** Sorted in memory, and within one statement's time. */
 const ENTRIES_AT_ONCE = 200_000n;
+/** Statements that are proven again by one query. */
+const REPROVEN_TOGETHER = 100;
 
-/** Amounts in nano-USD and positions, as decimal text. */
-const SUMS = ['purchases', 'usage', 'refunds', 'adjustments'] as const;
-
-interface Position {
-  readonly opening: string;
-  readonly opening_seq: string;
-  readonly closing: string;
-  readonly closing_seq: string;
-  readonly digest: string | null;
-}
-
-/** A statement that is not final. */
 interface StatedMonth extends Position, Readonly<Record<(typeof SUMS)[number], string>> {
   readonly id: string;
   readonly account_id: string;
@@ -27,21 +32,9 @@ interface StatedMonth extends Position, Readonly<Record<(typeof SUMS)[number], s
   readonly period_end: Date;
 }
 
-interface Walked extends Position, Readonly<Record<(typeof SUMS)[number], string>> {
-  readonly entries: string;
-  readonly rolled_up: string;
-  readonly faults: readonly string[];
-}
-
-interface Slice {
-  readonly account: string;
-  readonly since: Date;
-  readonly until: Date;
-}
-
 /**
- * Proves statements that were made and are not final yet: each entry of their months follows the one before, equals its call and is
- * as it was sealed, and all of them add up to what is stated. Reads these months alone, whatever came before, and holds no lock.
+ * Proves the statements of months: each entry of a month follows the one before, equals its call and is as it was sealed, and all of
+ * them add up to what is stated. Reads these months alone, whatever came before, and holds no lock.
  */
 export class StatementProof {
   readonly #pool: pg.Pool;
@@ -55,62 +48,76 @@ export class StatementProof {
 
   /** What is wrong with the statements of these accounts that are not final, by account. Throws what Postgres throws. */
   async prove(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly Violation[]>> {
-    const months = await this.#query<StatedMonth>(statementsToProve, [accountIds]);
-    const isLarge = (month: StatedMonth) =>
-      BigInt(month.closing_seq) - BigInt(month.opening_seq) > this.#entriesAtOnce;
-    const small = months.filter((month) => !isLarge(month));
+    const months = await queryProof<StatedMonth>(this.#pool, statementsToProve, [accountIds]);
     const found = new Map<string, Violation[]>();
-    const judge = (month: StatedMonth, slices: readonly Walked[]) => {
-      const violations = [...(found.get(month.account_id) ?? []), ...violationsOf(month, slices)];
+    for (const [{ account_id: account }, violations] of await this.#judge(months)) {
       if (violations.length > 0) {
-        found.set(month.account_id, violations);
+        found.set(account, [...(found.get(account) ?? []), ...violations]);
       }
-    };
-    const walked = await this.#walk(small.map(sliceOf));
-    for (const [index, month] of small.entries()) {
-      judge(month, walked.slice(index, index + 1));
-    }
-    for (const month of months.filter(isLarge)) {
-      const days: Walked[] = [];
-      for (const day of daysOf(month)) {
-        days.push(...(await this.#walk([day])));
-      }
-      judge(month, days);
     }
     return found;
   }
 
-  #walk(slices: readonly Slice[]): Promise<Walked[]> {
-    return slices.length === 0
-      ? Promise.resolve([])
-      : this.#query<Walked>(walkSlices, [
-          slices.map(({ account }) => account),
-          slices.map(({ since }) => since),
-          slices.map(({ until }) => until),
-        ]);
+  /**
+   * Proves final statements again, those first that were not for the longest time, until `entries` are read, and their documents.
+   * Returns how many it proved, and what is wrong; what is, is first the next time, too. Throws what Postgres throws.
+   */
+  async proveAgain(entries: number): Promise<{ statements: number; violations: readonly Violation[] }> {
+    const months = await queryProof<StatedMonth>(this.#pool, statementsToReprove, [entries]);
+    const found: Violation[] = [];
+    for (let start = 0; start < months.length; start += REPROVEN_TOGETHER) {
+      const part = months.slice(start, start + REPROVEN_TOGETHER);
+      const judged = await this.#judge(part);
+      const further = await this.#furtherViolations(part);
+      for (const [{ id }, violations] of judged) {
+        violations.push(...further.filter(({ object }) => object === id));
+      }
+      found.push(...[...judged.values()].flat());
+      const sound = part.filter((month) => judged.get(month)?.length === 0);
+      await run(this.#pool, rememberProven, [sound.map(({ id }) => id), sound.map((row) => row.account_id)]);
+    }
+    return { statements: months.length, violations: found };
   }
 
-  #query<Row extends pg.QueryResultRow>(
-    { text }: { readonly text: string },
-    values: unknown[],
-  ): Promise<Row[]> {
-    // without a name: the best plan depends on how many accounts there are
-    return inSnapshot(this.#pool, 'READ ONLY', async (client) => {
-      const query = { text, values, query_timeout: PROOF_TIMEOUT_MS };
-      const { rows } = await client.query<Row>(query);
-      return rows;
-    });
+  /** Roll-ups by key, endpoint and model, and the issued documents, of statements. */
+  async #furtherViolations(months: readonly StatedMonth[]): Promise<Violation[]> {
+    const ids = months.map(({ id }) => id);
+    const slices = months.map(sliceOf);
+    const rows = [
+      ...(await queryProof<{ object: string; detail: string }>(this.#pool, rollupsUnlikeEntries, [
+        slices.map(({ account }) => account),
+        slices.map(({ since }) => since),
+        slices.map(({ until }) => until),
+        ids,
+      ])),
+      ...(await queryProof<{ object: string; detail: string }>(this.#pool, documentsUnlikeIssued, [ids])),
+    ];
+    return rows.map(({ object, detail }) => ({ claim: CLAIM, object, detail }));
+  }
+
+  /** What is wrong with each. */
+  async #judge(months: readonly StatedMonth[]): Promise<Map<StatedMonth, Violation[]>> {
+    const isLarge = (month: StatedMonth) =>
+      BigInt(month.closing_seq) - BigInt(month.opening_seq) > this.#entriesAtOnce;
+    const small = months.filter((month) => !isLarge(month));
+    const walked = await walkEntries(this.#pool, small.map(sliceOf));
+    const judged = new Map(months.map((month) => [month, [] as Violation[]]));
+    for (const [index, month] of small.entries()) {
+      judged.set(month, violationsOf(month, walked.slice(index, index + 1)));
+    }
+    for (const month of months.filter(isLarge)) {
+      const days: Walked[] = [];
+      for (const day of cutSlice(sliceOf(month), DAY_MS)) {
+        days.push(...(await walkEntries(this.#pool, [day])));
+      }
+      judged.set(month, violationsOf(month, days));
+    }
+    return judged;
   }
 }
 
 function sliceOf({ account_id, period_start, period_end }: StatedMonth): Slice {
   return { account: account_id, since: period_start, until: period_end };
-}
-
-function* daysOf({ account_id, period_start, period_end }: StatedMonth): Generator<Slice> {
-  for (let start = period_start.getTime(); start < period_end.getTime(); start += DAY_MS) {
-    yield { account: account_id, since: new Date(start), until: new Date(start + DAY_MS) };
-  }
 }
 
 /** `slices` of the month, oldest first: all of it. */

@@ -13,7 +13,9 @@ import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
 import type { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { NightlyProof } from '../../src/ledger/nightly-proof.ts';
 import { HoldReaper } from '../../src/ledger/reaper.ts';
+import { StatementProof } from '../../src/ledger/statement-proof.ts';
 import { WriteOffTotals } from '../../src/ledger/write-off-totals.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
@@ -154,6 +156,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     postprocess: options.postprocess ?? copyThrough,
   });
   const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
+  const verifier = new LedgerVerifier(pool);
   const services = {
     generate: new GenerateService(
       {
@@ -182,7 +185,8 @@ export async function createTaskStack(options: TaskStackOptions) {
     months: testMonthClose(options.database),
     usageDays: new UsageDays(pool),
     writeOffs: new WriteOffTotals(pool),
-    verifier: new LedgerVerifier(pool),
+    verifier,
+    nightlyProof: new NightlyProof({ pool, verifier, statements: new StatementProof(pool) }),
     bookRoots: undefined,
     payments: { sweep: async () => 0, followMoves: async () => 0 },
     idempotencyKeys: new IdempotencyStore(pool),

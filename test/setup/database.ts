@@ -3,7 +3,7 @@ import pg from 'pg';
 import { MIGRATIONS } from '../../migrations/catalog.ts';
 import { functionFiles } from '../../migrations/functions.ts';
 import { migrateUp } from '../../migrations/migrate.ts';
-import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
+import { INVARIANTS, invariantValues } from '../../src/ledger/invariants.sql.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
 import { MOVABLE_CLOCK } from './movable-clock.ts';
 
@@ -60,7 +60,10 @@ export async function ledgerViolations(
 ): Promise<{ invariant: string; object: string; detail: string }[]> {
   const found: { invariant: string; object: string; detail: string }[] = [];
   for (const invariant of INVARIANTS) {
-    const { rows } = await client.query<{ object: string; detail: string }>(invariant.text, [null]);
+    const { rows } = await client.query<{ object: string; detail: string }>(
+      invariant.text,
+      invariantValues(invariant, null),
+    );
     found.push(...rows.map((row) => ({ invariant: invariant.name, ...row })));
   }
   return found;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { functionFiles } from '../../migrations/functions.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
+import { NIGHTLY_INVARIANTS } from '../../src/ledger/nightly-proof.sql.ts';
 import type { Statement } from '../../src/store/statement.ts';
 import type { Columns } from './statement-ranges.ts';
 import { type Reach, reachOf, reachOfFunctions } from './statement-reach.ts';
@@ -58,9 +59,16 @@ const SEVERAL_ACCOUNTS = {
     'ledger_accounts_to_check',
     'ledger_accounts_to_close',
     'ledger_accounts_to_seal',
+    'ledger_documents_unlike_issued',
     'ledger_expired_holds',
+    'ledger_remember_proven',
+    'ledger_rollups_unlike_entries',
     'ledger_statements_to_prove',
+    'ledger_statements_to_reprove',
     'ledger_walk_slices',
+    'nightly_accounts_to_prove',
+    'nightly_calls_unlike_entries',
+    'nightly_place_proofs',
     'payment_moves_seen',
     'payment_moves_without_payout',
     'stale_checkout_sessions',
@@ -110,7 +118,9 @@ const SEVERAL_ACCOUNTS = {
     'telemetry_write_offs',
     'write_offs_by_month',
   ],
-  'proofs, of one account or of all': INVARIANTS.map(({ name }) => name),
+  'proofs, of one account or of all': [
+    ...new Set([...INVARIANTS, ...NIGHTLY_INVARIANTS].map(({ name }) => name)),
+  ],
 };
 
 const BOTH_PLACES = {
@@ -119,7 +129,10 @@ const BOTH_PLACES = {
     'generation_by_request',
     'generations_page',
   ],
-  'entries and the audit log are sealed alike': ['invariant_entries_as_sealed'],
+  'entries and the audit log are sealed alike': [
+    'invariant_entries_as_sealed',
+    'invariant_statements_and_audit_as_sealed',
+  ],
   'whether another host serves the pool': ['task_claim'],
   'up to when the payment provider was asked, and what of it waits for a payout': ['payment_moves_seen'],
   'what waits, beside who serves it': ['fleet_silent_workers', 'operator_queue_standings'],

@@ -3,11 +3,14 @@ import type { Logger } from '../../src/lib/logger.ts';
 import type { Processor } from '../job-context.ts';
 import type { WorkerServices } from '../worker-services.ts';
 
-/** Proves the books, and calls a human when they are wrong. */
+/** Proves the books of the day, and a part of those before; calls a human when they are wrong. */
 export function verifyLedgerProcessor(
-  services: Pick<WorkerServices, 'verifier'>,
+  services: Pick<WorkerServices, 'nightlyProof'>,
 ): Processor<'maintenance.verify-ledger'> {
-  return async (_, { log }) => reported(await services.verifier.verify(), log);
+  return async (_, { log }) => {
+    const { violations, ...counts } = await services.nightlyProof.prove();
+    return { ...counts, ...reported({ violations }, log) };
+  };
 }
 
 /** Proves what is new in the books, and calls a human when it is wrong; keeps what is sealed outside of the database. */

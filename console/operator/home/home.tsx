@@ -97,7 +97,9 @@ function Proof({ checks }: { readonly checks: readonly LedgerCheck[] | undefined
 }
 
 function ProofAge({ checks }: { readonly checks: readonly LedgerCheck[] | undefined }) {
-  const full = checks?.find(({ kind }) => kind === 'full');
+  const [full] = (checks ?? [])
+    .filter(({ kind }) => kind !== 'incremental')
+    .sort((one, other) => one.age_seconds - other.age_seconds);
   const last = full ?? checks?.[0];
   return last ? (
     <>

@@ -42,9 +42,10 @@ export const providerJson = z
 
 export const ledgerCheckJson = z
   .object({
-    kind: z
-      .enum(['full', 'incremental'])
-      .meta({ description: 'full: all of history; incremental: what is new' }),
+    kind: z.enum(['full', 'nightly', 'incremental']).meta({
+      description:
+        'full: all of history; nightly: what is new in a day and a part of the closed months; incremental: what is new in a minute',
+    }),
     at: time.meta({ description: 'When it ended' }),
     age_seconds: seconds.meta({ description: 'How long ago that is' }),
     accounts: count.meta({ description: 'Accounts that it covered' }),

@@ -101,9 +101,10 @@ function alarmsOfBooks(checks: readonly LastCheck[]): AlarmJson[] {
   const broken = checks
     .filter(({ violations }) => violations > 0)
     .map(({ kind, violations }) => alarm('books_violated', { object: kind, count: violations }));
-  const full = checks.find(({ kind }) => kind === 'full');
-  const isLate = full !== undefined && full.age_seconds > LATE.fullCheck;
-  return isLate ? [...broken, alarm('books_unchecked', { seconds: whole(full.age_seconds) })] : broken;
+  const ages = checks.filter(({ kind }) => kind !== 'incremental').map(({ age_seconds }) => age_seconds);
+  const age = Math.min(...ages);
+  const isLate = ages.length > 0 && age > LATE.fullCheck;
+  return isLate ? [...broken, alarm('books_unchecked', { seconds: whole(age) })] : broken;
 }
 
 function alarmsOfPools(pools: readonly PoolJson[]): AlarmJson[] {
