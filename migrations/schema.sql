@@ -742,6 +742,7 @@ TABLE workers
   draining text
   started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
   seen_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  misconfigured text[] NOT NULL DEFAULT '{}'::text[]
   workers_draining_check CHECK ((draining = ANY (ARRAY['operator'::text, 'notice'::text])))
   workers_pkey PRIMARY KEY (worker)
   workers_running_check CHECK ((running >= 0))

@@ -128,6 +128,7 @@ function register(
       worker: workerName,
       queues: [...slots.keys()],
       resting: served.filter((pool) => rests.isResting(pool)),
+      misconfigured: served.filter((pool) => rests.isMisconfigured(pool)),
       running: leases.size,
       draining: gates.isClosedBy('notice') ? 'notice' : gates.isClosedBy('operator') ? 'operator' : null,
     }),

@@ -650,6 +650,7 @@ export interface Worker {
   readonly version: string | null;
   readonly queues: readonly (string)[];
   readonly away: readonly (string)[];
+  readonly misconfigured: readonly (string)[];
   readonly running: number;
   readonly draining: string | null;
   readonly drained_by: string | null;

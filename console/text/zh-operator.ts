@@ -94,6 +94,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   draining: '排空中',
   Drain: '排空',
   'engine away: {pools}': '引擎离线：{pools}',
+  'engine misconfigured: {pools}': '引擎配置有误：{pools}',
   Serves: '服务队列',
   'Queue board': '队列面板',
   Queues: '队列',

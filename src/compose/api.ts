@@ -36,10 +36,12 @@ import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
+import { requireMended } from '../tasks/require-mended.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
 import { UnservedPools } from '../tasks/unserved-pools.ts';
+import { WorkersStore } from '../tasks/workers.store.ts';
 import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
@@ -203,14 +205,16 @@ function composeKernel(
 }
 
 function composeTaskRoutes(
-  { ledger, catalog, catalogSource, storage, clock, log }: Foundation,
+  { ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: () => readonly string[],
 ): Route[] {
   const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
+  const workers = new WorkersStore(database.money);
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
+    requireMended: requireMended(() => workers.misconfigured()),
     onOrder: (pools) => void unserved.ordered(pools),
   });
   const cancels = new CancelTaskService({

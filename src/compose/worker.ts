@@ -106,7 +106,10 @@ export async function composeWorker(
         new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
       log,
     },
-    renewEngines: own.renew,
+    renewEngines: async () => {
+      await own.renew();
+      rests.retryMisconfigured();
+    },
     close: async () => {
       tasks.waiter.close();
       rests.close();

@@ -245,6 +245,7 @@ export const OPERATOR_EXAMPLES = {
     version: '0.1.0',
     queues: ['generate-local'],
     away: [],
+    misconfigured: [],
     running: 2,
     draining: 'operator',
     drained_by: 'operator',

@@ -8,7 +8,7 @@ export const listWorkers: Statement = {
   name: 'operator_workers',
   text: `WITH live AS (
       SELECT * FROM workers WHERE seen_at > statement_timestamp() - $1 * interval '1 ms')
-    SELECT coalesce(l.host, d.host) AS host, l.worker, l.version, l.queues, l.resting, l.running, l.draining,
+    SELECT coalesce(l.host, d.host) AS host, l.worker, l.version, l.queues, l.resting, l.misconfigured, l.running, l.draining,
            l.started_at, l.seen_at, d.actor AS drained_by, d.at AS drained_at
       FROM live l FULL JOIN worker_drains d USING (host)
      WHERE $2::text IS NULL OR coalesce(l.host, d.host) = $2

@@ -10,6 +10,7 @@ export interface WorkerRow {
   readonly version: string | null;
   readonly queues: readonly string[] | null;
   readonly resting: readonly string[] | null;
+  readonly misconfigured: readonly string[] | null;
   readonly running: number | null;
   readonly draining: 'operator' | 'notice' | null;
   readonly started_at: Date | null;

@@ -14,16 +14,21 @@ export const REST_CLOCKS: RestClocks = { probeMs: 2_000, answerMs: 5_000 };
 /** Called when a pool of this process rests or works again. */
 export type RestListener = (pool: string, rests: boolean) => void;
 
+/** Why a pool rests: its engine does not answer, or refuses everything until an operator mends it. */
+type RestReason = 'away' | 'misconfigured';
+
 /**
- * The pools whose engine is away from this process: nothing is taken for them here until it answers again. Other hosts go on, so the
- * tasks that wait lose time only where no host has the engine.
+ * The pools whose engine is of no use to this process: nothing is taken for them here until it answers again, or has been mended. Other
+ * hosts go on, so the tasks that wait lose time only where no host has the engine.
  */
 export class EngineRests {
   readonly #engines: EnginePools;
   readonly #log: Logger;
   readonly #clocks: RestClocks;
   readonly #closing = new AbortController();
-  readonly #resting = new Set<string>();
+  readonly #resting = new Map<string, RestReason>();
+  /** Ends the pauses of engines that were misconfigured. */
+  #mended = new AbortController();
   readonly #listeners = new Set<RestListener>();
 
   constructor(engines: EnginePools, log: Logger, clocks: RestClocks = REST_CLOCKS) {
@@ -34,6 +39,11 @@ export class EngineRests {
 
   isResting(pool: string): boolean {
     return this.#resting.has(pool);
+  }
+
+  /** Whether it rests because an operator has something to mend. */
+  isMisconfigured(pool: string): boolean {
+    return this.#resting.get(pool) === 'misconfigured';
   }
 
   /** Calls the listener at each change until the returned function is called. */
@@ -61,13 +71,27 @@ export class EngineRests {
 
   /** The pool rests until its engine answers. */
   begin(pool: string): void {
-    if (this.#resting.has(pool) || this.#closing.signal.aborted) {
-      return;
+    if (this.#rest(pool, 'away')) {
+      this.#log.warn({ pool }, 'the engine is away: this worker takes no tasks for it until it answers');
+      void this.#awaitReady(pool);
     }
-    this.#resting.add(pool);
-    this.#log.warn({ pool }, 'the engine is away: this worker takes no tasks for it until it answers');
-    this.#tell(pool, true);
-    void this.#awaitReady(pool);
+  }
+
+  /** The pool rests for that long: its engine answers, but refuses everything. What is taken next tries whether it was mended. */
+  pauseMisconfigured(pool: string, milliseconds: number): void {
+    if (this.#rest(pool, 'misconfigured')) {
+      this.#log.error(
+        { pool, pauseMs: milliseconds },
+        'the engine refuses every run until an operator mends it: this worker takes no tasks for it meanwhile',
+      );
+      void this.#awaitMended(pool, milliseconds);
+    }
+  }
+
+  /** The settings have changed: pools that rest for them take work again. */
+  retryMisconfigured(): void {
+    this.#mended.abort();
+    this.#mended = new AbortController();
   }
 
   /** Asks no more. */
@@ -83,11 +107,33 @@ export class EngineRests {
       await pause(this.#clocks.probeMs, signal);
     } while (!(signal.aborted || (await this.isReady(pool))));
     if (!signal.aborted) {
-      this.#resting.delete(pool);
       const awayMs = Math.round(performance.now() - beganAt);
       this.#log.info({ pool, awayMs }, 'the engine answers again');
-      this.#tell(pool, false);
+      this.#resume(pool);
     }
+  }
+
+  async #awaitMended(pool: string, milliseconds: number): Promise<void> {
+    const { signal } = this.#closing;
+    await pause(milliseconds, AbortSignal.any([signal, this.#mended.signal]));
+    if (!signal.aborted) {
+      this.#resume(pool);
+    }
+  }
+
+  /** False where it rests already. */
+  #rest(pool: string, reason: RestReason): boolean {
+    if (this.#resting.has(pool) || this.#closing.signal.aborted) {
+      return false;
+    }
+    this.#resting.set(pool, reason);
+    this.#tell(pool, true);
+    return true;
+  }
+
+  #resume(pool: string): void {
+    this.#resting.delete(pool);
+    this.#tell(pool, false);
   }
 
   #tell(pool: string, rests: boolean): void {

@@ -121,6 +121,7 @@ export class GenerateService {
     };
     const { reference, status } = await runOnEngine(parts);
     const outputs = await engine.collect(reference, request, context);
+    this.#failures.succeeded(attempt);
     lease.signal.throwIfAborted();
     const generated = {
       engineId: engine.id,

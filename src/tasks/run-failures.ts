@@ -10,6 +10,7 @@ import {
 import type { Logger } from '../lib/logger.ts';
 import type { EngineRests } from './engine-rests.ts';
 import type { AttemptOutcome } from './generate.types.ts';
+import { MisconfiguredModels } from './misconfigured-models.ts';
 import { PoolPatience } from './pool-patience.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
@@ -61,6 +62,7 @@ type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
 export class RunFailures {
   readonly #dependencies: RunFailuresDependencies;
   readonly #patience = new PoolPatience(Date.now);
+  readonly #misconfigured = new MisconfiguredModels(Date.now);
 
   constructor(dependencies: RunFailuresDependencies) {
     this.#dependencies = dependencies;
@@ -86,6 +88,11 @@ export class RunFailures {
     return isAway || INTERRUPTED.has(failure.code)
       ? await this.#afterAbsence(run, isAway)
       : await this.#afterFailure(run);
+  }
+
+  /** A run went well: its engine and model are set up right. */
+  succeeded({ task, request }: Pick<FailedRun, 'task' | 'request'>): void {
+    this.#misconfigured.succeeded(task.pool, request.model);
   }
 
   /** Asked of the engine where the failure leaves it open; then it rests here before the task goes back. */
@@ -136,15 +143,26 @@ export class RunFailures {
     return await this.#afterFailure(run);
   }
 
-  /** No fault of the order, and another host may be set up right: the task waits a while, for the operator was told. */
+  /**
+   * No fault of the order, and another host may be set up right. Where the engine refuses every run, tasks wait without a count of their
+   * failures, to be made once it is mended; a refusal of this task alone is counted.
+   */
   async #afterMisconfiguration(run: FailedRun): Promise<AttemptOutcome> {
-    const { task } = run;
+    const { task, request } = run;
     const policy = this.#dependencies.policyOf(task);
-    if (task.failures + 1 >= policy.attempts) {
+    const { isBroken, restMs } = this.#misconfigured.refused(task.pool, request.model, task.accountId);
+    if (!isBroken && task.failures + 1 >= policy.attempts) {
       return await this.#end(run, MISCONFIGURED.code);
     }
-    const waitMs = backoffMs(task.failures + MISCONFIGURED_STEPS, policy);
-    return await this.#giveBack(run, { failures: 1, waitMs, forgetRun: run.isOver, avoidMs: AVOID_MS });
+    if (restMs !== undefined) {
+      this.#dependencies.rests.pauseMisconfigured(task.pool, restMs);
+    }
+    return await this.#giveBack(run, {
+      failures: isBroken ? 0 : 1,
+      waitMs: backoffMs(task.failures + MISCONFIGURED_STEPS, policy),
+      forgetRun: run.isOver,
+      avoidMs: AVOID_MS,
+    });
   }
 
   async #afterFailure(run: FailedRun): Promise<AttemptOutcome> {

@@ -15,6 +15,8 @@ const QUEUE_RETRY_SECONDS = 10;
 export interface SubmitSettings {
   /** Tasks of one account that may wait for one pool, unless it has a limit of its own. */
   readonly queuedTasksMax: () => number;
+  /** Throws AppError service_unavailable where none of these pools can make anything until an operator mends it. */
+  readonly requireMended?: (pools: readonly string[]) => Promise<void>;
   /** Hears, of every order that was taken, which pools can serve it. */
   readonly onOrder?: (pools: readonly string[]) => void;
 }
@@ -78,8 +80,9 @@ export class SubmitTaskService {
     return this.#catalog.orderable(id, kind, principal);
   }
 
-  /** Returns the task's id (UUID). Throws AppError rate_limit_exceeded, and what Ledger.reserve throws. */
+  /** Returns the task's id (UUID). Throws AppError rate_limit_exceeded, service_unavailable, and what Ledger.reserve throws. */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
+    await this.#settings.requireMended?.(order.model.pools);
     await this.#requireRoom(order.model.pool, context.principal);
     const id = context.generationId ?? newOwnedUuid(context.principal.accountId);
     try {

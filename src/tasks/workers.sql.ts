@@ -1,14 +1,14 @@
 import type { Statement } from '../store/statement.ts';
 
-/** $1 worker, $2 host, $3 version, $4 queues, $5 resting pools, $6 running tasks, $7 why it drains, or NULL. Says whether its host is drained. */
+/** $1 worker, $2 host, $3 version, $4 queues, $5 resting pools, $6 running tasks, $7 why it drains, or NULL, $8 misconfigured pools. Says whether its host is drained. */
 export const reportWorker: Statement = {
   name: 'worker_report',
   text: `WITH reported AS (
-      INSERT INTO workers (worker, host, version, queues, resting, running, draining)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      INSERT INTO workers (worker, host, version, queues, resting, running, draining, misconfigured)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       ON CONFLICT (worker) DO UPDATE
         SET version = excluded.version, queues = excluded.queues, resting = excluded.resting, running = excluded.running,
-            draining = excluded.draining, seen_at = statement_timestamp())
+            draining = excluded.draining, misconfigured = excluded.misconfigured, seen_at = statement_timestamp())
     SELECT EXISTS (SELECT FROM worker_drains WHERE host = $2) AS drained`,
 };
 
@@ -16,4 +16,14 @@ export const reportWorker: Statement = {
 export const removeWorker: Statement = {
   name: 'worker_remove',
   text: 'DELETE FROM workers WHERE worker = $1',
+};
+
+/** $1 ms after which a silent worker no longer counts. Pools whose engines an operator has to mend, at every worker that serves them. */
+export const misconfiguredPools: Statement = {
+  name: 'worker_misconfigured_pools',
+  text: `SELECT DISTINCT p.pool FROM workers w, unnest(w.misconfigured) p (pool)
+     WHERE w.seen_at > statement_timestamp() - $1 * interval '1 ms'
+       AND NOT EXISTS (
+         SELECT FROM worker_slots s
+          WHERE s.queue = 'generate-' || p.pool AND s.seen_at > statement_timestamp() - $1 * interval '1 ms')`,
 };

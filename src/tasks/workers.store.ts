@@ -1,15 +1,18 @@
 import type pg from 'pg';
 import { VERSION } from '../lib/version.ts';
 import { run } from '../store/statement.ts';
-import { removeWorker, reportWorker } from './workers.sql.ts';
+import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
+import { misconfiguredPools, removeWorker, reportWorker } from './workers.sql.ts';
 
 /** What a worker process says of itself with every heartbeat. */
 export interface WorkerReport {
   /** Host and process. */
   readonly worker: string;
   readonly queues: readonly string[];
-  /** Pools whose engine is away from it. */
+  /** Pools whose engine is away from it, or misconfigured. */
   readonly resting: readonly string[];
+  /** Those of them whose engine refuses every run until an operator mends it. */
+  readonly misconfigured: readonly string[];
   /** Tasks it has claimed. */
   readonly running: number;
   /** Why it takes no work; null: it does. */
@@ -25,11 +28,18 @@ export class WorkersStore {
   }
 
   /** Says whether an operator has drained its host. */
-  async report({ worker, queues, resting, running, draining }: WorkerReport): Promise<boolean> {
+  async report(told: WorkerReport): Promise<boolean> {
+    const { worker, queues, resting, running, draining, misconfigured } = told;
     const host = worker.replace(/\.[^.]*$/, '');
-    const values = [worker, host, VERSION, queues, resting, running, draining];
+    const values = [worker, host, VERSION, queues, resting, running, draining, misconfigured];
     const [row] = await run<{ drained: boolean }>(this.#pool, reportWorker, values);
     return row?.drained ?? false;
+  }
+
+  /** Pools that no live worker serves, because an operator has to mend their engines. */
+  async misconfigured(): Promise<ReadonlySet<string>> {
+    const rows = await run<{ pool: string }>(this.#pool, misconfiguredPools, [WORKER_SILENT_MS]);
+    return new Set(rows.map(({ pool }) => pool));
   }
 
   /** A worker that leaves in good order. */

@@ -33,6 +33,7 @@ import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
+import { requireMended } from '../../src/tasks/require-mended.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
 import { StoragePatience } from '../../src/tasks/storage-patience.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
@@ -225,6 +226,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     published,
     submits: new SubmitTaskService(ledger, catalog, reads, {
       queuedTasksMax: () => 1_000,
+      requireMended: requireMended(() => parts.workers.misconfigured()),
     }),
     tasks: new TasksService(reads, retentionStore, estimates, storage, waiter, systemClock),
     cancels: new CancelTaskService({

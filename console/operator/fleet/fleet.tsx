@@ -86,9 +86,13 @@ function Workers() {
   );
 }
 
-function WorkerState({ worker: { worker, draining, away } }: { readonly worker: Worker }) {
+function WorkerState({ worker: { worker, draining, away, misconfigured } }: { readonly worker: Worker }) {
   if (draining !== null) {
     return <span class="status-wait">◐ {worker === null ? t('drained') : t('draining')}</span>;
+  }
+  if (misconfigured.length > 0) {
+    const pools = misconfigured.join(', ');
+    return <span class="status-bad">✕ {t('engine misconfigured: {pools}', { pools })}</span>;
   }
   return away.length > 0 ? (
     <span class="status-bad">✕ {t('engine away: {pools}', { pools: away.join(', ') })}</span>

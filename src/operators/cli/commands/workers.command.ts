@@ -8,7 +8,7 @@ const COLUMNS: readonly Column<WorkerJson>[] = [
   { title: 'worker', value: (row) => row.worker },
   { title: 'state', value: stateOf },
   { title: 'running', value: (row) => row.running, align: 'right' },
-  { title: 'away', value: (row) => row.away.join(',') },
+  { title: 'away', value: awayOf },
   { title: 'queues', value: (row) => row.queues.join(',') },
   { title: 'since', value: (row) => textTime(row.started_at) },
 ];
@@ -51,4 +51,8 @@ function stateOf(row: WorkerJson): string {
   }
   const isTold = row.draining === 'operator';
   return row.drained_at === null ? 'serves' : isTold ? 'drained' : 'draining';
+}
+
+function awayOf({ away, misconfigured }: WorkerJson): string {
+  return away.map((pool) => (misconfigured.includes(pool) ? `${pool} (misconfigured)` : pool)).join(',');
 }
