@@ -143,14 +143,14 @@ function engineRoutes(
     if (!('engine' in route) || !known.engines.has(route.engine)) {
       throw new CatalogError(`${place}.engine: must name one of engines`);
     }
-    const { engine, model, runs, when = index === 0 ? 'first' : 'unavailable' } = route;
+    const { engine, model, runs, extra, when = index === 0 ? 'first' : 'unavailable' } = route;
     if (index === 0 && when !== 'first') {
       throw new CatalogError(`${place}.when: orders go to the first route; set it on a later one`);
     }
     if (routes.findIndex((one) => 'engine' in one && one.engine === engine) < index) {
       throw new CatalogError(`${place}.engine: "${engine}" stands twice`);
     }
-    return { engine, model, when, runs: runPolicy(kind, known.engines.get(engine), runs) };
+    return { engine, model, when, runs: runPolicy(kind, known.engines.get(engine), runs), extra };
   });
 }
 

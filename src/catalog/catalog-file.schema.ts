@@ -140,6 +140,12 @@ export const modelRoutes = [
         '`unavailable`: tasks go on to this route while no live worker serves those before it; `waiting > 60s`: those that have waited that long do. Not for the first route; left out of others: `unavailable`',
       ),
     runs: runSettings.optional().describe("over the engine's"),
+    extra: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe(
+        'members added to the body of every order of this model, over the engine\'s `extra`; for `comfyui` values by place, e.g. `{ "3.inputs.cfg": 4 }`',
+      ),
   }),
 ] as const;
 const route = z.union(modelRoutes, { error: 'must be { provider, model } or { engine, model }' });

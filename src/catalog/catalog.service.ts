@@ -4,7 +4,7 @@ import type { Principal } from '../http/route.ts';
 import type { Charge } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { NO_USAGE } from '../lib/usage.ts';
-import type { Catalog, Model, ModelEndpoint } from './catalog.types.ts';
+import type { Catalog, EngineRoute, Model, ModelEndpoint } from './catalog.types.ts';
 import { type MediaOptions, type MediaSize, pricesOf } from './media-options.ts';
 import { chargeFor } from './pricing.ts';
 import { type RunPolicy, runPolicy } from './run-policy.ts';
@@ -134,8 +134,12 @@ export class CatalogService {
     readonly kind: 'image' | 'video';
     readonly pool: string;
   }): RunPolicy {
-    const route = this.find(task.model)?.engines.find(({ engine }) => engine === task.pool);
-    return route?.runs ?? runPolicy(task.kind);
+    return this.#engineRouteOf(task)?.runs ?? runPolicy(task.kind);
+  }
+
+  /** What the route that a task is on adds to the body of its order. */
+  extraOf(task: { readonly model: string; readonly pool: string }): EngineRoute['extra'] {
+    return this.#engineRouteOf(task)?.extra;
   }
 
   /** A model that the caller may see. Throws AppError model_not_found. */
@@ -188,6 +192,17 @@ export class CatalogService {
     }
     const nearest = closest(asked, known);
     return distance(asked, nearest.toLowerCase()) <= Math.max(2, asked.length / 4) ? nearest : undefined;
+  }
+
+  /** The route that a task is on; undefined where there is no such route any more. */
+  #engineRouteOf({
+    model,
+    pool,
+  }: {
+    readonly model: string;
+    readonly pool: string;
+  }): EngineRoute | undefined {
+    return this.find(model)?.engines.find(({ engine }) => engine === pool);
   }
 }
 

@@ -33,6 +33,8 @@ export interface EngineRoute {
   readonly when: 'first' | 'unavailable' | { readonly waitingMs: number };
   /** How runs of this model are tried there. */
   readonly runs: RunPolicy;
+  /** What is added to the body of its orders. */
+  readonly extra: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A model that is for sale. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { CatalogService } from './catalog.service.ts';
 import { parseCatalog } from './parse-catalog.ts';
 import { formatPrice } from './pricing.ts';
 
@@ -155,4 +156,16 @@ describe('a mistake is one line that names file, path and reason', () => {
     expect(thrown?.message).toMatch(message);
     expect(thrown?.message).not.toContain('\n');
   });
+});
+
+test('a route adds to the orders of its model, not to those of another on the same engine', () => {
+  const text = `
+models:
+  - { id: a/plain, endpoints: [image], pricing: { request: "1" }, routes: [{ engine: gpu }] }
+  - { id: a/fine, endpoints: [image], pricing: { request: "1" }, routes: [{ engine: gpu, extra: { quality: high } }] }
+engines: [{ id: gpu, kind: builtin }]`;
+  const catalog = parseCatalog(text, 'tollgate.yaml', {});
+  const service = new CatalogService(() => catalog);
+  const extras = ['a/plain', 'a/fine', 'a/gone'].map((model) => service.extraOf({ model, pool: 'gpu' }));
+  expect(extras).toEqual([undefined, { quality: 'high' }, undefined]);
 });

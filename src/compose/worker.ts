@@ -199,6 +199,7 @@ function composeRunners(
       ...{ claims, leases, endings, rests, storage, patience, inPlace, log },
       engines: tracedEngines(engines, tracing),
       policyOf: (task) => catalog.runPolicyOf(task),
+      extraOf: (task) => catalog.extraOf(task),
       onRunFailure: createRunFailureCounter(registry),
     },
     { worker, workFolder },

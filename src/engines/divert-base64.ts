@@ -4,7 +4,7 @@ import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
 
 export interface Diversion {
-  /** Name of the members whose string values are base64, e.g. `b64_json`. */
+  /** Name of the members whose string values, or lists of strings, are base64, e.g. `b64_json`. */
   readonly member: string;
   /** Whether the file with that index (from 0) is kept. */
   readonly wants: (index: number) => boolean;
@@ -37,6 +37,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
+const COMMA = 0x2c;
+const LIST = 0x5b;
 
 /**
  * Reads a JSON document that carries files in base64 without ever holding a large one in memory: those stream into files, and what
@@ -70,6 +72,8 @@ class DivertingReader {
   #escaped = false;
   #name = '';
   #named = false;
+  /** Between the items of a list that the member holds. */
+  #listed = false;
   /** The decoded bytes of the present value as long as they are few; undefined where it is not wanted or on disk. */
   #memory: Buffer[] | undefined;
   #file: FileHandle | undefined;
@@ -124,9 +128,15 @@ class DivertingReader {
       this.#named = false;
     } else if (byte === COLON) {
       this.#named = this.#name === this.#diversion.member;
+      this.#listed = false;
+    } else if (byte === LIST && this.#named) {
+      this.#listed = true;
+    } else if (byte === COMMA && this.#listed) {
+      this.#named = true;
     } else if (byte > SPACE) {
       this.#name = '';
       this.#named = false;
+      this.#listed = false;
     }
   }
 

@@ -37,6 +37,10 @@ export const upstreamFields = {
     .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string())
     .default({})
     .describe("sent with every call to the base URL's origin, over the ones we set"),
+  query: z
+    .record(z.string().min(1), z.string())
+    .default({})
+    .describe("added to the address of every call to the base URL's origin, e.g. `api-version`"),
   timeouts,
   poll_interval_ms: z
     .int()
@@ -82,6 +86,7 @@ export function toHttpSettings(fields: UpstreamFields, authorization: string): U
   return {
     baseUrl: fields.base_url,
     headers: { accept: 'application/json', ...(authorization ? { authorization } : {}), ...fields.headers },
+    query: fields.query,
     connectMs: fields.timeouts.connect_ms,
     firstByteMs: fields.timeouts.first_byte_ms,
     idleMs: fields.timeouts.idle_ms,

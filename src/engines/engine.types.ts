@@ -19,6 +19,8 @@ export interface EngineRequest {
   readonly steps: number | undefined;
   /** Length of a video in seconds; undefined: the engine's own. */
   readonly seconds: number | undefined;
+  /** What the route adds to the body that is sent; for ComfyUI values by place. */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** One produced file, before post-processing. Its type is checked by magic bytes, never believed. */

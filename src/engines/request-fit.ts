@@ -16,3 +16,17 @@ export function fitSize(
   const roundUp = (side: number): number => Math.ceil(side / multiple) * multiple;
   return { width: roundUp(width), height: roundUp(height) };
 }
+
+/** A body with what the route adds to it: members of objects in both are added to those there are, all others replaced. */
+export function withExtra(body: object, extra: EngineRequest['extra']): Record<string, unknown> {
+  const whole: Record<string, unknown> = { ...body };
+  for (const [name, value] of Object.entries(extra ?? {})) {
+    const present = whole[name];
+    whole[name] = isObject(present) && isObject(value) ? withExtra(present, value) : value;
+  }
+  return whole;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -10,6 +10,8 @@ export interface UpstreamHttpSettings {
   readonly baseUrl: string;
   /** Sent to this origin only. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Added to the address of every call to this origin that does not say otherwise. */
+  readonly query?: Readonly<Record<string, string>>;
   /** Ms for TCP and TLS. */
   readonly connectMs: number;
   /** Ms from sending a request to the head of its answer. */
@@ -229,6 +231,9 @@ export class UpstreamHttp {
   async #send(call: EngineCall, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const url = this.urlOf(call.path);
     const own = url.origin === this.base.origin;
+    for (const [name, value] of Object.entries((own && this.#settings.query) || {})) {
+      url.searchParams.set(name, url.searchParams.get(name) ?? value);
+    }
     const dispatcher = own ? pool : this.#others;
     return await dispatcher.request({
       origin: url.origin,

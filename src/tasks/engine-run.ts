@@ -38,8 +38,8 @@ export interface RunParts {
   readonly onReference: (reference: string) => void;
 }
 
-/** What a claimed task asks its engine for. */
-export function requestOf(task: ClaimedTask): EngineRequest {
+/** What a claimed task asks its engine for, with what its route adds. */
+export function requestOf(task: ClaimedTask, extra: EngineRequest['extra']): EngineRequest {
   const { prompt, width, height, steps, seconds, upstreamModel } = readParameters(task.parameters);
   return {
     taskId: task.id,
@@ -52,6 +52,7 @@ export function requestOf(task: ClaimedTask): EngineRequest {
     height,
     steps,
     seconds,
+    extra,
   };
 }
 

@@ -70,7 +70,7 @@ export class GenerateService {
       task,
       lease: leases.hold(task, signal),
       engine,
-      request: requestOf(task),
+      request: requestOf(task, this.#dependencies.extraOf?.(task)),
       beganAt: Date.now(),
       reference: undefined,
     };

@@ -1,5 +1,5 @@
 import type { RunPolicy } from '../catalog/run-policy.ts';
-import type { EnginePools } from '../engines/engine.types.ts';
+import type { EnginePools, EngineRequest } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { EngineRests } from './engine-rests.ts';
@@ -34,6 +34,8 @@ export interface GenerateDependencies {
   readonly rests: EngineRests;
   /** How the runs of a task are tried. */
   readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  /** What the route of a task adds to its order. */
+  readonly extraOf?: ((task: ClaimedTask) => EngineRequest['extra']) | undefined;
   readonly storage: Storage;
   readonly patience: StoragePatience;
   /** Absent where this process leaves post-processing to others. */

@@ -15,9 +15,20 @@ import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import {
+  BlackForestLabsServer,
+  KlingServer,
+  LumaServer,
+  MiniMaxServer,
+  RunwayServer,
+  VeoServer,
+} from '../factories/engine-polled-services.ts';
 import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factories/engine-server.ts';
+import { Automatic1111Server, StabilityServer } from '../factories/engine-synchronous-services.ts';
+import { eventually } from '../factories/eventually.ts';
+import { serviceEntry } from '../factories/service-entries.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
@@ -38,7 +49,7 @@ interface Subject {
   readonly kind: EngineKind;
   readonly server: EngineServer;
   readonly request: Partial<EngineRequest>;
-  readonly settings: (url: string) => Record<string, unknown>;
+  readonly settings: (url: string, patienceMs: number) => Record<string, unknown>;
   /** Whether the upstream bills every accepted submit. */
   readonly paid: boolean;
   /** How it deals with a run that it began without hearing the answer. */
@@ -48,6 +59,45 @@ interface Subject {
   /** The submit's answer is the output: there is nothing to poll. */
   readonly synchronous?: boolean;
 }
+
+/** A service that is asked after its runs, by its example in docs/examples/engines. */
+function polled(
+  name: string,
+  example: string,
+  server: EngineServer,
+  request: Partial<EngineRequest>,
+): Subject {
+  const settings = (url: string) => serviceEntry(example, url);
+  return {
+    name: `http, as ${name}`,
+    kind: httpKind,
+    server,
+    request,
+    settings,
+    paid: true,
+    recovery: 'never again',
+  };
+}
+
+/** A service whose answer is the file. */
+function synchronous(
+  name: string,
+  example: string,
+  server: EngineServer,
+  request: Partial<EngineRequest> & { paid: boolean },
+): Subject {
+  const { paid, ...rest } = request;
+  const settings = (url: string, timeout_ms: number) => {
+    const entry = serviceEntry(example, url);
+    return { ...entry, submit: { ...(entry.submit as object), timeout_ms } };
+  };
+  return {
+    ...{ name: `http, as ${name}`, kind: httpKind, server, request: rest, settings, paid },
+    ...{ recovery: paid ? 'never again' : 'asks again', inline: true, synchronous: true },
+  };
+}
+
+const VIDEO = { kind: 'video', width: 1280, height: 720, seconds: 5 } as const;
 
 const SUBJECTS: readonly Subject[] = [
   {
@@ -73,7 +123,7 @@ const SUBJECTS: readonly Subject[] = [
     kind: openAiKind,
     server: new OpenAiImageServer(),
     request: {},
-    settings: (url) => ({ base_url: `${url}/v1` }),
+    settings: (url, image_timeout_ms) => ({ base_url: `${url}/v1`, image_timeout_ms }),
     paid: false,
     recovery: 'asks again',
     inline: true,
@@ -84,7 +134,7 @@ const SUBJECTS: readonly Subject[] = [
     kind: openAiKind,
     server: new OpenAiImageServer(),
     request: {},
-    settings: (url) => ({ base_url: `${url}/v1`, paid: true }),
+    settings: (url, image_timeout_ms) => ({ base_url: `${url}/v1`, paid: true, image_timeout_ms }),
     paid: true,
     recovery: 'never again',
     inline: true,
@@ -145,6 +195,14 @@ const SUBJECTS: readonly Subject[] = [
     paid: true,
     recovery: 'never again',
   },
+  polled('Black Forest Labs', 'black-forest-labs', new BlackForestLabsServer(), {}),
+  polled('Runway', 'runway', new RunwayServer(), VIDEO),
+  polled('Luma', 'luma', new LumaServer(), VIDEO),
+  polled('MiniMax', 'minimax', new MiniMaxServer(), VIDEO),
+  polled('Veo', 'gemini-veo', new VeoServer(), VIDEO),
+  polled('Kling', 'kling', new KlingServer(), VIDEO),
+  synchronous('Stability', 'stability', new StabilityServer(), { width: 1024, height: 1024, paid: true }),
+  synchronous('AUTOMATIC1111', 'automatic1111', new Automatic1111Server(), { paid: false }),
 ];
 
 describe.each(SUBJECTS)('$name', (subject) => {
@@ -162,9 +220,8 @@ describe.each(SUBJECTS)('$name', (subject) => {
   });
 
   function create(timeouts = TIMEOUTS): Engine {
-    const settings = { id: 'gpu', kind: engineKindName(subject), poll_interval_ms: 10, timeouts };
-    const patience = subject.synchronous ? { image_timeout_ms: timeouts.first_byte_ms } : {};
-    return kind.create({ ...settings, ...patience, ...subject.settings(server.url) });
+    const own = subject.settings(server.url, timeouts.first_byte_ms);
+    return kind.create({ ...own, id: 'gpu', kind: engineKindName(subject), poll_interval_ms: 10, timeouts });
   }
 
   function order(): EngineRequest {
@@ -287,9 +344,8 @@ describe.each(SUBJECTS)('$name', (subject) => {
 
   test('an upstream that cannot be reached has certainly not begun', async () => {
     const nowhere = kind.create({
-      id: 'gone',
-      kind: engineKindName(subject),
-      ...subject.settings('http://127.0.0.1:1'),
+      ...subject.settings('http://127.0.0.1:1', 1_000),
+      ...{ id: 'gone', kind: engineKindName(subject) },
     });
     const failure = await failureOf(attempt(nowhere, order()));
     expect(failure).toMatchObject({ code: 'upstream_unreachable', retryable: true });
@@ -408,9 +464,9 @@ describe.each(SUBJECTS)('$name', (subject) => {
     const memory = freshMemory();
     const request = order();
     const over = attempt(engine, request, { memory, signal: abort.signal }).catch(() => undefined);
-    await untilStored(memory);
     await untilAccepted(server);
-    const answer = await engine.cancel(memory.engineReference ?? '', request);
+    await eventually(async () => memory.begun !== undefined);
+    const answer = await engine.cancel(memory.begun ?? '', request);
     abort.abort();
     await over;
     expect(CANCELS[subject.name]).toContain(answer);
@@ -429,6 +485,14 @@ const CANCELS: Readonly<Record<string, readonly string[]>> = {
   'novita, another Tollgate': ['stopped', 'requested'],
   fal: ['stopped', 'requested', 'unsupported'],
   'http, as Replicate': ['requested'],
+  'http, as Black Forest Labs': ['unsupported'],
+  'http, as Runway': ['requested'],
+  'http, as Luma': ['requested'],
+  'http, as MiniMax': ['unsupported'],
+  'http, as Veo': ['unsupported'],
+  'http, as Kling': ['unsupported'],
+  'http, as Stability': ['unsupported'],
+  'http, as AUTOMATIC1111': ['requested'],
 };
 
 function engineKindName({ name }: Subject): string {

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { engineMistake } from '../../src/catalog/engine-kinds.ts';
 import { interpolate } from '../../src/catalog/interpolate.ts';
+import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
 import { httpKind } from '../../src/engines/http/http-engine.ts';
@@ -80,4 +82,14 @@ test('the examples of tollgate.yaml work once they are uncommented', () => {
     'upstream',
     'fal',
   ]);
+});
+
+test('the entries of docs/examples/engines are whole catalogs', () => {
+  const folder = `${ROOT}docs/examples/engines/`;
+  const variables = new Proxy({}, { get: () => 'key' });
+  for (const file of readdirSync(folder)) {
+    const catalog = parseCatalog(readFileSync(`${folder}${file}`, 'utf8'), file, variables);
+    const surroundings = { catalogFile: `${folder}${file}`, ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' };
+    expect([file, engineMistake(surroundings, catalog)]).toEqual([file, undefined]);
+  }
 });

@@ -9,6 +9,8 @@ export interface AttemptMemory {
   engineReference: string | null;
   engineSubmittedAt: Date | null;
   attempt: number;
+  /** What its engine called the run, also where that is not stored. */
+  begun?: string;
 }
 
 export interface AttemptOutcome {
@@ -66,7 +68,9 @@ export async function attempt(
         return true;
       },
     },
-    onReference: () => undefined,
+    onReference: (begun) => {
+      memory.begun = begun;
+    },
   });
   return { status, outputs: await engine.collect(reference, request, context), progress };
 }

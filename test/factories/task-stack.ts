@@ -162,6 +162,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     generate: new GenerateService(
       {
         ...{ claims, leases, endings, engines, rests, storage, patience, inPlace, log },
+        extraOf: (task) => catalog.extraOf(task),
         policyOf: (task) => ({ ...catalog.runPolicyOf(task), timeoutMs }),
       },
       { worker, workFolder: join(folder, 'work') },

@@ -70,6 +70,9 @@ export function fillWorkflow(
       write(filled, place, value);
     }
   }
+  for (const [place, value] of Object.entries(request.extra ?? {})) {
+    write(filled, place, value);
+  }
   nameFiles(filled, request);
   return filled;
 }

@@ -152,6 +152,7 @@ function bodyOf(request: EngineRequest, settings: FalSettings): object {
   const sizes = { image_size: { image_size: size }, width_height: size, none: {} };
   return {
     ...extra,
+    ...request.extra,
     prompt,
     ...sizes[size_field],
     ...(seed_field === 'none' ? {} : { [seed_field]: fitSeed(request.seed, seed_max) }),

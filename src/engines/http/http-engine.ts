@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { downloadOutput } from '../download-output.ts';
+import { parseUsdNumber } from '../../lib/money.ts';
+import { OUTPUT_BYTES_MAX } from '../download-output.ts';
 import {
   type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
-  type EngineFailure,
   type EngineOutput,
   type EngineRequest,
   type EngineStatus,
@@ -14,18 +14,22 @@ import {
   CONTENT_REFUSED,
   MALFORMED,
   MISCONFIGURED,
-  NO_OUTPUT,
   RUN_LOST,
   SUBMIT_UNCONFIRMED,
   UPSTREAM_ERROR,
   withWords,
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
+import { toForm } from '../form-body.ts';
+import { HeldRuns } from '../held-runs.ts';
+import { type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
-import { fitSeed, fitSize } from '../request-fit.ts';
-import { type UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
+import { fitSeed, fitSize, withExtra } from '../request-fit.ts';
+import { type EngineCall, UpstreamHttp } from '../upstream-http.ts';
+import { TransportError } from '../upstream-transport.ts';
 import { type HttpEngineSettings, httpSettings } from './http-settings.ts';
+import { ServiceAnswers } from './service-answers.ts';
 import { fillPath, fillTemplate, type TemplateValues, valueAt } from './template.ts';
 
 const POLL_INTERVAL_MS = 2_000;
@@ -39,7 +43,10 @@ export const httpKind: EngineKind = {
   create: (settings) => new HttpEngine(parseEngineSettings(httpSettings, settings)),
 };
 
-/** A service by its entry alone: an order, a question after it, a file by URL. What it cannot say of itself is taken for the worst. */
+/**
+ * A service by its entry alone: an order whose answer is the result, or an order, a question after it, and a file. What it cannot say of
+ * itself is taken for the worst.
+ */
 export class HttpEngine implements Engine {
   readonly kind = 'http';
   readonly id: string;
@@ -47,21 +54,23 @@ export class HttpEngine implements Engine {
   readonly pollIntervalMs: number;
   readonly #settings: HttpEngineSettings;
   readonly #http: UpstreamHttp;
-  readonly #contentRefused: RegExp;
+  readonly #answers: ServiceAnswers;
+  /** Orders whose answer is the result. */
+  readonly #held = new HeldRuns();
 
   constructor(settings: HttpEngineSettings) {
     this.id = settings.id;
     this.#settings = settings;
     const key = settings.api_key === '' ? '' : `${settings.key_scheme} ${settings.api_key}`.trim();
     this.#http = new UpstreamHttp(toHttpSettings(settings, key));
-    this.#contentRefused = new RegExp(settings.content_refused, 'i');
+    this.#answers = new ServiceAnswers(settings, this.#http);
     this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    const { kinds, size_multiple: sizeMultiple, paid, poll, cancel } = settings;
+    const stops = cancel !== undefined;
     this.capabilities = {
-      kinds: settings.kinds,
-      sizeMultiple: settings.size_multiple,
-      cancelQueued: settings.cancel !== undefined,
-      cancelRunning: settings.cancel !== undefined,
-      paid: settings.paid,
+      ...{ kinds, sizeMultiple, paid },
+      ...{ cancelQueued: stops, cancelRunning: stops },
+      ...(poll || paid ? {} : { transient: () => true }),
     };
   }
 
@@ -70,24 +79,22 @@ export class HttpEngine implements Engine {
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const { submit, idempotency_header: header, paid } = this.#settings;
-    const values = this.#valuesOf(request);
-    if (submit.path.includes('{model}')) {
-      modelPath(request.model);
+    const { submit, poll, idempotency_header: header, paid } = this.#settings;
+    const call = this.#order(request, context.signal);
+    if (!poll) {
+      context.signal.throwIfAborted();
+      return this.#held.start(request, context, (signal) =>
+        this.#make({ ...call, signal }, request, context),
+      );
     }
     // Asking again under the same key finds what was accepted, so there a lost answer may be asked for again.
     const lost = paid ? { ...SUBMIT_UNCONFIRMED, retryable: header !== undefined } : undefined;
-    const call = {
-      method: 'POST' as const,
-      path: fillPath(submit.path, values),
-      json: bodyOf(submit.body, values),
-      headers: header === undefined ? {} : { [header]: request.taskId },
-      signal: context.signal,
-    };
-    const answer = await this.#http.submit(call, lost, (failure, json) => this.#refine(failure, json));
-    const reference = valueAt(answer.json, submit.reference);
-    if (typeof reference !== 'string' && typeof reference !== 'number') {
-      throw new EngineError(lost ?? MALFORMED);
+    const { json } = await this.#http.submit(call, lost, (failure, said) =>
+      this.#answers.refine(failure, said),
+    );
+    const reference = valueAt(json, submit.reference);
+    if ((typeof reference !== 'string' && typeof reference !== 'number') || reference === '') {
+      throw new EngineError(this.#answers.failureOf(json, submit.error, lost ?? MALFORMED));
     }
     return String(reference);
   }
@@ -98,49 +105,65 @@ export class HttpEngine implements Engine {
   }
 
   async poll(reference: string, _request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
-    const { state, states, progress, progress_max: most, error } = this.#settings.poll;
-    const { json } = await this.#ask(reference, signal);
-    const word = valueAt(json, state);
-    const meant = typeof word === 'string' && Object.hasOwn(states, word) ? states[word] : undefined;
+    const { poll, cost } = this.#settings;
+    if (!poll) {
+      return await this.#held.poll(reference, signal);
+    }
+    const { json } = await this.#ask(poll.path, reference, signal);
+    const word = valueAt(json, poll.state) ?? '';
+    const text = typeof word === 'object' ? JSON.stringify(word) : String(word);
+    const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
     if (meant === undefined) {
-      throw new EngineError(withWords(MALFORMED, `${state}: ${JSON.stringify(word)} is none of poll.states`));
+      const words = `${poll.state}: ${JSON.stringify(word)} is none of poll.states`;
+      throw new EngineError(withWords(MALFORMED, words));
     }
-    if (meant === 'failed') {
-      const said = error === undefined ? undefined : valueAt(json, error);
-      const words = said === undefined || said === null ? undefined : textOf(said);
-      return { state: meant, failure: this.#refine(withWords(UPSTREAM_ERROR, words), said) };
+    const billed = cost === undefined ? undefined : parseUsdNumber(Number(valueAt(json, cost)));
+    const known = billed === undefined ? {} : { costNanoUsd: billed };
+    switch (meant) {
+      case 'succeeded': {
+        const failure = this.#answers.failureOfResult(json, poll.error);
+        return failure ? { state: 'failed', failure, ...known } : { state: meant, progress: 1, ...known };
+      }
+      case 'failed':
+        return { state: meant, failure: this.#answers.failureOf(json, poll.error, UPSTREAM_ERROR), ...known };
+      case 'refused': {
+        const { said } = this.#answers.failureOf(json, poll.error, CONTENT_REFUSED);
+        return { state: 'failed', failure: withWords(CONTENT_REFUSED, said), ...known };
+      }
+      case 'canceled':
+        return { state: meant, ...known };
+      case 'queued':
+      case 'running':
+        return { state: meant, ...progressOf(json, poll) };
     }
-    if (meant === 'succeeded') {
-      return { state: meant, progress: 1 };
-    }
-    const far = progress === undefined ? undefined : Number(valueAt(json, progress)) / most;
-    const known =
-      far !== undefined && Number.isFinite(far) ? { progress: Math.min(Math.max(far, 0), 1) } : {};
-    return { state: meant, ...known };
   }
 
   /** URLs may be short-lived: they are asked for anew and fetched at once. */
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
-    const { signal, folder } = context;
+    const { poll } = this.#settings;
     const { kind } = request;
-    const { json } = await this.#ask(reference, signal);
-    const found = valueAt(json, this.#settings.output);
-    const from: unknown = Array.isArray(found) ? found[0] : found;
-    if (typeof from !== 'string' || from === '') {
-      throw new EngineError(NO_OUTPUT);
+    if (poll) {
+      const answer = await this.#ask(poll.path, reference, context.signal, { kind, context });
+      return [await this.#answers.outputOf(answer, { reference, kind }, context)];
     }
-    const path = join(folder, 'output-0.bin');
-    await downloadOutput(this.#http, { from, path, kind, signal, otherHosts: true });
-    return [{ index: 0, file: path }];
+    const file = this.#held.take(reference);
+    if (file === undefined) {
+      throw new EngineError(RUN_LOST);
+    }
+    return [{ index: 0, file }];
   }
 
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
-    const { cancel } = this.#settings;
+    const { cancel, poll } = this.#settings;
     if (!cancel) {
       return 'unsupported';
     }
     const path = fillPath(cancel.path, { reference });
-    const { failure } = await this.#http.call({ method: cancel.method, path, totalMs: CANCEL_MS });
+    const call = { method: cancel.method, path, headers: this.#answers.sign(''), totalMs: CANCEL_MS };
+    const { failure } = await this.#http.call(call);
+    if (!poll) {
+      await this.#held.cancel(reference);
+    }
     return failure ? 'unsupported' : 'requested';
   }
 
@@ -149,12 +172,81 @@ export class HttpEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    await this.#held.close();
     await this.#http.close();
   }
 
-  async #ask(reference: string, signal: AbortSignal): Promise<UpstreamAnswer> {
-    const path = fillPath(this.#settings.poll.path, { reference });
-    const answer = await this.#http.call({ method: 'GET', path, signal });
+  #order(request: EngineRequest, signal: AbortSignal): EngineCall {
+    const { submit, idempotency_header: header } = this.#settings;
+    const values = this.#valuesOf(request);
+    if (submit.path.includes('{model}')) {
+      modelPath(request.model);
+    }
+    const filled = fillTemplate(submit.body, values);
+    const body = withExtra(typeof filled === 'object' && filled !== null ? filled : {}, request.extra);
+    const headers = {
+      ...this.#answers.sign(submit.encoding === 'json' ? JSON.stringify(body) : ''),
+      ...(header === undefined ? {} : { [header]: request.taskId }),
+    };
+    const encoded = submit.encoding === 'json' ? { json: body } : { form: toForm(body) };
+    return { method: 'POST', path: fillPath(submit.path, values), ...encoded, headers, signal };
+  }
+
+  /** One long call whose answer has the file, or says where it is. */
+  async #make(call: EngineCall, request: EngineRequest, context: EngineContext) {
+    const { paid, submit } = this.#settings;
+    const { kind } = request;
+    const { timeout_ms: totalMs } = submit;
+    const answer = await longCall(
+      this.#http,
+      { ...call, totalMs, firstByteMs: totalMs },
+      {
+        ...{ paid, ...this.#diversionFor(kind, context) },
+        refine: (failure, said) => this.#answers.refine(failure, said),
+      },
+    );
+    const failure = this.#answers.failureOfResult(answer.json, submit.error);
+    if (failure) {
+      throw new EngineError(spent(paid, failure));
+    }
+    const run = { reference: '', kind };
+    const { file } = await this.#answers.outputOf(answer, run, {
+      signal: call.signal ?? context.signal,
+      get folder() {
+        return context.folder;
+      },
+    });
+    return file;
+  }
+
+  #diversionFor(kind: EngineRequest['kind'], context: Pick<EngineContext, 'folder'>) {
+    const { output_encoding: encoding } = this.#settings;
+    return {
+      // files named by URL leave the answer as it is
+      member: encoding === 'base64' ? this.#answers.member : '',
+      pathFor: () => join(context.folder, 'output-0.bin'),
+      fileBytesMax: OUTPUT_BYTES_MAX[kind],
+    };
+  }
+
+  /** Asks after a run. The file of its answer is kept for whoever collects it. */
+  async #ask(
+    template: string,
+    reference: string,
+    signal: AbortSignal,
+    collector?: { readonly kind: EngineRequest['kind']; readonly context: EngineContext },
+  ): Promise<FiledAnswer> {
+    const path = fillPath(template, { reference });
+    const call = { method: 'GET' as const, path, headers: this.#answers.sign(''), signal };
+    const diversion = {
+      ...this.#diversionFor(collector?.kind ?? 'video', collector?.context ?? { folder: '' }),
+      wants: (index: number) => collector !== undefined && index === 0,
+    };
+    const answer = await this.#http
+      .exchange(call, 'call', (response) => readFiled(response, diversion))
+      .catch((error: unknown) => {
+        throw error instanceof TransportError ? error.toEngineError() : error;
+      });
     if (answer.status === NOT_FOUND || answer.status === GONE) {
       throw new EngineError(RUN_LOST);
     }
@@ -182,17 +274,12 @@ export class HttpEngine implements Engine {
       ...Object.fromEntries(named),
     };
   }
-
-  #refine(failure: EngineFailure, said: unknown): EngineFailure {
-    return this.#contentRefused.test(textOf(said)) ? withWords(CONTENT_REFUSED, failure.said) : failure;
-  }
 }
 
-function bodyOf(template: HttpEngineSettings['submit']['body'], values: TemplateValues): object {
-  const body = fillTemplate(template, values);
-  return typeof body === 'object' && body !== null ? body : {};
-}
-
-function textOf(said: unknown): string {
-  return typeof said === 'string' ? said : JSON.stringify(said ?? '');
+function progressOf(
+  json: unknown,
+  { progress, progress_max: most }: { readonly progress?: string | undefined; readonly progress_max: number },
+): { progress?: number } {
+  const far = progress === undefined ? Number.NaN : Number(valueAt(json, progress)) / most;
+  return Number.isFinite(far) ? { progress: Math.min(Math.max(far, 0), 1) } : {};
 }

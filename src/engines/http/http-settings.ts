@@ -30,26 +30,67 @@ const pattern = z.string().refine((text) => {
   }
 }, 'is no regular expression');
 
+const places = z.union([place.transform((text) => [text]), z.array(place).min(1).max(8)], {
+  error: 'must be like error.message, or a list of such',
+});
+
 const submit = z.strictObject({
   path: path.describe('where orders go, by POST; `{model}` is the model of the route'),
+  encoding: z
+    .enum(['json', 'multipart'])
+    .default('json')
+    .describe('of the body; with `multipart` each member is a field, and what is no text is written as JSON'),
   body: template.describe(
-    'JSON. A text that is one placeholder becomes its value, a number where it is one, and is left out where the order has none; inside longer texts it is written as text',
+    'A text that is one placeholder becomes its value, a number where it is one, and is left out where the order has none; inside longer texts it is written as text',
   ),
   reference: place.default('id').describe('where the answer names the run'),
+  error: places
+    .optional()
+    .describe(
+      'where an answer of 200 that names no run, or has no result, says why; the first place with something counts',
+    ),
+  timeout_ms: z
+    .int()
+    .min(10)
+    .max(3_600_000)
+    .default(300_000)
+    .describe('of the one long call, where there is no `poll`'),
 });
 
 const poll = z.strictObject({
   path: path.describe('`{reference}` is the run'),
   state: place.default('status').describe('where the answer says how the run is'),
   states: z
-    .record(z.string(), z.enum(['queued', 'running', 'succeeded', 'failed', 'canceled']))
-    .describe('what each of its words means; any other is an answer that cannot be read'),
+    .record(z.string(), z.enum(['queued', 'running', 'succeeded', 'failed', 'refused', 'canceled']))
+    .describe(
+      'what each of its words means (`""`: nothing stands there); any other is an answer that cannot be read. `refused`: failed for its content',
+    ),
   progress: place.optional().describe('where it says how far the run is'),
   progress_max: z.number().positive().default(1).describe('what it says there at the end'),
-  error: place.optional().describe('where it says why a run failed'),
+  error: places
+    .optional()
+    .describe(
+      'where it says why a run failed, or succeeded without a file; the first place with something counts',
+    ),
 });
 
-/** An entry of `engines:` of kind `http`: any service that takes an order, is asked how it is, and names files by URL. */
+const jwt = z.strictObject({
+  kind: z.literal('jwt'),
+  issuer: z.string().min(1).max(200).describe('the access key: `iss` of the token'),
+  secret: z.string().min(1).max(1_000).describe('the secret key'),
+  seconds: z.int().min(30).max(3_600).default(1_800).describe('for which a token is valid'),
+});
+const hmac = z.strictObject({
+  kind: z.literal('hmac'),
+  header: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
+    .describe('carries the signature'),
+  secret: z.string().min(1).max(1_000).describe('the secret key'),
+  prefix: z.string().max(40).default('').describe('before the signature, e.g. `sha256=`'),
+});
+
+/** An entry of `engines:` of kind `http`: any service that takes an order and answers with the result, or is asked how it is. */
 export const httpSettings = z
   .strictObject({
     ...upstreamFields,
@@ -69,6 +110,12 @@ export const httpSettings = z
       .describe(
         'word before the key in `Authorization`; for another header leave `api_key` out and use `headers`',
       ),
+    signature: z
+      .discriminatedUnion('kind', [jwt, hmac])
+      .optional()
+      .describe(
+        '`jwt`: a short-lived token (HS256) in `Authorization`; `hmac`: the SHA-256 HMAC of the body, in hex, in a header of your choice',
+      ),
     idempotency_header: z
       .string()
       .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
@@ -81,18 +128,45 @@ export const httpSettings = z
         'by size of an order: what `{size.…}` stands for, e.g. `{ "1280*720": { aspect: "16:9" } }`; other sizes are refused',
       ),
     submit: submit.describe('the order'),
-    poll: poll.describe('the question after a run'),
+    poll: poll
+      .optional()
+      .describe('the question after a run; left out: the answer to the order is the result'),
     output: place
       .default('output')
-      .describe('where the last answer names the file: a URL, or a list whose first one is taken'),
+      .describe(
+        'where the last answer has the file: as `output_encoding` says, or a list whose first one is taken',
+      ),
+    output_encoding: z.enum(['url', 'base64']).default('url').describe('`base64`: the file is in the answer'),
+    fetch: z
+      .strictObject({
+        path: path.describe('`{output}` is what stood at `output`, `{reference}` the run'),
+        output: place.describe('where its answer names the file, by URL'),
+      })
+      .optional()
+      .describe('one more question, by GET, where the last answer names a file by an id'),
+    refused: z
+      .strictObject({
+        at: place.describe('where the last answer says it'),
+        words: z.array(z.string().min(1)).min(1).max(20).describe('the words that mean it'),
+      })
+      .optional()
+      .describe('how a service says that it has blacked out or blurred what it made, for its content'),
+    cost: place.optional().describe('where the last answer of `poll` says what the run costs, in USD'),
     cancel: z
       .strictObject({ method: method.default('POST').describe('HTTP'), path: path.describe('as of `poll`') })
       .optional()
       .describe('asks it to stop a run; left out: runs cannot be stopped'),
     content_refused: pattern
-      .default('content.?policy|nsfw|safety|moderation')
+      .default('content.?(policy|moderat)|nsfw|safety|moderation|sensitive')
       .describe(
         'regular expression of errors that mean that the content was refused; upper and lower case alike',
+      ),
+    misconfigured: pattern
+      .default(
+        '(insufficient|exceeded|not enough).{0,20}(balance|quota|credit)|invalid.{0,10}(api.?key|token)|billing',
+      )
+      .describe(
+        'regular expression of errors that only the operator can mend, where the status does not say so',
       ),
   })
   .refine(
@@ -102,6 +176,14 @@ export const httpSettings = z
       path: ['sizes'],
       message: 'is needed for {size.…}',
     },
-  );
+  )
+  .refine(({ fetch, output_encoding }) => fetch === undefined || output_encoding === 'url', {
+    path: ['fetch'],
+    message: 'names files by URL: leave output_encoding out',
+  })
+  .refine(({ api_key, signature }) => api_key === '' || signature?.kind !== 'jwt', {
+    path: ['api_key'],
+    message: 'is made by signature; set one of them',
+  });
 
 export type HttpEngineSettings = z.output<typeof httpSettings>;

@@ -7,16 +7,22 @@ test('values keep their types, texts around them stay texts, and what an order h
   const template = {
     input: { prompt: '{prompt}', seed: '{seed}', steps: '{steps}', size: '{width}x', ratio: '{size.aspect}' },
     list: ['{seed}', '{steps}', true],
+    text: '{seed.text}',
   };
   expect(fillTemplate(template, VALUES)).toEqual({
     input: { prompt: 'say {seed} "now"', seed: 7, size: '1280x', ratio: '16:9' },
     list: [7, true],
+    text: '7',
   });
 });
 
-test('a path takes values as segments; only a model has several', () => {
-  expect(fillPath('/v1/{model}/runs/{reference}', { ...VALUES, reference: '../x?y' })).toBe(
-    '/v1/acme/a%20b/runs/..%2Fx%3Fy',
+test('a path takes values as segments; only models and references have several', () => {
+  const values = { ...VALUES, model: 'acme/a-b' };
+  expect(fillPath('/v1/{model}/runs/{reference}', { ...values, reference: '../x?y' })).toBe(
+    '/v1/acme/a-b/runs/..%2Fx%3Fy',
+  );
+  expect(fillPath('/v1/{reference}', { reference: 'models/veo/operations/1' })).toBe(
+    '/v1/models/veo/operations/1',
   );
 });
 

@@ -14,10 +14,14 @@ export const PLACEHOLDERS = [
   'seconds',
   'task',
   'reference',
+  'output',
 ] as const;
 
 const PLACEHOLDER = /\{([a-z]+(?:\.[A-Za-z0-9_]+)?)\}/g;
 const WHOLE = /^\{([a-z]+(?:\.[A-Za-z0-9_]+)?)\}$/;
+
+/** Behind a name: its value as text, for services that want numbers so. */
+const AS_TEXT = /\.text$/;
 
 /** Values by placeholder; undefined: this order has none. */
 export type TemplateValues = Readonly<Record<string, Json | undefined>>;
@@ -26,7 +30,8 @@ export type TemplateValues = Readonly<Record<string, Json | undefined>>;
 export function unknownPlaceholder(template: unknown): string | undefined {
   const names = [...JSON.stringify(template ?? null).matchAll(PLACEHOLDER)].map(([, name = '']) => name);
   return names.find(
-    (name) => !(PLACEHOLDERS as readonly string[]).includes(name) && !name.startsWith('size.'),
+    (name) =>
+      !(PLACEHOLDERS as readonly string[]).includes(name.replace(AS_TEXT, '')) && !name.startsWith('size.'),
   );
 }
 
@@ -37,7 +42,7 @@ export function unknownPlaceholder(template: unknown): string | undefined {
 export function fillTemplate(template: Json, values: TemplateValues): Json | undefined {
   if (typeof template === 'string') {
     const name = WHOLE.exec(template)?.[1];
-    return name === undefined ? fillText(template, values, String) : values[name];
+    return name === undefined ? fillText(template, values, String) : placedValue(name, values);
   }
   if (Array.isArray(template)) {
     return template.flatMap((item) => fillTemplate(item, values) ?? []);
@@ -52,11 +57,21 @@ export function fillTemplate(template: Json, values: TemplateValues): Json | und
   return template;
 }
 
-/** A path with its placeholders filled in, each as one segment but `model`, whose slashes stay. */
+/** Names that may have slashes. No segment of them leads elsewhere. */
+const SEGMENTED = new Set(['model', 'reference']);
+const SEGMENTS = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/;
+
+/** A path with its placeholders filled in, each as one segment; only models and references may have several, as `models/a/operations/1`. */
 export function fillPath(template: string, values: TemplateValues): string {
   return fillText(template, values, (value, name) =>
-    name === 'model' ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value),
+    SEGMENTED.has(name) && SEGMENTS.test(value) ? value : encodeURIComponent(value),
   );
+}
+
+function placedValue(name: string, values: TemplateValues): Json | undefined {
+  const value = values[name];
+  const plain = value === undefined ? values[name.replace(AS_TEXT, '')] : undefined;
+  return plain === undefined ? value : String(plain);
 }
 
 function fillText(
@@ -65,7 +80,7 @@ function fillText(
   write: (value: string, name: string) => string,
 ): string {
   return template.replace(PLACEHOLDER, (_, name: string) => {
-    const value = values[name];
+    const value = placedValue(name, values);
     return write(value === undefined || typeof value === 'object' ? '' : String(value), name);
   });
 }

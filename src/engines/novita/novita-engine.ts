@@ -140,6 +140,7 @@ function bodyOf(request: EngineRequest, settings: NovitaSettings): object {
   const { width, height } = fitSize(request, settings.size_multiple);
   return {
     ...settings.extra,
+    ...request.extra,
     prompt,
     seed: fitSeed(request.seed, settings.seed_max),
     ...(kind === 'image' ? { size: `${width}*${height}` } : { model_name: model, width, height }),

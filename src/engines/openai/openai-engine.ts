@@ -9,10 +9,10 @@ import {
 } from '../engine.types.ts';
 import { RUN_LOST } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
+import { HeldRuns } from '../held-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamHttp } from '../upstream-http.ts';
 import { callForImage } from './image-call.ts';
-import { ImageRuns } from './image-runs.ts';
 import { type OpenAiSettings, openAiSettings } from './openai-settings.ts';
 import { VideoJobs } from './video-jobs.ts';
 
@@ -32,7 +32,7 @@ export class OpenAiEngine implements Engine {
   readonly pollIntervalMs: number;
   readonly #settings: OpenAiSettings;
   readonly #http: UpstreamHttp;
-  readonly #images = new ImageRuns();
+  readonly #images = new HeldRuns();
   readonly #videos: VideoJobs;
 
   constructor(settings: OpenAiSettings) {
@@ -65,13 +65,13 @@ export class OpenAiEngine implements Engine {
   }
 
   async poll(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
-    return ImageRuns.owns(reference)
+    return HeldRuns.owns(reference)
       ? await this.#images.poll(reference, context.signal)
       : await this.#videos.poll(reference, context);
   }
 
   async collect(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
-    if (!ImageRuns.owns(reference)) {
+    if (!HeldRuns.owns(reference)) {
       return await this.#videos.collect(reference, context);
     }
     const file = this.#images.take(reference);
@@ -82,7 +82,7 @@ export class OpenAiEngine implements Engine {
   }
 
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
-    if (!ImageRuns.owns(reference)) {
+    if (!HeldRuns.owns(reference)) {
       return await this.#videos.cancel(reference);
     }
     await this.#images.cancel(reference);

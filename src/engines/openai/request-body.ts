@@ -1,4 +1,3 @@
-import { FormData } from 'undici';
 import { EngineError, type EngineRequest } from '../engine.types.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
@@ -22,6 +21,7 @@ export function requestBody(request: EngineRequest, shape: BodyShape): Record<st
   const { model, prompt, seed, steps, seconds } = request;
   return {
     ...shape.extra,
+    ...request.extra,
     ...(model === 'default' ? {} : { model }),
     prompt: scrubPrompt(prompt),
     ...(request.kind === 'image' ? imageMembers(shape) : {}),
@@ -33,15 +33,6 @@ export function requestBody(request: EngineRequest, shape: BodyShape): Record<st
       ? {}
       : { [shape.seconds_field]: String(seconds) }),
   };
-}
-
-/** The same members as a form: text as it is, everything else as JSON. */
-export function toForm(body: Record<string, unknown>): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(body)) {
-    form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
-  }
-  return form;
 }
 
 function imageMembers({ image_response }: BodyShape): Record<string, unknown> {

@@ -9,9 +9,10 @@ import {
   type EngineStatus,
 } from '../engine.types.ts';
 import { MALFORMED, RUN_LOST, SUBMIT_UNCONFIRMED, UPSTREAM_ERROR } from '../engine-failures.ts';
+import { toForm } from '../form-body.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
-import { requestBody, toForm } from './request-body.ts';
+import { requestBody } from './request-body.ts';
 import { failureOfVideo, refineByBody } from './upstream-error.ts';
 
 const job = z.object({ id: z.string().min(1).max(200), status: z.string().optional() });

@@ -161,6 +161,7 @@ function bodyOf(request: EngineRequest, settings: SdCppSettings): object {
   const sampling = { ...settings.sample_params, ...(steps === undefined ? {} : { sample_steps: steps }) };
   return {
     ...settings.extra,
+    ...request.extra,
     prompt,
     negative_prompt: settings.negative_prompt,
     ...fitSize(request, settings.size_multiple),

@@ -1,15 +1,15 @@
-import type { FileContent } from '../../lib/file-content.ts';
-import { pause } from '../../lib/pause.ts';
-import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '../engine.types.ts';
-import { failureOf, RUN_LOST } from '../engine-failures.ts';
+import type { FileContent } from '../lib/file-content.ts';
+import { pause } from '../lib/pause.ts';
+import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from './engine.types.ts';
+import { failureOf, RUN_LOST } from './engine-failures.ts';
 
-const REFERENCE_PREFIX = 'image:';
+const REFERENCE_PREFIX = 'held:';
 /** A poll looks this long for the end of a run, in ms: it costs nothing, and the answer is there when it is. */
 const POLL_WAIT_MS = 30_000;
 /** Runs held at once, ended ones that nobody collected included. */
 const RUNS_MAX = 1_000;
 
-interface ImageRun {
+interface HeldRun {
   readonly abort: AbortController;
   readonly done: Promise<void>;
   file: FileContent | undefined;
@@ -18,15 +18,15 @@ interface ImageRun {
 }
 
 /** The synchronous calls of this process, dressed as runs that can be polled. They live and die with the process. */
-export class ImageRuns {
-  readonly #runs = new Map<string, ImageRun>();
+export class HeldRuns {
+  readonly #runs = new Map<string, HeldRun>();
 
   /** Whether a reference is one of these. */
   static owns(reference: string): boolean {
     return reference.startsWith(REFERENCE_PREFIX);
   }
 
-  /** Begins `make`, which resolves with the image, once per attempt. Returns the reference. */
+  /** Begins `make`, which resolves with the file, once per attempt. Returns the reference. */
   start(
     request: EngineRequest,
     context: EngineContext,
@@ -39,7 +39,7 @@ export class ImageRuns {
     this.#forgetEnded();
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, context.signal]);
-    const run: ImageRun = {
+    const run: HeldRun = {
       abort,
       file: undefined,
       failure: undefined,
@@ -69,7 +69,7 @@ export class ImageRuns {
     return this.#statusOf(reference, run);
   }
 
-  /** A finished run's image; the run is forgotten. Undefined when there is none. */
+  /** A finished run's file; the run is forgotten. Undefined when there is none. */
   take(reference: string): FileContent | undefined {
     const file = this.#runs.get(reference)?.file;
     this.#runs.delete(reference);
@@ -89,7 +89,7 @@ export class ImageRuns {
     await Promise.all([...this.#runs.keys()].map((reference) => this.cancel(reference)));
   }
 
-  #statusOf(reference: string, run: ImageRun): EngineStatus {
+  #statusOf(reference: string, run: HeldRun): EngineStatus {
     if (run.file !== undefined) {
       return { state: 'succeeded', progress: 1 };
     }

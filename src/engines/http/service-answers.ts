@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import type { FileContent } from '../../lib/file-content.ts';
+import { downloadOutput } from '../download-output.ts';
+import {
+  type EngineContext,
+  EngineError,
+  type EngineFailure,
+  type EngineOutput,
+  type EngineRequest,
+} from '../engine.types.ts';
+import { CONTENT_REFUSED, MISCONFIGURED, NO_OUTPUT, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
+import { downloadPatiently } from '../long-call.ts';
+import type { UpstreamHttp } from '../upstream-http.ts';
+import type { HttpEngineSettings } from './http-settings.ts';
+import { signatureHeaders } from './signature.ts';
+import { fillPath, valueAt } from './template.ts';
+
+/** What the answers of a service mean, by its entry: failures in its words, files where it names them. */
+export class ServiceAnswers {
+  readonly #settings: HttpEngineSettings;
+  readonly #http: UpstreamHttp;
+  readonly #contentRefused: RegExp;
+  readonly #misconfigured: RegExp;
+
+  constructor(settings: HttpEngineSettings, http: UpstreamHttp) {
+    this.#settings = settings;
+    this.#http = http;
+    this.#contentRefused = new RegExp(settings.content_refused, 'i');
+    this.#misconfigured = new RegExp(settings.misconfigured, 'i');
+  }
+
+  /** Name of the member that holds files in base64. */
+  get member(): string {
+    const names = this.#settings.output.split('.').filter((name) => !/^\d+$/.test(name));
+    return names.at(-1) ?? '';
+  }
+
+  /** Why an answer lacks what was expected of it: what it says at the first of these places, or `otherwise`. */
+  failureOf(json: unknown, places: readonly string[] | undefined, otherwise: EngineFailure): EngineFailure {
+    const said = places?.map((place) => valueAt(json, place)).find(isTold);
+    return said === undefined ? otherwise : this.refine(withWords(UPSTREAM_ERROR, textOf(said)), said);
+  }
+
+  /** The failure of a last answer that has no file, or one that was made unrecognizable; undefined where all is well. */
+  failureOfResult(json: unknown, places: readonly string[] | undefined): EngineFailure | undefined {
+    const { refused } = this.#settings;
+    const word = refused && valueAt(json, refused.at);
+    if (refused && typeof word === 'string' && refused.words.includes(word)) {
+      return withWords(CONTENT_REFUSED, word);
+    }
+    return this.#hasOutput(json) ? undefined : this.failureOf(json, places, NO_OUTPUT);
+  }
+
+  /** Tells more of a failure by what was said with it. */
+  refine(failure: EngineFailure, said: unknown): EngineFailure {
+    const text = textOf(said);
+    if (this.#contentRefused.test(text)) {
+      return withWords(CONTENT_REFUSED, failure.said);
+    }
+    return this.#misconfigured.test(text) ? withWords(MISCONFIGURED, failure.said) : failure;
+  }
+
+  /** Headers of a call whose body is `body`. */
+  sign(body: string): Record<string, string> {
+    return signatureHeaders(this.#settings.signature, body, Date.now());
+  }
+
+  /** The file of the last answer: one of `files` that came in it, or what it names. Throws EngineError. */
+  async outputOf(
+    answer: { readonly json: unknown; readonly files: readonly FileContent[] },
+    run: { readonly reference: string; readonly kind: EngineRequest['kind'] },
+    context: Pick<EngineContext, 'folder' | 'signal'>,
+  ): Promise<EngineOutput> {
+    if (this.#settings.output_encoding === 'base64') {
+      const [file] = answer.files;
+      // an empty text is an empty file
+      if (file === undefined || file.length === 0) {
+        throw new EngineError(NO_OUTPUT);
+      }
+      return { index: 0, file };
+    }
+    const named = firstText(valueAt(answer.json, this.#settings.output));
+    const from = await this.#urlOf(named, run, context);
+    const { kind } = run;
+    const path = join(context.folder, 'output-0.bin');
+    // Some services name their files relative to themselves.
+    const url = URL.canParse(from, this.#http.base.href) ? new URL(from, this.#http.base.href).href : from;
+    const { signal } = context;
+    // what can be asked for again is left to the next attempt
+    const download = this.#settings.poll ? downloadOutput : downloadPatiently;
+    await download(this.#http, { from: url, path, kind, signal, otherHosts: true });
+    return { index: 0, file: path };
+  }
+
+  /** Whether something stands where the file should be. */
+  #hasOutput(json: unknown): boolean {
+    const found = valueAt(json, this.#settings.output);
+    return isTold(Array.isArray(found) ? found[0] : found);
+  }
+
+  async #urlOf(
+    output: string,
+    run: { reference: string },
+    { signal }: { signal: AbortSignal },
+  ): Promise<string> {
+    const { fetch } = this.#settings;
+    if (!fetch) {
+      return output;
+    }
+    const path = fillPath(fetch.path, { output, reference: run.reference });
+    const json = await this.#http.expect({ method: 'GET', path, headers: this.sign(''), signal });
+    return firstText(valueAt(json, fetch.output));
+  }
+}
+
+/** Throws EngineError where nothing stands there that could name a file. */
+function firstText(found: unknown): string {
+  const first: unknown = Array.isArray(found) ? found[0] : found;
+  if ((typeof first !== 'string' && typeof first !== 'number') || first === '') {
+    throw new EngineError(NO_OUTPUT);
+  }
+  return String(first);
+}
+
+/** Whether a service says something there: many send empty texts, zeros or nulls where nothing is wrong. */
+function isTold(said: unknown): boolean {
+  return Boolean(said) && (typeof said !== 'object' || Object.keys(said as object).length > 0);
+}
+
+function textOf(said: unknown): string {
+  return typeof said === 'string' ? said : JSON.stringify(said ?? '');
+}

@@ -1,0 +1,96 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
+import type { Engine } from '../../src/engines/engine.types.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
+import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
+import type { EngineKind } from '../../src/engines/registry.ts';
+import { attempt, engineRequest } from '../factories/engine-attempt.ts';
+import { ComfyUiServer } from '../factories/engine-comfyui.ts';
+import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { KlingServer, MiniMaxServer } from '../factories/engine-polled-services.ts';
+import { StabilityServer } from '../factories/engine-synchronous-services.ts';
+import { serviceEntry } from '../factories/service-entries.ts';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const kling = new KlingServer();
+const minimax = new MiniMaxServer();
+const stability = new StabilityServer();
+const openai = new OpenAiImageServer();
+const comfy = new ComfyUiServer();
+const servers = [kling, minimax, stability, openai, comfy];
+const engines: Engine[] = [];
+
+beforeAll(() => Promise.all(servers.map((server) => server.start())));
+beforeEach(() => {
+  for (const server of servers) {
+    server.reset();
+  }
+});
+afterAll(() => Promise.all([...engines, ...servers].map((one) => one.close())));
+
+function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
+  const created = kind.create({ ...settings, id: 'gpu', kind: 'some', poll_interval_ms: 10 });
+  engines.push(created);
+  return created;
+}
+
+const VIDEO = { kind: 'video', width: 1280, height: 720, seconds: 5 } as const;
+
+test('every call of a service that wants it is signed by a token', async () => {
+  await attempt(engine(httpKind, serviceEntry('kling', kling.url)), engineRequest(VIDEO));
+  expect(kling.submitted).toMatchObject({ aspect_ratio: '16:9', duration: '5' });
+  const asked = kling.requests.filter(({ path }) => path.startsWith('/v1/'));
+  expect(asked.length).toBeGreaterThan(2);
+  for (const { headers } of asked) {
+    const [, claims = ''] = headers.authorization?.split('.') ?? [];
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ iss: 'sk-service' });
+  }
+});
+
+test('a refusal with status 200 is the operator’s or the customer’s, as its words say', async () => {
+  const service = engine(httpKind, serviceEntry('minimax', minimax.url));
+  const order = engineRequest({ ...VIDEO, width: 1366, height: 768, seconds: 6 });
+  minimax.reset('refuses_key');
+  await expect(attempt(service, order)).rejects.toMatchObject({
+    failure: { code: 'upstream_misconfigured' },
+  });
+  minimax.reset('refuses_content');
+  await expect(attempt(service, order)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
+});
+
+test('a form has the words of the order, and a blurred result is a refusal', async () => {
+  const order = engineRequest({ width: 1024, height: 1024, model: 'core' });
+  await attempt(engine(httpKind, serviceEntry('stability', stability.url)), order);
+  const form = stability.requests[0]?.text ?? '';
+  expect(form).toMatch(/name="prompt"\r\n\r\na lighthouse at dusk\r\n/);
+  expect(form).toMatch(/name="aspect_ratio"\r\n\r\n1:1\r\n/);
+  const refused = { at: 'finish_reason', words: ['SUCCESS'] };
+  const strict = engine(httpKind, { ...serviceEntry('stability', stability.url), refused });
+  await expect(attempt(strict, order)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
+});
+
+test('what a route adds stands in the body, and what an entry adds in every address', async () => {
+  const azure = engine(openAiKind, { base_url: `${openai.url}/v1`, query: { 'api-version': 'preview' } });
+  await attempt(azure, engineRequest({ extra: { quality: 'high', prompt: 'not this' } }));
+  expect(openai.submitted).toMatchObject({ quality: 'high', prompt: 'a lighthouse at dusk' });
+  expect(openai.requests.map(({ query }) => query.get('api-version'))).toEqual(['preview']);
+
+  const parameters = { prompt: '6.inputs.text', seed: '3.inputs.seed' };
+  const workflows = { tiny: { kind: 'image', file: 'workflows/tiny.json', parameters } };
+  const graph = engine(comfyUiKind(FOLDER), { base_url: comfy.url, workflows });
+  await attempt(graph, engineRequest({ extra: { '3.inputs.seed': 7 } }));
+  expect(comfy.submitted.prompt['3'].inputs.seed).toBe(7);
+
+  const entry = {
+    ...serviceEntry('kling', kling.url),
+    submit: { ...KLING_SUBMIT, body: { input: { a: 1 } } },
+  };
+  await attempt(
+    engine(httpKind, entry),
+    engineRequest({ ...VIDEO, extra: { input: { b: 2 }, mode: 'pro' } }),
+  );
+  expect(kling.submitted).toEqual({ input: { a: 1, b: 2 }, mode: 'pro' });
+});
+
+const KLING_SUBMIT = { path: '/v1/videos/text2video', reference: 'data.task_id' };
