@@ -84,6 +84,10 @@ export async function installPython(cache: string, folder: string): Promise<Inst
     ownTests: [
       { name: 'langchain-openai 1.7.3', ...standard('openai') },
       { name: 'langchain-anthropic 1.7.7', ...standard('anthropic') },
+      {
+        ...{ name: 'openai 3.54.0, anthropic 2.12.0', call: 'what they report is charged', family: 'openai' },
+        ...runs(join(PROGRAMS, 'reported_costs.py')),
+      },
     ],
     guide: runs(guide),
   };

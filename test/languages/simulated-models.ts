@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
-import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
+import type { Script, UpstreamRequest, UpstreamServer } from '../factories/upstream-server.ts';
 import { obedient } from './obedient-model.ts';
 
 /** The dialect of a provider, as the first part of its models' ids. */
@@ -27,7 +27,14 @@ const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
   // a client that waits a second asks again while the first call runs
   late: { tokenDelayMs: 180 },
   obedient: { adapt: obedient },
+  varied: { adapt: varied },
 };
+
+/** As many words, and cached tokens of the question, as it asks for. */
+function varied({ body }: UpstreamRequest): Partial<Script> {
+  const [words = 1, cacheRead = 0] = JSON.stringify(body.messages.at(-1)).match(/\d+/g)?.map(Number) ?? [];
+  return { words: MANY_WORDS.concat(MANY_WORDS).slice(0, words), cacheRead };
+}
 
 export interface SimulatedModels {
   readonly catalog: object;
