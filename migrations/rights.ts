@@ -19,6 +19,7 @@ export const LEDGER_TABLES: readonly string[] = [
   'accounts',
   'price_periods',
   'price_versions',
+  'call_archives',
 ];
 
 /** Key columns an application may set when it creates a key; what is spent and held is the ledger's alone. */

@@ -120,6 +120,18 @@ TABLE booking_references
   booking_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   booking_references_pkey PRIMARY KEY (account_id, name)
 
+TABLE call_archives
+  month_start timestamp with time zone NOT NULL
+  month_end timestamp with time zone NOT NULL
+  calls bigint NOT NULL
+  columns text[] NOT NULL
+  bytes bigint NOT NULL
+  sha256 bytea NOT NULL
+  exported_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  dropped_at timestamp with time zone
+  call_archives_check CHECK ((month_end > month_start))
+  call_archives_pkey PRIMARY KEY (month_start)
+
 TABLE checkout_sessions
   id uuid NOT NULL
   account_id uuid NOT NULL
@@ -824,6 +836,36 @@ CREATE OR REPLACE FUNCTION budget_start(limit_reset text, at timestamp with time
  LANGUAGE sql
  STABLE
 RETURN date_trunc(CASE limit_reset WHEN 'daily'::text THEN 'day'::text WHEN 'weekly'::text THEN 'week'::text WHEN 'monthly'::text THEN 'month'::text ELSE NULL::text END, at, 'UTC'::text)
+
+CREATE OR REPLACE FUNCTION call_is_archived(call uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT EXISTS (SELECT 1 FROM call_archives a
+    WHERE a.dropped_at IS NOT NULL AND call >= id_floor(a.month_start) AND call < id_floor(a.month_end))
+$function$
+
+CREATE OR REPLACE FUNCTION calls_needed(month timestamp with time zone)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT 'the month ended less than a month ago: calls of it may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
+  UNION ALL
+  SELECT count(*) || ' accounts have no final, sealed statement of it with its document'
+    FROM accounts a WHERE a.created_at < statement_end(month) AND NOT EXISTS
+      (SELECT 1 FROM invoices i JOIN documents d ON d.id = i.id
+        WHERE i.account_id = a.id AND i.period_start = month AND i.status IN ('paid', 'uncollectible')
+          AND (i.digest IS NOT NULL OR i.closing_seq = 0))
+  HAVING count(*) > 0
+  UNION ALL
+  SELECT count(*) || ' tasks of it are still kept'
+    FROM tasks t WHERE t.id >= id_floor(month) AND t.id < id_floor(statement_end(month))
+  HAVING count(*) > 0
+$function$
 
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  RETURNS SETOF accounts
@@ -1993,6 +2035,21 @@ BEGIN
   END IF;
 END $function$
 
+CREATE OR REPLACE FUNCTION make_next_calls(month timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
+BEGIN
+  EXECUTE format('DROP TABLE IF EXISTS %I', partition || '_next');
+  -- the check saves attaching a look at every row, which calls would wait for
+  EXECUTE format('CREATE TABLE %I (LIKE generations INCLUDING ALL, CONSTRAINT calls_of_the_month CHECK (id >= %L AND id < %L))',
+    partition || '_next', id_floor(month), id_floor(statement_end(month)));
+  RETURN partition;
+END $function$
+
 CREATE OR REPLACE FUNCTION named_owned_id(name text, account uuid, at timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
@@ -2247,6 +2304,22 @@ CREATE OR REPLACE FUNCTION statement_end(month_start timestamp with time zone)
 AS $function$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $function$
+
+CREATE OR REPLACE FUNCTION swap_calls(month timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
+BEGIN
+  EXECUTE format('ALTER TABLE generations DETACH PARTITION %I', partition);
+  EXECUTE format('ALTER TABLE %I RENAME TO %I', partition, partition || '_before');
+  EXECUTE format('ALTER TABLE %I RENAME TO %I', partition || '_next', partition);
+  EXECUTE format('ALTER TABLE generations ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+    partition, id_floor(month), id_floor(statement_end(month)));
+  EXECUTE format('ALTER TABLE %I DROP CONSTRAINT calls_of_the_month', partition);
+END $function$
 
 CREATE OR REPLACE FUNCTION tell_alerts(most integer)
  RETURNS integer

@@ -1,8 +1,10 @@
 import type pg from 'pg';
 import { eachApart } from '../lib/each-apart.ts';
+import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { run } from '../store/statement.ts';
+import { archivedSince } from './call-archives.sql.ts';
 import {
   accountsToClose,
   closeMonths,
@@ -74,9 +76,18 @@ export class MonthClose {
 
   /**
    * States a closed month again, and each later one that no longer follows; the statements before become void. Returns how many were
-   * made: 0 when the month is not closed.
+   * made: 0 when the month is not closed. Throws AppError invalid_request while calls of it, or of a later month, are archived: they could
+   * not be proven.
    */
   async reissue(accountId: string, month: Date, reason: string, act: AuditedAct): Promise<number> {
+    const archived = await run<{ month: string }>(this.#pool, archivedSince, [month]);
+    if (archived.length > 0) {
+      const months = archived.map((row) => row.month).join(', ');
+      throw new AppError(
+        'invalid_request',
+        `The calls of ${months} are archived: \`tollgate archive restore\` first.`,
+      );
+    }
     const values = [accountId, month, reason, JSON.stringify(act)];
     const [row] = await run<{ made: number }>(this.#pool, reissueStatements, values);
     const made = row?.made ?? 0;

@@ -15,7 +15,7 @@ export const statementsToProve: Statement = {
 
 /**
  * $1 entries. Final statements, those first that were not proven for the longest time, until they have so many entries; at least one.
- * One of an earlier release has no digest of its own. → {@link StatedMonth}
+ * Those whose calls are archived wait until they are restored. One of an earlier release has no digest of its own. → {@link StatedMonth}
  */
 export const statementsToReprove: Statement = {
   name: 'ledger_statements_to_reprove',
@@ -26,7 +26,8 @@ export const statementsToReprove: Statement = {
       FROM (SELECT i.*, coalesce(p.proven_at, i.created_at) AS proven_at,
                    sum(i.closing_seq - i.opening_seq) OVER (ORDER BY coalesce(p.proven_at, i.created_at), i.id) AS entries
               FROM invoices i LEFT JOIN statement_proofs p ON p.statement_id = i.id
-             WHERE i.status IN ('paid', 'uncollectible')) r
+             WHERE i.status IN ('paid', 'uncollectible')
+               AND NOT EXISTS (SELECT 1 FROM call_archives a WHERE a.month_start = i.period_start AND a.dropped_at IS NOT NULL)) r
      WHERE r.entries - (r.closing_seq - r.opening_seq) < $1 ORDER BY r.proven_at, r.id LIMIT ${STATEMENTS_REPROVEN_MAX}`,
 };
 

@@ -40,7 +40,7 @@ export function statementRoutes(statements: StatementsService, accounts: Account
       params: statementParams,
       body: reissueBody,
       response: { status: 201, schema: statementListResponse },
-      errors: ['account_not_found', 'invoice_not_found'],
+      errors: ['account_not_found', 'invoice_not_found', 'invalid_request'],
       idempotency: 'replay',
       async handle({ params, body, operator, requestId }) {
         const account = await accounts.get(params.id);

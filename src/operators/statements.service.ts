@@ -21,7 +21,7 @@ export class StatementsService {
 
   /**
    * States a closed month again, and each later one that no longer follows. Returns all statements of the account then.
-   * Throws AppError account_not_found, invoice_not_found.
+   * Throws AppError account_not_found, invoice_not_found, invalid_request (the month is archived).
    */
   async reissue(account: string, month: Date, reason: string, act: OperatorAct): Promise<StatementRow[]> {
     const accountId = accountUuid(account);

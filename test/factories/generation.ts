@@ -10,6 +10,8 @@ import { silentLog, silentObserver, usd } from './ledger.ts';
 export interface TestGeneration {
   readonly accountId: string;
   readonly apiKeyId: string;
+  /** Default: of now. */
+  readonly id?: string;
   /** USD text; all of it on the line `input` unless `lines` are given. */
   readonly charge?: string;
   readonly lines?: Readonly<Partial<Record<LineItem, NanoUsd>>>;
@@ -30,7 +32,7 @@ export async function createGeneration(database: Database, options: TestGenerati
   const lines: ChargeLines = options.lines ?? (options.charge ? { input: usd(options.charge) } : {});
   const amount = sumUsd(Object.values(lines));
   const hold = await ledger.reserve({
-    id: newUuid(),
+    id: options.id ?? newUuid(),
     accountId: options.accountId,
     apiKeyId: options.apiKeyId,
     requestId: options.requestId ?? 'req_test',

@@ -118,6 +118,13 @@ const SEVERAL_ACCOUNTS = {
     'telemetry_write_offs',
     'write_offs_by_month',
   ],
+  'a month of all calls of a cell, in a file': [
+    'archive_mark',
+    'archive_remember_export',
+    'archived_months_since',
+    'archives_of_calls',
+    'margin_archived_months',
+  ],
   'proofs, of one account or of all': [
     ...new Set([...INVARIANTS, ...NIGHTLY_INVARIANTS].map(({ name }) => name)),
   ],
@@ -149,6 +156,7 @@ const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
     'ledger_write_settled',
   ],
   'chores that walk a cell': ['forget_api_keys', 'tell_alerts', 'total_write_offs'],
+  'a month of all calls of a cell, in a file': ['call_is_archived', 'calls_needed'],
 };
 
 const FUNCTIONS_OF_BOTH_PLACES = {
@@ -263,7 +271,7 @@ test('no statement that writes asks for the time or for chance row by row', () =
 
 test('every table of accounts says whose its rows are', () => {
   const nameless = [...accountTables].filter((table) => !columns.get(table)?.has('account_id'));
-  expect(nameless).toEqual(['accounts', 'write_off_totals']);
+  expect(nameless).toEqual(['accounts', 'call_archives', 'write_off_totals']);
 });
 
 describe('what holds a statement to one account', () => {

@@ -1,10 +1,12 @@
 import type { Sequelize } from 'sequelize';
 import type { Period } from '../../billing/invoices.read-model.ts';
+import { AppError } from '../../lib/errors.ts';
 import { invariant } from '../../lib/invariant.ts';
 import { readRows } from '../../store/report.ts';
 import {
   accountsForCredits,
   agedDebts,
+  archivedMonths,
   creditMovements,
   deferredRevenue,
   marginByModel,
@@ -111,9 +113,20 @@ export class BookReportsReadModel {
     return readRows<AgedDebtRow>(this.#sequelize, agedDebts, [at, after, limit]);
   }
 
-  /** By month and model. `leastId`: no call below it can have ended in the period. */
-  margin({ start, end }: Period, leastId: string): Promise<MarginRow[]> {
-    return readRows<MarginRow>(this.#sequelize, marginByModel, [start, end, leastId]);
+  /**
+   * By month and model. `leastId`: no call below it can have ended in the period. Throws AppError invalid_request where calls of the period
+   * are archived.
+   */
+  async margin({ start, end }: Period, leastId: string): Promise<MarginRow[]> {
+    const archived = await readRows<{ month: string }>(this.#sequelize, archivedMonths, [start, end]);
+    if (archived.length > 0) {
+      const months = archived.map(({ month }) => month).join(', ');
+      throw new AppError(
+        'invalid_request',
+        `The calls of ${months} are archived: choose another period, or \`tollgate archive restore\` first.`,
+      );
+    }
+    return await readRows<MarginRow>(this.#sequelize, marginByModel, [start, end, leastId]);
   }
 
   writeOffs({ start, end }: Period): Promise<WriteOffRow[]> {

@@ -46,8 +46,8 @@ export const marginByModel: Statement = {
              coalesce(sum(g.charge) FILTER (WHERE g.provider_cost IS NULL), 0) AS charged_without_cost
         FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
     refunds AS (
-      SELECT date_trunc('month', e.at, 'UTC') AS month, g.model, sum(e.amount) AS refunded
-        FROM ledger_entries e JOIN generations g ON g.id = e.reverses
+      SELECT date_trunc('month', e.at, 'UTC') AS month, coalesce(g.model, 'calls that are archived') AS model, sum(e.amount) AS refunded
+        FROM ledger_entries e LEFT JOIN generations g ON g.id = e.reverses
        WHERE e.type = 'refund' AND e.contra = 'revenue' AND e.at >= $1 AND e.at < $2 GROUP BY 1, 2)
     SELECT to_char(month AT TIME ZONE 'UTC', 'YYYY-MM') AS month, model, coalesce(c.calls, 0)::integer AS calls,
            coalesce(c.failed_calls, 0)::integer AS failed_calls, coalesce(c.calls_without_cost, 0)::integer AS calls_without_cost,
@@ -56,6 +56,13 @@ export const marginByModel: Statement = {
            coalesce(c.provider_cost, 0)::text AS provider_cost,
            (coalesce(c.charged, 0) - coalesce(r.refunded, 0) - coalesce(c.provider_cost, 0))::text AS margin
       FROM calls c FULL JOIN refunds r USING (month, model) ORDER BY 1, 2`,
+};
+
+/** $1 start, $2 end. → month (YYYY-MM), whose calls are in a file alone */
+export const archivedMonths: Statement = {
+  name: 'margin_archived_months',
+  text: `SELECT to_char(month_start AT TIME ZONE 'UTC', 'YYYY-MM') AS month FROM call_archives
+          WHERE dropped_at IS NOT NULL AND month_end > $1 AND month_start < $2 ORDER BY 1`,
 };
 
 /** $1 start, $2 end. What was delivered and not charged, and what was owed and forgiven. */

@@ -34,7 +34,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
         summary: 'Charges, refunds and what providers cost, by month and model',
         query: periodQuery,
         response: { status: 200, schema: marginResponse },
-        errors: [],
+        errors: ['invalid_request'],
         async handle({ query }) {
           const period = periodOf(query);
           const leastId = idAt(period.start.getTime() - CALL_DAYS_MAX * DAY_MS);

@@ -3,6 +3,7 @@ import { VERSION } from '../../lib/version.ts';
 import type { CliSurroundings } from './cli-context.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addAccountCommands } from './commands/accounts.command.ts';
+import { addArchiveCommands } from './commands/archive.command.ts';
 import { addAuditCommand } from './commands/audit.command.ts';
 import { addBookCommands } from './commands/books.command.ts';
 import { addCatalogCommand } from './commands/catalog.command.ts';
@@ -22,6 +23,7 @@ Environment:
   TOLLGATE_URL  where the service is (default: http://localhost:8080)
   ADMIN_TOKEN   the operator token; or
   DATA_DIR      the folder whose file admin.token has it (default: ./.data)
+  DATABASE_OWNER_URL  the database as the schema's owner, for \`tollgate archive\` alone
 
 Exit codes: 0 done, 1 refused or books violated, 2 wrong usage
 
@@ -84,6 +86,7 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addWorkerCommands(program, surroundings);
   addWebhookCommands(program, surroundings);
   addLedgerCommands(program, surroundings);
+  addArchiveCommands(program, surroundings);
   addAuditCommand(program, surroundings);
   addBookCommands(program, surroundings);
   addCatalogCommand(program, surroundings);

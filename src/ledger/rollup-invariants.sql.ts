@@ -1,0 +1,53 @@
+import { USAGE_SUMS } from './usage-sums.ts';
+
+/** Sums of calls, named as the roll-ups name them. */
+const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'charge')
+  .map((name) =>
+    name.startsWith('charge_')
+      ? `sum(coalesce((lines->>'${name.slice('charge_'.length)}')::bigint, 0)) AS ${name}`
+      : `sum(${name}) AS ${name}`,
+  )
+  .join(', ');
+
+/** Months whose calls are not in the database. */
+const ARCHIVED = 'SELECT month_start, month_end FROM call_archives WHERE dropped_at IS NOT NULL';
+
+/** I12: what is wrong with the five-minute roll-ups. $1: one account's id, or NULL for all. */
+export const ROLLUPS_UNLIKE_CALLS = `SELECT coalesce(g.account_id, u.account_id)::text AS object,
+             concat_ws(' ', 'bucket', coalesce(g.bucket, u.bucket), coalesce(g.model, u.model)) AS detail
+      FROM (SELECT account_id, api_key_id, endpoint, model, date_bin('5 minutes', completed_at, 'epoch'::timestamptz) AS bucket,
+                   count(*) AS requests, sum(charge) AS charge, ${CALL_SUMS}
+              FROM generations c WHERE ($1::uuid IS NULL OR account_id = $1)
+               AND NOT EXISTS (SELECT 1 FROM (${ARCHIVED}) a WHERE c.completed_at >= month_start AND c.completed_at < month_end)
+             GROUP BY 1, 2, 3, 4, 5) g
+      FULL JOIN (SELECT * FROM usage_rollups r WHERE ($1::uuid IS NULL OR account_id = $1)
+               AND NOT EXISTS (SELECT 1 FROM (${ARCHIVED}) a WHERE r.bucket >= month_start AND r.bucket < month_end)) u
+        USING (account_id, api_key_id, endpoint, model, bucket)
+     WHERE (${USAGE_SUMS.map((name) => `g.${name}`).join(', ')}) IS DISTINCT FROM (${USAGE_SUMS.map((name) => `u.${name}`).join(', ')})
+    UNION ALL
+    SELECT coalesce(e.account_id, u.account_id)::text, 'archived bucket ' || coalesce(e.bucket, u.bucket)
+      FROM (SELECT account_id, api_key_id, date_bin('5 minutes', at, 'epoch'::timestamptz) AS bucket, -sum(amount) AS charge
+              FROM ledger_entries JOIN (${ARCHIVED}) a ON at >= month_start AND at < month_end
+             WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2, 3) e
+      FULL JOIN (SELECT account_id, api_key_id, bucket, sum(charge) AS charge
+              FROM usage_rollups JOIN (${ARCHIVED}) a ON bucket >= month_start AND bucket < month_end
+             WHERE charge <> 0 AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2, 3) u
+        USING (account_id, api_key_id, bucket)
+     WHERE e.charge IS DISTINCT FROM u.charge
+    UNION ALL
+    SELECT e.reference::text, 'booked at ' || e.at
+      FROM ledger_entries e JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id
+     WHERE e.type = 'usage_charge' AND ($1::uuid IS NULL OR e.account_id = $1) AND e.at <> g.completed_at`;
+
+/** I15: rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. $1 as above, $2 the time since when or NULL. */
+export function unlikeRollups(length: 'day' | 'hour'): string {
+  const sums = (of: string) => USAGE_SUMS.map((name) => `${of}.${name}`).join(', ');
+  return `SELECT coalesce(d.account_id, u.account_id)::text AS object, '${length} ' || coalesce(d.${length}, u.${length}) AS detail
+      FROM (SELECT * FROM usage_${length}s WHERE ($1::uuid IS NULL OR account_id = $1) AND ($2::timestamptz IS NULL OR ${length} >= $2)) d
+      FULL JOIN (SELECT r.account_id, date_bin('1 ${length}', r.bucket, 'epoch'::timestamptz) AS ${length}, r.api_key_id,
+                        r.endpoint, r.model, ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
+             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
+            WHERE ($1::uuid IS NULL OR r.account_id = $1) AND ($2::timestamptz IS NULL OR r.bucket >= $2) GROUP BY 1, 2, 3, 4, 5) u
+        USING (account_id, ${length}, api_key_id, endpoint, model)
+     WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;
+}

@@ -1,0 +1,118 @@
+import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type CallArchive, CallArchives } from '../../../ledger/call-archives.ts';
+import type { AuditedAct } from '../../../ledger/ledger.types.ts';
+import type { CliSurroundings } from '../cli-context.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+import { type Column, textTable, textTime } from '../text-table.ts';
+
+const COLUMNS: readonly Column<CallArchive>[] = [
+  { title: 'month', value: (row) => monthOf(row) },
+  { title: 'calls', value: (row) => row.calls, align: 'right' },
+  { title: 'bytes', value: (row) => row.bytes, align: 'right' },
+  { title: 'sha256', value: (row) => row.sha256 },
+  { title: 'exported', value: (row) => textTime(row.exported_at.toISOString()) },
+  { title: 'dropped', value: (row) => textTime(row.dropped_at?.toISOString() ?? null) },
+];
+
+/** `tollgate archive …`: speaks to the database itself, as the schema's owner. */
+export function addArchiveCommands(program: Command, surroundings: CliSurroundings): void {
+  const archive = program
+    .command('archive')
+    .description(
+      "old months' calls in files; needs DATABASE_OWNER_URL (or DATABASE_URL) of the schema's owner",
+    );
+  const show = async (command: Command, work: (archives: CallArchives) => Promise<CallArchive[]>) => {
+    const rows = await CallArchives.as(ownerUrl(surroundings), work);
+    const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+    const table = rows.length === 0 ? 'Nothing was exported yet.' : textTable(COLUMNS, rows);
+    surroundings.stdout.write(`${json ? JSON.stringify(rows.map(shownAsJson), null, 2) : table}\n`);
+  };
+  archive
+    .command('list')
+    .description('list the months that were exported, newest first')
+    .action((_options: object, command: Command) => show(command, (archives) => archives.list()));
+  archive
+    .command('export <month>')
+    .description(
+      'write the calls of a closed month, e.g. 2028-05, to calls-2028-05.csv.gz; they stay in the database',
+    )
+    .requiredOption('-t, --to <folder>', 'where to; best on another machine')
+    .action((month: string, { to }: { to: string }, command: Command) =>
+      show(command, async (archives) => [await archives.export(monthIn(month), resolve(to))]),
+    );
+  archive
+    .command('drop <month>')
+    .description(
+      'drop the exported calls of a month from the database, once their file is found as it was written',
+    )
+    .requiredOption('-f, --from <folder>', 'where the file is')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action(async (month: string, { from, yes }: { from: string; yes?: boolean }, command: Command) => {
+      await confirm(surroundings, yes, `Drop the calls of ${month} from the database?`);
+      const act = actOf('archive.drop', month);
+      await show(command, async (archives) => [await archives.drop(monthIn(month), resolve(from), act)]);
+    });
+  archive
+    .command('restore <month>')
+    .description(
+      'put the calls of a month back into the database, e.g. for an audit; `ledger verify` proves them again',
+    )
+    .requiredOption('-f, --from <folder>', 'where the file is')
+    .action((month: string, { from }: { from: string }, command: Command) =>
+      show(command, async (archives) => [
+        await archives.restore(monthIn(month), resolve(from), actOf('archive.restore', month)),
+      ]),
+    );
+}
+
+/** Throws CliError when the answer is no, and where nobody can be asked. */
+async function confirm(
+  { ask }: CliSurroundings,
+  isSure: boolean | undefined,
+  question: string,
+): Promise<void> {
+  if (isSure) {
+    return;
+  }
+  if (!ask) {
+    throw new CliError('nobody can be asked here: add --yes', EXIT.usage);
+  }
+  if (!(await ask(question))) {
+    throw new CliError('nothing was dropped');
+  }
+}
+
+function ownerUrl({ environment }: CliSurroundings): string {
+  const url = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
+  if (url === undefined || !URL.canParse(url)) {
+    throw new CliError(
+      "set DATABASE_OWNER_URL (or DATABASE_URL) to the schema's owner, like postgres://user@host/database",
+      EXIT.usage,
+    );
+  }
+  return url;
+}
+
+/** Throws CliError. */
+function monthIn(text: string): Date {
+  const month = new Date(`${text}-01T00:00:00Z`);
+  if (!/^\d{4}-\d{2}$/.test(text) || Number.isNaN(month.getTime())) {
+    throw new CliError(`${text} is no month like 2028-05`, EXIT.usage);
+  }
+  return month;
+}
+
+function actOf(action: string, month: string): AuditedAct {
+  return { actor: `owner:${userInfo().username}`, request_id: null, action, object: month };
+}
+
+function monthOf({ month_start }: CallArchive): string {
+  return month_start.toISOString().slice(0, 'YYYY-MM'.length);
+}
+
+function shownAsJson(row: CallArchive): object {
+  const { calls, bytes, sha256, exported_at, dropped_at } = row;
+  return { month: monthOf(row), calls: Number(calls), bytes: Number(bytes), sha256, exported_at, dropped_at };
+}
