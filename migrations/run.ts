@@ -3,12 +3,25 @@ import { migrateDown, migrateUp } from './migrate.ts';
 /** A wrong setting: another attempt would end the same way. */
 class SettingsError extends Error {}
 
-/** `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1, a wrong setting with 2. */
+/**
+ * `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1, a wrong setting or argument
+ * with 2.
+ */
 async function main(
   environment: NodeJS.ProcessEnv,
   command: string | undefined,
   to: string | undefined,
 ): Promise<string> {
+  if (command !== undefined && command !== 'down') {
+    throw new SettingsError(
+      `${command} is unknown: run it without an argument to migrate, or with \`down [name]\` to undo`,
+    );
+  }
+  if (command === 'down' && environment.NODE_ENV === 'production') {
+    throw new SettingsError(
+      '`down` drops data: it does not run with NODE_ENV=production. To roll back, start the old release',
+    );
+  }
   const ownerUrl = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
   if (ownerUrl === undefined) {
     throw new SettingsError(

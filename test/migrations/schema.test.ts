@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { MIGRATIONS } from '../../migrations/catalog.ts';
 import { describeSchema } from '../../migrations/describe-schema.ts';
 import { functionFiles } from '../../migrations/functions.ts';
+import { inTransaction } from '../../migrations/in-transaction.ts';
 import { migrateDown, migrateUp, migrationNames } from '../../migrations/migrate.ts';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
@@ -119,4 +121,37 @@ test('every ledger function stands in a file', async () => {
   );
   const tablesNeed = ['create_month_partitions', 'id_floor', 'refuse_change', 'refuse_new_amounts'];
   expect([...inFiles, ...tablesNeed].sort()).toEqual(made.map((row) => row.name).sort());
+});
+
+test('a migration that cannot have its lock lets calls go first, and is tried again', async () => {
+  await migrateUp({ ownerUrl: url });
+  const [reader, migrating] = [new pg.Client(url), new pg.Client(url)];
+  await Promise.all([reader.connect(), migrating.connect()]);
+  await reader.query('BEGIN; SELECT 1 FROM accounts');
+  let tries = 0;
+  const work = async () => {
+    tries += 1;
+    await migrating.query('ALTER TABLE accounts ADD COLUMN later text');
+  };
+  const migrated = inTransaction(migrating, work, { timeoutMs: 50, tries: 1_000, pauseMs: 10 });
+  while (tries < 3) {
+    await query('SELECT 1 FROM accounts');
+  }
+  await reader.query('COMMIT');
+  await migrated;
+  expect(await query('SELECT later FROM accounts')).toEqual([]);
+  await Promise.all([reader.end(), migrating.end()]);
+});
+
+test.each([
+  ['dwon', 'dwon is unknown', 'development'],
+  ['down', 'does not run with NODE_ENV=production', 'production'],
+])('the program refuses `%s`: %s', async (argument, told, nodeEnv) => {
+  const program = fileURLToPath(new URL('../../migrations/run.ts', import.meta.url));
+  const env = { PATH: process.env.PATH, DATABASE_URL: url, NODE_ENV: nodeEnv };
+  const args = ['--import', 'tsx', program, argument];
+  const [code, text] = await new Promise<[unknown, string]>((resolve) => {
+    execFile(process.execPath, args, { env }, (error, _, stderr) => resolve([error?.code, stderr]));
+  });
+  expect([code, text]).toEqual([2, expect.stringContaining(told)]);
 });
