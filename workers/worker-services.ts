@@ -6,10 +6,10 @@ import type { MonthClose } from '../src/ledger/month-close.ts';
 import type { NightlyProof } from '../src/ledger/nightly-proof.ts';
 import type { HoldReaper } from '../src/ledger/reaper.ts';
 import type { WriteOffTotals } from '../src/ledger/write-off-totals.ts';
-import type { GenerateService } from '../src/tasks/generate.service.ts';
 import type { OrphanSweepService } from '../src/tasks/orphan-sweep.service.ts';
 import type { OverflowService } from '../src/tasks/overflow.service.ts';
 import type { PostprocessService } from '../src/tasks/postprocess.service.ts';
+import type { QueuedRuns } from '../src/tasks/queued-runs.ts';
 import type { RetentionService } from '../src/tasks/retention.service.ts';
 import type { SweepService } from '../src/tasks/sweep.service.ts';
 import type { UsageDays } from '../src/usage/usage-days.store.ts';
@@ -18,7 +18,7 @@ import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.serv
 
 /** What the processors call. Each does all its work in one method. */
 export interface WorkerServices {
-  readonly generate: Pick<GenerateService, 'run'>;
+  readonly generate: Pick<QueuedRuns, 'run'>;
   readonly postprocess: Pick<PostprocessService, 'run'>;
   readonly webhooks: Pick<DeliverWebhookService, 'deliver'>;
   readonly overflow: Pick<OverflowService, 'move'>;

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { composeEngines } from '../catalog/engine-kinds.ts';
+import { composeEngines, type EngineSurroundings } from '../catalog/engine-kinds.ts';
+import type { Config } from '../config/config.ts';
 import { discoverGpus } from '../engines/gpu-slots.ts';
 import { type EngineRegistry, EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
@@ -22,9 +23,11 @@ import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../tasks/overflow.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
+import { QueuedRuns } from '../tasks/queued-runs.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
 import { StoragePatience } from '../tasks/storage-patience.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
+import type { ClaimedTask } from '../tasks/task-claims.store.ts';
 import { TaskFinisher } from '../tasks/task-finisher.ts';
 import { TaskOverflowStore } from '../tasks/task-overflow.store.ts';
 import { EVERY_TASK } from '../tasks/task-reads.store.ts';
@@ -119,9 +122,17 @@ export async function composeWorker(
   };
 }
 
+/** What the engines of a host are told from outside. */
+export type EngineHostConfig = EngineSurroundings & Pick<Config, 'dataFolder' | 'variables'>;
+
 /** The engines of this process, and the servers of those that it starts itself. Throws EngineSettingsError. */
-async function composeOwnEngines(
-  { config, catalogSource, registry, log }: Foundation,
+export async function composeOwnEngines(
+  {
+    config,
+    catalogSource,
+    registry,
+    log,
+  }: Pick<Foundation, 'catalogSource' | 'registry' | 'log'> & { readonly config: EngineHostConfig },
   serves: (pool: string) => boolean,
 ) {
   const gpus = await discoverGpus(config.variables.CUDA_VISIBLE_DEVICES);
@@ -194,7 +205,7 @@ function composeRunners(
   const inPlace = own.postprocesses
     ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)
     : undefined;
-  const generate = new GenerateService(
+  const generate = new GenerateService<ClaimedTask>(
     {
       ...{ claims, leases, endings, rests, storage, patience, inPlace, log },
       engines: tracedEngines(engines, tracing),
@@ -202,8 +213,9 @@ function composeRunners(
       extraOf: (task) => catalog.extraOf(task),
       onRunFailure: createRunFailureCounter(registry),
     },
-    { worker, workFolder },
+    { workFolder },
   );
+  const queued = new QueuedRuns(claims, leases, generate, worker);
   const finish = new PostprocessService(
     { claims, leases, endings, storage, patience, finisher },
     { worker, workFolder, log },
@@ -212,7 +224,7 @@ function composeRunners(
   const parentOf = (taskId: string) => state.traceparentOf(taskId);
   return {
     inPlace,
-    generate: tracedTaskRuns('tasks.generate', generate, parentOf, tracing),
+    generate: tracedTaskRuns('tasks.generate', queued, parentOf, tracing),
     postprocess: tracedTaskRuns('tasks.postprocess', finish, parentOf, tracing),
   };
 }

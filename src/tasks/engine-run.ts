@@ -9,8 +9,8 @@ import {
 } from '../engines/engine.types.ts';
 import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
 import { TaskAbortError } from './task-abort.ts';
-import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import { readParameters } from './task-parameters.ts';
+import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
+import { readOrder } from './task-parameters.ts';
 
 /** Polls in a row that may fail before the attempt does. */
 const POLL_FAILURES_MAX = 5;
@@ -29,7 +29,7 @@ export class RunFailureError extends Error {
 }
 
 export interface RunParts {
-  readonly task: ClaimedTask;
+  readonly task: ClaimedRun;
   readonly engine: Engine;
   readonly request: EngineRequest;
   readonly context: EngineContext;
@@ -39,8 +39,8 @@ export interface RunParts {
 }
 
 /** What a claimed task asks its engine for, with what its route adds. */
-export function requestOf(task: ClaimedTask, extra: EngineRequest['extra']): EngineRequest {
-  const { prompt, width, height, steps, seconds, upstreamModel } = readParameters(task.parameters);
+export function requestOf(task: ClaimedRun, extra: EngineRequest['extra']): EngineRequest {
+  const { prompt, width, height, steps, seconds, upstreamModel } = readOrder(task.parameters);
   return {
     taskId: task.id,
     attempt: task.attempt,

@@ -15,16 +15,16 @@ import { INTERRUPTIONS_MAX } from './retry-policy.ts';
 import { engineRunOf, RunFailures } from './run-failures.ts';
 import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-patience.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
-import type { ClaimedTask } from './task-claims.store.ts';
+import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
 /** Share of the progress bar that generating takes; post-processing has the rest. */
-const GENERATE_SHARE = 0.9;
+export const GENERATE_SHARE = 0.9;
 
 /** One attempt, with what is known of it so far. */
-interface Attempt {
-  readonly task: ClaimedTask;
+interface Attempt<Task extends ClaimedRun> {
+  readonly task: Task;
   readonly lease: Lease;
   readonly engine: Engine;
   readonly request: EngineRequest;
@@ -32,29 +32,24 @@ interface Attempt {
   reference: string | undefined;
 }
 
-/** Runs queued tasks on their engines and hands their raw output on. */
-export class GenerateService {
-  readonly #dependencies: GenerateDependencies;
+/** Runs claimed tasks on their engines and hands their raw output on, wherever the claims are kept. */
+export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
+  readonly #dependencies: GenerateDependencies<Task>;
   readonly #settings: GenerateSettings;
-  readonly #failures: RunFailures;
+  readonly #failures: RunFailures<Task>;
 
-  constructor(dependencies: GenerateDependencies, settings: GenerateSettings) {
+  constructor(dependencies: GenerateDependencies<Task>, settings: GenerateSettings) {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#failures = new RunFailures(dependencies);
   }
 
   /**
-   * One attempt at a queued task. Any number of calls for the same task is harmless: the claim lets one through. Resolves when the
-   * engine's slot is free; a picture that is finished in place may not be ready then. Throws only when the database is away; the
-   * lease then lapses and the task comes back. `pool`: the one that this job is for, null: any.
+   * One attempt at a task that was claimed for it. Resolves when the engine's slot is free; a picture that is finished in place may
+   * not be ready then. Throws only when the claims cannot be reached; the lease then lapses and the task comes back.
    */
-  async run(taskId: string, signal: AbortSignal, pool: string | null = null): Promise<AttemptOutcome> {
-    const { claims, leases, endings, engines, inPlace, policyOf } = this.#dependencies;
-    const task = await claims.claim(taskId, 'generating', this.#settings.worker, leases.leaseMs, pool);
-    if (!task) {
-      return { result: 'skipped' };
-    }
+  async run(task: Task, signal: AbortSignal): Promise<AttemptOutcome> {
+    const { leases, endings, engines, inPlace, policyOf } = this.#dependencies;
     const engine = engines.find(task.pool);
     const fence = { attempt: task.attempt, from: ['generating'] as const };
     const isSpent = task.failures >= policyOf(task).attempts || task.interruptions >= INTERRUPTIONS_MAX;
@@ -66,7 +61,7 @@ export class GenerateService {
       await endings.fail(task, fence, error);
       return { result: 'failed', code: error.code };
     }
-    const attempt: Attempt = {
+    const attempt: Attempt<Task> = {
       task,
       lease: leases.hold(task, signal),
       engine,
@@ -81,7 +76,10 @@ export class GenerateService {
     });
   }
 
-  async #carryOut(attempt: Attempt, leaveSlot: (outcome: AttemptOutcome) => void): Promise<AttemptOutcome> {
+  async #carryOut(
+    attempt: Attempt<Task>,
+    leaveSlot: (outcome: AttemptOutcome) => void,
+  ): Promise<AttemptOutcome> {
     const { task, lease } = attempt;
     const timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
     try {
@@ -96,7 +94,7 @@ export class GenerateService {
   }
 
   async #generate(
-    attempt: Attempt,
+    attempt: Attempt<Task>,
     folder: () => string,
     leaveSlot: (outcome: AttemptOutcome) => void,
   ): Promise<AttemptOutcome> {
@@ -143,7 +141,7 @@ export class GenerateService {
 
   /** Stores the raw output for post-processing, which any worker can do from here on. */
   async #handOn(
-    { task, lease }: Attempt,
+    { task, lease }: Attempt<Task>,
     run: Omit<GeneratedRun, 'outputs'>,
     collected: readonly EngineOutput[],
   ): Promise<AttemptOutcome> {
@@ -163,7 +161,7 @@ export class GenerateService {
     return { result: 'advanced' };
   }
 
-  async #afterFailure(attempt: Attempt, error: unknown): Promise<AttemptOutcome> {
+  async #afterFailure(attempt: Attempt<Task>, error: unknown): Promise<AttemptOutcome> {
     const { task, lease } = attempt;
     const reason = error instanceof TaskAbortError ? error.reason : abortReason(lease.signal);
     if (reason) {
@@ -194,7 +192,7 @@ export class GenerateService {
   }
 
   async #afterAbort(
-    attempt: Attempt,
+    attempt: Attempt<Task>,
     reason: TaskAbortReason,
     isStorageAway: boolean,
   ): Promise<AttemptOutcome> {
@@ -238,18 +236,22 @@ export class GenerateService {
     }
   }
 
-  async #afterRunFailure(attempt: Attempt, failure: EngineFailure, isOver: boolean): Promise<AttemptOutcome> {
+  async #afterRunFailure(
+    attempt: Attempt<Task>,
+    failure: EngineFailure,
+    isOver: boolean,
+  ): Promise<AttemptOutcome> {
     const accepted = attempt.reference !== undefined;
     return await this.#failures.settle({ ...attempt, failure, accepted, isOver });
   }
 
-  async #stopEngine({ engine, request, reference, task }: Attempt): Promise<EngineStop> {
+  async #stopEngine({ engine, request, reference, task }: Attempt<Task>): Promise<EngineStop> {
     return await stopRun(engine, request, reference, (error) =>
       this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be asked to stop'),
     );
   }
 }
 
-function giveBackOf(task: ClaimedTask): { id: string; attempt: number } {
+function giveBackOf(task: ClaimedRun): { id: string; attempt: number } {
   return { id: task.id, attempt: task.attempt };
 }

@@ -3,15 +3,16 @@ import type { EnginePools, EngineRequest } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { EngineRests } from './engine-rests.ts';
-import type { InPlaceService } from './in-place.service.ts';
+import type { InPlaceRuns } from './in-place.service.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
-import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import type { TaskEndings } from './task-endings.ts';
+import type { ClaimedRun, ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
+import type { EndingFence, EngineRun } from './task-endings.ts';
+
+/** How the runs of a task are tried; its deadline came with its claim. */
+export type AttemptPolicy = Omit<RunPolicy, 'deadlineMs'>;
 
 export interface GenerateSettings {
-  /** Name of this worker process, for the operator. */
-  readonly worker: string;
   /** Folder for what engines write; each attempt has its own below it. */
   readonly workFolder: string;
 }
@@ -26,20 +27,37 @@ export interface AttemptOutcome {
   readonly pausePoolMs?: number;
 }
 
-export interface GenerateDependencies {
-  readonly claims: TaskClaimsStore;
-  readonly leases: LeaseKeeper;
-  readonly endings: TaskEndings;
+/** What is written under a claim while its task runs: in the database, or by way of the API that stands before it. */
+export type RunClaims = Pick<
+  TaskClaimsStore,
+  'markSubmitting' | 'storeReference' | 'markGenerated' | 'giveBack'
+>;
+
+/** Ends tasks without a charge. What is charged for is ended by post-processing. */
+export interface RunEndings<Task extends ClaimedRun> {
+  fail(
+    task: Task,
+    fence: EndingFence,
+    error: { code: string; message: string },
+    run?: EngineRun | null,
+  ): Promise<unknown>;
+  cancel(task: Task, fence: EndingFence): Promise<unknown>;
+}
+
+export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
+  readonly claims: RunClaims;
+  readonly leases: Pick<LeaseKeeper, 'hold'>;
+  readonly endings: RunEndings<Task>;
   readonly engines: EnginePools;
   readonly rests: EngineRests;
   /** How the runs of a task are tried. */
-  readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  readonly policyOf: (task: Task) => AttemptPolicy;
   /** What the route of a task adds to its order. */
-  readonly extraOf?: ((task: ClaimedTask) => EngineRequest['extra']) | undefined;
-  readonly storage: Storage;
+  readonly extraOf?: ((task: Task) => EngineRequest['extra']) | undefined;
+  readonly storage: Pick<Storage, 'putFile' | 'delete'>;
   readonly patience: StoragePatience;
   /** Absent where this process leaves post-processing to others. */
-  readonly inPlace?: InPlaceService | undefined;
+  readonly inPlace?: InPlaceRuns<Task> | undefined;
   /** Called after every run that failed. */
   readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
   readonly log: Logger;

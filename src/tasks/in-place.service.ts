@@ -2,7 +2,7 @@ import type { EngineOutput } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Lease } from './lease-keeper.ts';
 import { StorageWaitError } from './storage-patience.ts';
-import type { ClaimedTask } from './task-claims.store.ts';
+import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
 import type { GeneratedRun } from './tasks.types.ts';
@@ -15,12 +15,18 @@ export interface InPlaceSettings {
 }
 
 /** A generated task, still under the claim that generated it. */
-export interface InPlaceTask {
-  readonly task: ClaimedTask;
+export interface InPlaceTask<Task extends ClaimedRun = ClaimedTask> {
+  readonly task: Task;
   readonly lease: Lease;
   readonly generated: Omit<GeneratedRun, 'outputs'>;
   readonly outputs: readonly EngineOutput[];
   readonly folder: () => string;
+}
+
+/** Where a task may be finished by who generated it; see {@link InPlaceService}. */
+export interface InPlaceRuns<Task extends ClaimedRun> {
+  track(attempt: Promise<unknown>): void;
+  finish(attempt: InPlaceTask<Task>, leaveSlot: () => void): Promise<'advanced' | 'claim_lost' | 'handed_on'>;
 }
 
 /**
@@ -28,7 +34,7 @@ export interface InPlaceTask {
  * leaves a task whose lease lapses and that is generated again, so this is for engines that cost nothing; and whatever goes wrong
  * with the files, the task goes on to post-processing as any other.
  */
-export class InPlaceService {
+export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
   readonly #settings: InPlaceSettings;
   readonly #log: Logger;

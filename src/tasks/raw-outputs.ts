@@ -1,9 +1,10 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
+import { invariant } from '../lib/invariant.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { RawOutput, TaskKind } from './tasks.types.ts';
 
 /** Storage knows keys by extension. What the file really is, post-processing finds out; nobody is ever served a raw one. */
-const RAW_FILES: Readonly<Record<TaskKind, { extension: string; mediaType: string }>> = {
+export const RAW_FILES: Readonly<Record<TaskKind, { extension: string; mediaType: string }>> = {
   image: { extension: 'png', mediaType: 'image/png' },
   video: { extension: 'mp4', mediaType: 'video/mp4' },
 };
@@ -13,9 +14,28 @@ export function rawKey(taskId: string, attempt: number, kind: TaskKind, index: n
   return `raw/${taskId}/${attempt}/${index}.${RAW_FILES[kind].extension}`;
 }
 
+/** The inverse of {@link rawKey}. Throws InvariantError for any other key. */
+export function parseRawKey(key: string): { taskId: string; attempt: number; index: number } {
+  const [, taskId, attempt, index] = /^raw\/([^/]+)\/(\d+)\/(\d+)\.\w+$/.exec(key) ?? [];
+  invariant(taskId !== undefined, 'a raw file has a key of its own kind');
+  return { taskId, attempt: Number(attempt), index: Number(index) };
+}
+
+/** Where a part of such a file lies until the rest has come. In the order of their numbers. */
+export function rawPartKey(
+  taskId: string,
+  attempt: number,
+  kind: TaskKind,
+  index: number,
+  part: number,
+): string {
+  const number = String(part).padStart(4, '0');
+  return `raw/${taskId}/${attempt}/${index}-part-${number}.${RAW_FILES[kind].extension}`;
+}
+
 /** Stores what an engine made, under keys that no other attempt writes. */
 export async function storeRaw(
-  storage: Storage,
+  storage: Pick<Storage, 'putFile'>,
   task: { id: string; attempt: number; kind: TaskKind },
   outputs: readonly EngineOutput[],
 ): Promise<RawOutput[]> {
@@ -30,7 +50,7 @@ export async function storeRaw(
 
 /** Deletes raw files, those that earlier attempts left behind when they died among them. Returns what could not be deleted. */
 export async function deleteRaw(
-  storage: Storage,
+  storage: Pick<Storage, 'delete'>,
   task: { id: string; attempt: number; kind: TaskKind },
   outputs: readonly RawOutput[],
 ): Promise<string[]> {

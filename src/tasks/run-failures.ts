@@ -1,4 +1,3 @@
-import type { RunPolicy } from '../catalog/run-policy.ts';
 import type { Engine, EngineFailure, EngineRequest } from '../engines/engine.types.ts';
 import {
   ENGINE_AWAY,
@@ -9,19 +8,19 @@ import {
 } from '../engines/engine-failures.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { EngineRests } from './engine-rests.ts';
-import type { AttemptOutcome } from './generate.types.ts';
+import type { AttemptOutcome, AttemptPolicy, RunClaims, RunEndings } from './generate.types.ts';
 import { MisconfiguredModels } from './misconfigured-models.ts';
 import { PoolPatience } from './pool-patience.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
-import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import type { EngineRun, TaskEndings } from './task-endings.ts';
+import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
+import type { EngineRun } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import type { ReturnedTask } from './tasks.types.ts';
 import { wordsForOperators } from './upstream-words.ts';
 
 /** A run that failed, with what is known of it. */
-export interface FailedRun {
-  readonly task: ClaimedTask;
+export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
+  readonly task: Task;
   readonly engine: Engine;
   readonly request: EngineRequest;
   /** Unix ms. */
@@ -33,11 +32,11 @@ export interface FailedRun {
   readonly isOver: boolean;
 }
 
-export interface RunFailuresDependencies {
-  readonly claims: Pick<TaskClaimsStore, 'giveBack'>;
-  readonly endings: TaskEndings;
+export interface RunFailuresDependencies<Task extends ClaimedRun> {
+  readonly claims: Pick<RunClaims, 'giveBack'>;
+  readonly endings: RunEndings<Task>;
   readonly rests: EngineRests;
-  readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  readonly policyOf: (task: Task) => AttemptPolicy;
   /** Called after every run that failed. */
   readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
   readonly log: Logger;
@@ -59,17 +58,17 @@ type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
  * Decides what becomes of a task whose run failed. An engine that is away is no failure of the task: it waits, for this host or
  * another, until its deadline. What is wrong with the task itself ends it at once. All else is tried again, on another host if there is one.
  */
-export class RunFailures {
-  readonly #dependencies: RunFailuresDependencies;
+export class RunFailures<Task extends ClaimedRun> {
+  readonly #dependencies: RunFailuresDependencies<Task>;
   readonly #patience = new PoolPatience(Date.now);
   readonly #misconfigured = new MisconfiguredModels(Date.now);
 
-  constructor(dependencies: RunFailuresDependencies) {
+  constructor(dependencies: RunFailuresDependencies<Task>) {
     this.#dependencies = dependencies;
   }
 
   /** Gives the task back or ends it. Throws when the database is away. */
-  async settle(run: FailedRun): Promise<AttemptOutcome> {
+  async settle(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { failure } = run;
     this.#note(run);
     if (failure.code === MISCONFIGURED.code) {
@@ -91,12 +90,12 @@ export class RunFailures {
   }
 
   /** A run went well: its engine and model are set up right. */
-  succeeded({ task, request }: Pick<FailedRun, 'task' | 'request'>): void {
+  succeeded({ task, request }: Pick<FailedRun<Task>, 'task' | 'request'>): void {
     this.#misconfigured.succeeded(task.pool, request.model);
   }
 
   /** Asked of the engine where the failure leaves it open; then it rests here before the task goes back. */
-  async #isAway({ task, failure }: FailedRun): Promise<boolean> {
+  async #isAway({ task, failure }: FailedRun<Task>): Promise<boolean> {
     const { rests } = this.#dependencies;
     const isAway = ENGINE_AWAY.has(failure.code) || !(await rests.isReady(task.pool));
     if (isAway) {
@@ -106,7 +105,7 @@ export class RunFailures {
   }
 
   /** The engine went away. Nobody can tell whether the task is what makes it go, so runs that had begun are counted, generously. */
-  async #afterAbsence(run: FailedRun, isAway: boolean): Promise<AttemptOutcome> {
+  async #afterAbsence(run: FailedRun<Task>, isAway: boolean): Promise<AttemptOutcome> {
     const { task, accepted, isOver, failure } = run;
     const neverBegan = !accepted || (isOver && failure.code !== RUN_LOST.code);
     if (!neverBegan && task.interruptions + 1 >= INTERRUPTIONS_MAX) {
@@ -122,7 +121,7 @@ export class RunFailures {
   }
 
   /** Being asked to wait is no failure of the task. Its waits grow, so its deadline bounds how often that can happen. */
-  async #putOff(run: FailedRun, retryAfterMs: number): Promise<AttemptOutcome> {
+  async #putOff(run: FailedRun<Task>, retryAfterMs: number): Promise<AttemptOutcome> {
     const { task, isOver } = run;
     const putOffs = Math.max(0, task.attempt - 1 - task.failures - task.interruptions);
     const waitMs = Math.min(Math.max(retryAfterMs, backoffMs(putOffs)), PAUSE_MS_MAX);
@@ -132,7 +131,7 @@ export class RunFailures {
   }
 
   /** What another model has left in the memory may be in the way; a second time it is the task that is too large. */
-  async #afterOutOfMemory(run: FailedRun): Promise<AttemptOutcome> {
+  async #afterOutOfMemory(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { task, engine, failure } = run;
     if (task.lastFailure === failure.code) {
       return await this.#end(run, failure.code);
@@ -147,7 +146,7 @@ export class RunFailures {
    * No fault of the order, and another host may be set up right. Where the engine refuses every run, tasks wait without a count of their
    * failures, to be made once it is mended; a refusal of this task alone is counted.
    */
-  async #afterMisconfiguration(run: FailedRun): Promise<AttemptOutcome> {
+  async #afterMisconfiguration(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { task, request } = run;
     const policy = this.#dependencies.policyOf(task);
     const { isBroken, restMs } = this.#misconfigured.refused(task.pool, request.model, task.accountId);
@@ -165,7 +164,7 @@ export class RunFailures {
     });
   }
 
-  async #afterFailure(run: FailedRun): Promise<AttemptOutcome> {
+  async #afterFailure(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { task, isOver } = run;
     const policy = this.#dependencies.policyOf(task);
     if (task.failures + 1 >= policy.attempts) {
@@ -179,7 +178,7 @@ export class RunFailures {
     });
   }
 
-  #note(run: FailedRun): void {
+  #note(run: FailedRun<Task>): void {
     const { task, failure } = run;
     const { log, onRunFailure } = this.#dependencies;
     const fields = { ...taskFields(task), pool: task.pool, engine: run.engine.id, code: failure.code };
@@ -188,7 +187,7 @@ export class RunFailures {
     log.debug({ ...fields, said: wordsOf(run) }, 'what the upstream said');
   }
 
-  async #giveBack(run: FailedRun, back: Return): Promise<AttemptOutcome> {
+  async #giveBack(run: FailedRun<Task>, back: Return): Promise<AttemptOutcome> {
     const { task, failure } = run;
     const { id, attempt } = task;
     const said = wordsOf(run);
@@ -196,7 +195,7 @@ export class RunFailures {
     return { result: 'returned' };
   }
 
-  async #end(run: FailedRun, code: string): Promise<AttemptOutcome> {
+  async #end(run: FailedRun<Task>, code: string): Promise<AttemptOutcome> {
     const { task, failure } = run;
     const fence = { attempt: task.attempt, from: ['generating'] as const };
     const error = { code, message: failure.message };
@@ -206,7 +205,7 @@ export class RunFailures {
   }
 }
 
-function wordsOf({ failure, request }: FailedRun): string | undefined {
+function wordsOf({ failure, request }: Pick<FailedRun, 'failure' | 'request'>): string | undefined {
   return failure.said === undefined ? undefined : wordsForOperators(failure.said, request.prompt);
 }
 

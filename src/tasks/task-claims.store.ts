@@ -16,13 +16,11 @@ import { stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 import { WriteBatch } from './write-batch.ts';
 
-/** A task in a worker's hands, with the fence that every later write must name. */
-export interface ClaimedTask {
+/** What running a claimed task on an engine takes, with the fence that every later write must name. */
+export interface ClaimedRun {
   readonly id: string;
+  /** Whose it is; for a worker on a host that may not know, what stands for them. */
   readonly accountId: string;
-  readonly apiKeyId: string;
-  readonly endpoint: string;
-  readonly model: string;
   readonly kind: TaskKind;
   readonly pool: string;
   /** The fence. */
@@ -34,15 +32,22 @@ export interface ClaimedTask {
   readonly lastFailure: string | null;
   readonly parameters: unknown;
   readonly seed: bigint;
-  readonly charge: NanoUsd;
   readonly engineSubmittedAt: Date | null;
   readonly engineReference: string | null;
+  /** Ms from the claim to the task's deadline. */
+  readonly deadlineMs: number;
+}
+
+/** A task in a worker's hands. */
+export interface ClaimedTask extends ClaimedRun {
+  readonly apiKeyId: string;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly charge: NanoUsd;
   /** Present from `generated` on. */
   readonly generated: GeneratedRun | null;
   readonly createdAt: Date;
   readonly startedAt: Date;
-  /** Ms from the claim to the task's deadline. */
-  readonly deadlineMs: number;
 }
 
 export interface LeaseRenewal {

@@ -2,20 +2,23 @@ import { z } from 'zod';
 import { type ChargeLines, LINE_ITEMS } from '../ledger/ledger.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 
-const STORED = z.object({
+const ORDER = z.object({
   prompt: z.string(),
   width: z.int(),
   height: z.int(),
   steps: z.int().optional(),
   seconds: z.int().optional(),
   upstream_model: z.string(),
+});
+
+const STORED = ORDER.extend({
   base64_output: z.boolean(),
   /** Nano-USD as decimal text: what success costs, line by line, at the prices of the submit. */
   charge_lines: z.partialRecord(z.enum(LINE_ITEMS), z.string().regex(/^\d+$/)),
 });
 
-/** What an engine has to make and what it costs, as it waits in the task's row. Gone when the task has ended. */
-export interface TaskParameters {
+/** What an engine has to make. */
+export interface EngineOrder {
   readonly prompt: string;
   readonly width: number;
   readonly height: number;
@@ -23,13 +26,29 @@ export interface TaskParameters {
   /** Length of a video; undefined: the engine's own. */
   readonly seconds: number | undefined;
   readonly upstreamModel: string;
+}
+
+/** The order and what it costs, as it waits in the task's row. Gone when the task has ended. */
+export interface TaskParameters extends EngineOrder {
   readonly base64Output: boolean;
   readonly chargeLines: ChargeLines;
 }
 
 /** The JSON of the row. */
 export function storeParameters(parameters: TaskParameters): Record<string, unknown> {
-  const { prompt, width, height, steps, seconds, upstreamModel, base64Output, chargeLines } = parameters;
+  const { base64Output, chargeLines } = parameters;
+  return {
+    ...storeOrder(parameters),
+    base64_output: base64Output,
+    charge_lines: Object.fromEntries(
+      Object.entries(chargeLines).map(([item, nano]) => [item, nano.toString()]),
+    ),
+  } satisfies z.input<typeof STORED>;
+}
+
+/** The part of the row's JSON that an engine is told. */
+export function storeOrder(order: EngineOrder): z.input<typeof ORDER> {
+  const { prompt, width, height, steps, seconds, upstreamModel } = order;
   return {
     prompt,
     width,
@@ -37,11 +56,13 @@ export function storeParameters(parameters: TaskParameters): Record<string, unkn
     ...(steps === undefined ? {} : { steps }),
     ...(seconds === undefined ? {} : { seconds }),
     upstream_model: upstreamModel,
-    base64_output: base64Output,
-    charge_lines: Object.fromEntries(
-      Object.entries(chargeLines).map(([item, nano]) => [item, nano.toString()]),
-    ),
-  } satisfies z.input<typeof STORED>;
+  };
+}
+
+/** The inverse of {@link storeOrder}; also takes the whole JSON of the row. Throws ZodError for what this code did not write. */
+export function readOrder(json: unknown): EngineOrder {
+  const { prompt, width, height, steps, seconds, upstream_model: upstreamModel } = ORDER.parse(json);
+  return { prompt, width, height, steps, seconds, upstreamModel };
 }
 
 /** The inverse of {@link storeParameters}. Throws ZodError for a row that this code did not write. */
@@ -54,12 +75,7 @@ export function readParameters(json: unknown): TaskParameters {
     }
   }
   return {
-    prompt: stored.prompt,
-    width: stored.width,
-    height: stored.height,
-    steps: stored.steps,
-    seconds: stored.seconds,
-    upstreamModel: stored.upstream_model,
+    ...readOrder(stored),
     base64Output: stored.base64_output,
     chargeLines: Object.fromEntries(lines),
   };

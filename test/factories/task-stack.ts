@@ -33,12 +33,13 @@ import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
+import { QueuedRuns } from '../../src/tasks/queued-runs.ts';
 import { requireMended } from '../../src/tasks/require-mended.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
 import { StoragePatience } from '../../src/tasks/storage-patience.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
 import { SweepService } from '../../src/tasks/sweep.service.ts';
-import { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
+import { type ClaimedTask, TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../../src/tasks/task-endings.ts';
 import { type MediaPostprocess, TaskFinisher } from '../../src/tasks/task-finisher.ts';
@@ -157,16 +158,17 @@ export async function createTaskStack(options: TaskStackOptions) {
     postprocess: options.postprocess ?? copyThrough,
   });
   const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
+  const generate = new GenerateService<ClaimedTask>(
+    {
+      ...{ claims, leases, endings, engines, rests, storage, patience, inPlace, log },
+      extraOf: (task) => catalog.extraOf(task),
+      policyOf: (task) => ({ ...catalog.runPolicyOf(task), timeoutMs }),
+    },
+    { workFolder: join(folder, 'work') },
+  );
   const verifier = new LedgerVerifier(pool);
   const services = {
-    generate: new GenerateService(
-      {
-        ...{ claims, leases, endings, engines, rests, storage, patience, inPlace, log },
-        extraOf: (task) => catalog.extraOf(task),
-        policyOf: (task) => ({ ...catalog.runPolicyOf(task), timeoutMs }),
-      },
-      { worker, workFolder: join(folder, 'work') },
-    ),
+    generate: new QueuedRuns(claims, leases, generate, worker),
     postprocess: new PostprocessService(
       { claims, leases, endings, storage, patience, finisher },
       { worker, workFolder: join(folder, 'work'), log },
