@@ -38,7 +38,7 @@ export function describedRoutes(): Route[] {
       ...responsesRoutes(paid),
       ...embeddingsRoutes(paid),
       ...rerankRoutes(paid),
-      ...estimateRoutes(nothing),
+      ...estimateRoutes(nothing, nothing),
       ...taskRoutes(nothing, nothing),
       ...nativeTaskRoutes(nothing, nothing),
       ...openAiImageRoutes(nothing, nothing),

@@ -11,6 +11,7 @@ import {
   SESSION,
   TASK,
 } from './examples/example-ids.ts';
+import { FLEET_EXAMPLES } from './examples/fleet-examples.ts';
 import {
   CHAT_STREAM,
   INVOCATION_EXAMPLES,
@@ -34,6 +35,7 @@ export const API_EXAMPLES: ApiExamples = {
     ...INVOCATION_EXAMPLES,
     ...TASK_EXAMPLES,
     ...OPERATOR_EXAMPLES,
+    ...FLEET_EXAMPLES,
     ...CONSOLE_EXAMPLES,
   },
   members: {
@@ -143,7 +145,7 @@ export const API_EXAMPLES: ApiExamples = {
       },
     },
     verifyLedger: {
-      'application/json': { data: OPERATOR_EXAMPLES.LedgerProof, request_id: REQUEST },
+      'application/json': { data: FLEET_EXAMPLES.LedgerProof, request_id: REQUEST },
     },
     getHealth: { 'application/json': { status: 'ok', version: '1.4.0' } },
     getSession: { 'application/json': { data: CONSOLE_EXAMPLES.Session, request_id: REQUEST } },

@@ -23,6 +23,9 @@ export interface Account {
   readonly remaining_credits: string;
   readonly held: string;
   readonly debt: string;
+  readonly usage_24h: string;
+  readonly usage_30d: string;
+  readonly last_used_at: string | null;
   readonly currency: 'USD';
 }
 
@@ -191,6 +194,8 @@ export interface Estimate {
   readonly input_tokens: number;
   readonly output_tokens_max: number;
   readonly max_amount: string;
+  readonly lines: Readonly<Record<string, string>>;
+  readonly expected_amount: string | null;
   readonly affordable: boolean;
   readonly currency: 'USD';
 }
@@ -284,7 +289,11 @@ export interface LedgerProof {
 
 export interface Margin {
   readonly month: string;
-  readonly model: string;
+  readonly period_start: string;
+  readonly model: string | null;
+  readonly endpoint: string | null;
+  readonly provider: string | null;
+  readonly account_id: string | null;
   readonly calls: number;
   readonly failed_calls: number;
   readonly calls_without_cost: number;
@@ -386,6 +395,10 @@ export interface OperatorSession {
   readonly operator: string;
   readonly csrf: string | null;
   readonly ends_at: string | null;
+  readonly links: {
+    readonly board: string;
+    readonly grafana: string | null;
+  };
 }
 
 export interface OperatorTask {
@@ -517,6 +530,11 @@ export interface ProviderHealth {
     readonly p95: number | null;
   };
   readonly failures: Readonly<Record<string, number>>;
+  readonly circuit: {
+    readonly replicas: number;
+    readonly resting: readonly (string)[];
+    readonly cooling: readonly (string)[];
+  } | null;
   readonly last_failed_at: string | null;
   readonly last_said: string | null;
 }
@@ -604,6 +622,12 @@ export interface Task {
     readonly code: string;
     readonly message: string;
   } | null;
+  readonly parameters: {
+    readonly width: number | null;
+    readonly height: number | null;
+    readonly steps: number | null;
+    readonly seconds: number | null;
+  };
   readonly outputs: readonly ({
     readonly index: number;
     readonly variant: string;
@@ -614,6 +638,9 @@ export interface Task {
     readonly duration_ms: number | null;
     readonly sha256: string;
   })[];
+  readonly content_url: string | null;
+  readonly thumbnail_url: string | null;
+  readonly poster_url: string | null;
   readonly created_at: string;
   readonly started_at: string | null;
   readonly completed_at: string | null;

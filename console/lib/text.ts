@@ -45,6 +45,15 @@ export function formatCount(value: number): string {
   return new Intl.NumberFormat(current.value).format(value);
 }
 
+/** `13 → 60`, in and out; a dash where there are none, as for pictures. */
+export function formatTokens(usage: {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+}): string {
+  const { input_tokens: input, output_tokens: output } = usage;
+  return input + output === 0 ? '–' : `${formatCount(input)} → ${formatCount(output)}`;
+}
+
 /** A count in few characters: `8.1M`. */
 export function shortCount(value: number): string {
   return new Intl.NumberFormat(current.value, { notation: 'compact', maximumFractionDigits: 1 }).format(

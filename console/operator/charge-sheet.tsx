@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { refresh, useRead } from '../api/queries.ts';
 import type { ChargeRecord } from '../api/types.gen.ts';
 import { to } from '../lib/location.ts';
-import { formatCount, t } from '../lib/text.ts';
+import { formatTokens, t } from '../lib/text.ts';
 import { formatDuration } from '../lib/time.ts';
 import { Amount } from '../ui/amount.tsx';
 import { Id } from '../ui/copy.tsx';
@@ -80,9 +80,7 @@ function Facts({ record }: { readonly record: ChargeRecord }) {
         {record.provider ?? '–'} · {t('cost')} <Amount value={record.provider_cost ?? undefined} />
       </dd>
       <dt>{t('Tokens')}</dt>
-      <dd>
-        {formatCount(usage.input_tokens)} → {formatCount(usage.output_tokens)}
-      </dd>
+      <dd>{formatTokens(usage)}</dd>
       <dt>{t('Model')}</dt>
       <dd>{record.model}</dd>
       <dt>{t('Account')}</dt>

@@ -111,9 +111,14 @@ function Menu({ session }: { readonly session: OperatorSession }) {
         </p>
       )}
       <DeviceSettings />
-      <a href={`${SERVICE}admin/queues`} target="_self">
+      <a href={`${SERVICE}${session.links.board.slice(1)}`} target="_self">
         {t('Queue board')}
       </a>
+      {session.links.grafana === null ? null : (
+        <a href={session.links.grafana} rel="noreferrer" target="_blank">
+          {t('Dashboards')}
+        </a>
+      )}
       <a class="button" href={`${SERVICE}admin/logout`} target="_self">
         {t('Sign out')}
       </a>

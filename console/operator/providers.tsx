@@ -34,6 +34,7 @@ function Health({ rows }: { readonly rows: readonly ProviderHealth[] }) {
       columns={[
         { name: t('Provider'), cell: ({ provider }) => provider },
         { name: t('Model'), cell: ({ model }) => model, clip: true },
+        { name: t('Circuit'), cell: ({ circuit }) => <Circuit of={circuit} />, number: true },
         {
           name: t('5 minutes'),
           cell: ({ attempts_5m: attempts, failed_5m: failed }) => <Success of={attempts} failed={failed} />,
@@ -53,19 +54,33 @@ function Health({ rows }: { readonly rows: readonly ProviderHealth[] }) {
         },
         {
           name: t('Failures'),
-          cell: ({ failures, last_said: said }) => (
-            <span title={said ?? ''}>
-              {Object.entries(failures)
-                .map(([reason, count]) => `${reason} ${count}`)
-                .join(', ') || '–'}
-            </span>
-          ),
+          cell: ({ failures, last_said: said }) => failuresOf(failures, said),
           clip: true,
           card: 'wide',
         },
       ]}
     />
   );
+}
+
+/** Each process of the API decides for itself whom it leaves alone. */
+function Circuit({ of }: { readonly of: ProviderHealth['circuit'] }) {
+  if (of === null) {
+    return <>–</>;
+  }
+  const names = [...of.resting, ...of.cooling];
+  return names.length === 0 ? (
+    <span class="status-good">● {t('closed')}</span>
+  ) : (
+    <span class="status-wait" title={names.join(', ')}>
+      ▲ {t('{open} of {replicas} rest', { open: names.length, replicas: of.replicas })}
+    </span>
+  );
+}
+
+function failuresOf(failures: ProviderHealth['failures'], said: string | null) {
+  const reasons = Object.entries(failures).map(([reason, count]) => `${reason} ${count}`);
+  return reasons.length === 0 ? '–' : <span title={said ?? ''}>{reasons.join(', ')}</span>;
 }
 
 /** Whole percent would round one failure in a thousand away. */

@@ -204,6 +204,8 @@ export const PAGES: Readonly<Record<string, string>> = {
   'A call of {model} has arrived': '已收到对 {model} 的调用',
   'Preview of {id}': '{id} 的预览',
   'the files have expired': '文件已过期',
+  typically: '通常',
+  'stopped on request': '已应要求停止',
   free: '免费',
   Progress: '进度',
   'place {place} in the queue': '排在第 {place} 位',

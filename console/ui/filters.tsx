@@ -34,6 +34,30 @@ export function ModelFilter({ value, onChange }: FilterProps) {
   );
 }
 
+const ENDPOINTS = [
+  '/api/v1/chat/completions',
+  '/vendorx/v1/messages',
+  '/api/v1/responses',
+  '/api/v1/embeddings',
+  '/api/v1/rerank',
+  '/v3/async/image-turbo',
+  '/v3/async/video-fast',
+];
+
+/** The paths that are called for money, as a filter. */
+export function EndpointFilter({ value, onChange }: FilterProps) {
+  const known = ENDPOINTS.map((path): [string, string] => [path, path]);
+  return (
+    <Choice
+      bare
+      label={t('Endpoint')}
+      value={value}
+      options={withAll(t('All endpoints'), known, value)}
+      onChange={onChange}
+    />
+  );
+}
+
 /** The keys of the account, as a filter; for owners, who see more than one. */
 export function KeyFilter({ value, onChange }: FilterProps) {
   const keys = useKeys();

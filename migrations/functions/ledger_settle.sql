@@ -155,7 +155,10 @@ BEGIN
       state = CASE s.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed' ELSE 'canceled' END,
       progress = CASE s.status WHEN 'completed' THEN 1 ELSE t.progress END,
       error_code = s.error_code, error_message = s.error_message,
-      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters END,
+      -- sizes outlive the prompt: who runs a task again wants the same ones
+      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE jsonb_strip_nulls(jsonb_build_object(
+        'width', t.parameters->'width', 'height', t.parameters->'height', 'steps', t.parameters->'steps',
+        'seconds', t.parameters->'seconds')) END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
       media_expires_at = settled_at + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
         THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms'

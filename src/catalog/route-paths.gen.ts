@@ -3,6 +3,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/admin/v1/accounts',
   '/admin/v1/accounts/{id}',
   '/admin/v1/accounts/{id}/adjustments',
+  '/admin/v1/accounts/{id}/costs',
   '/admin/v1/accounts/{id}/debt',
   '/admin/v1/accounts/{id}/generations',
   '/admin/v1/accounts/{id}/keys',

@@ -100,7 +100,7 @@ export async function composeApi(
   const sessions = composeSessions(foundation, () => kernel);
   const entrance = composeEntrance(foundation);
   const kernel = composeKernel(foundation, identity, { rates, sessions, ...entrance });
-  const invocation = composeInvocation(foundation, entrance.turns);
+  const invocation = composeInvocation(foundation, entrance.turns, redis.connection);
   const tasks = composeTasks(foundation);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
@@ -108,6 +108,7 @@ export async function composeApi(
     ...identity,
     authenticator: kernel.authenticator,
     ledger: foundation.ledger,
+    circuits: invocation.circuits,
   });
   const console = composeConsole(foundation, sessions, identity.keys);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));

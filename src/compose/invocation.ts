@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Route } from '../http/route.ts';
 import { Admission } from '../invocation/admission.ts';
 import { chatRoutes } from '../invocation/chat.routes.ts';
@@ -12,12 +13,14 @@ import { messagesRoutes } from '../invocation/messages.routes.ts';
 import { rerankRoutes } from '../invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../invocation/responses/responses.routes.ts';
 import { RouteRunner } from '../invocation/route-runner.ts';
+import { TypicalOutput } from '../invocation/typical-output.read-model.ts';
 import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
+import { CircuitExchange } from '../providers/circuit-exchange.ts';
 import { ProviderHealth } from '../providers/provider-health.ts';
 import { ProviderRegistry } from '../providers/provider-registry.ts';
 import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
 import { tracedProviders } from '../telemetry/traced-providers.ts';
-import type { Foundation } from './foundation.ts';
+import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 
 /** Base64 images make chat bodies large. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
@@ -27,11 +30,16 @@ const EXCHANGE_EVERY_MS = 10_000;
 export interface InvocationParts {
   readonly routes: readonly Route[];
   readonly service: InvocationService;
+  readonly circuits: CircuitExchange;
   close(): Promise<void>;
 }
 
 /** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
-export function composeInvocation(foundation: Foundation, turns: EventLoopQueue): InvocationParts {
+export function composeInvocation(
+  foundation: Foundation,
+  turns: EventLoopQueue,
+  redis: Redis,
+): InvocationParts {
   const { config, ledger, catalog, catalogSource, clock, log, tracing } = foundation;
   const registry = new ProviderRegistry(catalogSource.current.providers);
   catalogSource.onChange((current) => registry.update(current.providers));
@@ -48,7 +56,13 @@ export function composeInvocation(foundation: Foundation, turns: EventLoopQueue)
     overhead,
     settings,
   });
-  const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
+  const health = new ProviderHealth(clock);
+  const circuits = new CircuitExchange({
+    ...{ redis, prefix: REDIS_PREFIX, replica: `${config.workerName}.${process.pid}`, clock, log },
+    resting: () => health.resting(),
+  });
+  circuits.start(EXCHANGE_EVERY_MS / 2);
+  const runner = new RouteRunner(providers, health, clock);
   const service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: BODY_BYTES_MAX };
   return {
@@ -58,10 +72,12 @@ export function composeInvocation(foundation: Foundation, turns: EventLoopQueue)
       ...responsesRoutes(routes),
       ...embeddingsRoutes(routes),
       ...rerankRoutes(routes),
-      ...estimateRoutes(service),
+      ...estimateRoutes(service, new TypicalOutput(foundation.database.sequelize)),
     ],
     service,
+    circuits,
     close: async () => {
+      await circuits.close();
       await overhead.close();
       await registry.close();
     },

@@ -43,7 +43,10 @@ import { TaskRetryService } from '../operators/task-retry.service.ts';
 import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WorkersService } from '../operators/workers.service.ts';
 import { HostsStore } from '../operators/workers.store.ts';
+import type { CircuitExchange } from '../providers/circuit-exchange.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
+import { UsageReadModel } from '../usage/usage.read-model.ts';
+import { UsageService } from '../usage/usage.service.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { createStatements } from './billing.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
@@ -56,6 +59,8 @@ export interface OperatorNeeds {
   readonly authenticator: Authenticator;
   readonly operatorSessions: OperatorSessions;
   readonly ledger: Pick<Ledger, 'reserve'>;
+  /** What each process of the API lets rest. */
+  readonly circuits: Pick<CircuitExchange, 'read'>;
 }
 
 export type OperatorParts = ReturnType<typeof composeOperators>;
@@ -90,6 +95,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
     {
       ...foundation,
       pools,
+      grafanaUrl: config.grafanaUrl,
       months: new MonthClose(database.money, new StatementProof(database.money), documents, log),
     },
     needs,
@@ -137,12 +143,15 @@ export function composeOperatorServices(
     catalog,
     clock,
     pools,
+    grafanaUrl,
   }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
     readonly months: MonthClose;
     /** Engine pools of the catalog. */
     readonly pools: () => readonly string[];
+    /** Where the dashboards are; null: nobody said. */
+    readonly grafanaUrl: string | null;
   },
-  { keys, keysStore, keyCache, ledger, operatorSessions }: Omit<OperatorNeeds, 'authenticator'>,
+  { keys, keysStore, keyCache, ledger, operatorSessions, circuits }: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
 ): OperatorServices {
@@ -181,24 +190,31 @@ export function composeOperatorServices(
       audit,
     ),
     audit: new AuditReadModel(sequelize),
-    lookup: composeLookup(database, keysStore),
+    lookup: composeLookup(database, keysStore, clock),
     fleet: new FleetService({
       rows: new FleetReadModel(sequelize),
       checks: () => verifier.lastChecks(),
       standing: () => state.read(),
+      circuits: () => circuits.read(),
       pools,
       clock,
     }),
     sessions: operatorSessions,
+    grafanaUrl,
   };
 }
 
-function composeLookup({ sequelize }: Foundation['database'], keysStore: KeysStore): LookupParts {
+function composeLookup(
+  { sequelize }: Foundation['database'],
+  keysStore: KeysStore,
+  clock: Foundation['clock'],
+): LookupParts {
   const generations = new GenerationsReadModel(sequelize);
   return {
     search: new SearchReadModel(sequelize),
     charges: new ChargeRecordReadModel(sequelize, generations),
     generations: new GenerationsService(generations, keysStore),
     transactions: new TransactionsService(new TransactionsReadModel(sequelize), keysStore),
+    usage: new UsageService(new UsageReadModel(sequelize), keysStore, clock),
   };
 }

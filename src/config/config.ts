@@ -62,6 +62,8 @@ export interface Config {
   /** Collector of traces; null: none are made. */
   readonly otlpEndpoint: string | null;
   /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
+  /** Where the dashboards are; null: nobody said. */
+  readonly grafanaUrl: string | null;
   readonly keepPrompts: boolean;
   /** Webhooks to private addresses: only for development, never for a service others can reach. */
   readonly webhookPrivateTargets: boolean;
@@ -122,6 +124,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     workerName: settings.WORKER_NAME ?? hostname(),
     preemption: { file: settings.PREEMPTION_FILE ?? null, url: settings.PREEMPTION_URL ?? null },
     otlpEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
+    grafanaUrl: settings.GRAFANA_URL ?? null,
     keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
     stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),

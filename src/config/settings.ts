@@ -168,6 +168,9 @@ export const SETTINGS = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
     .optional()
     .describe('where traces are sent; without it there are none'),
+  GRAFANA_URL: url(['http:', 'https:'])
+    .optional()
+    .describe("where operators see the service's dashboards; the operators' console links to it"),
   KEEP_PROMPTS: z
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')

@@ -39,6 +39,8 @@ export const CONSOLE_EXAMPLES = {
     input_tokens: 5,
     output_tokens_max: 1_024,
     max_amount: '0.000615',
+    lines: { input: '0.0000006', output: '0.0006144' },
+    expected_amount: '0.00004',
     affordable: true,
     currency: 'USD',
   },

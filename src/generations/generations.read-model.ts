@@ -50,6 +50,7 @@ export interface GenerationFilter {
   readonly apiKeyId: string | null;
   readonly model: string | null;
   readonly status: string | null;
+  readonly endpoint: string | null;
   readonly from: Date | null;
   readonly until: Date | null;
   readonly limit: number;
@@ -73,8 +74,8 @@ export class GenerationsReadModel {
 
   /** Ended ones, newest first; looks at a bounded number of rows. */
   list(filter: GenerationFilter): Promise<GenerationRow[]> {
-    const { accountId, beforeId, leastId, apiKeyId, model, status, from, until, limit } = filter;
-    const values = [accountId, beforeId, leastId, apiKeyId, model, status, from, until, limit];
+    const { accountId, beforeId, leastId, apiKeyId, model, status, from, until, endpoint, limit } = filter;
+    const values = [accountId, beforeId, leastId, apiKeyId, model, status, from, until, endpoint, limit];
     return readRows<GenerationRow>(this.#sequelize, generationsPage, values);
   }
 

@@ -23,6 +23,12 @@ export const listGenerationsQuery = z.strictObject({
     .optional()
     .meta({ description: 'Only generations that ended so' }),
   model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
+  endpoint: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: 'Only calls of this path', examples: ['/api/v1/chat/completions'] }),
   api_key_hash: z
     .string()
     .min(1)

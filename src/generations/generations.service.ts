@@ -49,6 +49,7 @@ export class GenerationsService {
       leastId: idAt(from ? from.getTime() - ID_OLDER_MS_MAX : 0),
       model: query.model ?? null,
       status: query.status ?? null,
+      endpoint: query.endpoint ?? null,
     };
     const page = cutPage(await this.#readModel.list(filter), limit, (row) => [row.id]);
     if (page.next) {

@@ -39,7 +39,7 @@ export const GENERATIONS_SCANNED_MAX = 10_000;
 
 /**
  * $1 account, $2 before id or NULL, $3 not below id, $4 key or NULL, $5 model or NULL, $6 status or NULL, $7–$8 range of time or
- * NULL, $9 how many. Newest first. The inner list has a bound, so that a filter without a hit answers in time.
+ * NULL, $9 endpoint or NULL, $10 how many. Newest first. The inner list has a bound, so that a filter without a hit answers in time.
  */
 export const generationsPage: Statement = {
   name: 'generations_page',
@@ -51,7 +51,8 @@ export const generationsPage: Statement = {
      WHERE ($4::uuid IS NULL OR g.api_key_id = $4) AND ($5::text IS NULL OR g.model = $5)
        AND ($6::text IS NULL OR g.status::text = $6)
        AND ($7::timestamptz IS NULL OR g.created_at >= $7) AND ($8::timestamptz IS NULL OR g.created_at < $8)
-     ORDER BY g.id DESC LIMIT $9`,
+       AND ($9::text IS NULL OR g.endpoint = $9)
+     ORDER BY g.id DESC LIMIT $10`,
 };
 
 /** $1–$3 as above. The last id that a page looks at; none when it looks at all there is. */

@@ -1,5 +1,5 @@
 import { ONE_CALL } from '../catalog/pricing.ts';
-import type { Ledger } from '../ledger/ledger.types.ts';
+import type { Ledger, LineItem } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { EventLoopQueue, InTurn } from '../lib/event-loop-queue.ts';
@@ -10,7 +10,14 @@ import type { Admitted } from './admitted.ts';
 import { type Alternative, Alternatives } from './alternatives.ts';
 import { longToolNames } from './dialects/tool-names.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
-import { grantedOutputTokens, type HoldPlan, type HoldWish, planHold } from './hold-plan.ts';
+import {
+  expectedCost,
+  grantedOutputTokens,
+  type HoldPlan,
+  type HoldWish,
+  holdLines,
+  planHold,
+} from './hold-plan.ts';
 import { type BoundedInput, boundInput, type InputBoundParts, type OpenRoute } from './input-bound.ts';
 import { ITEM_KINDS } from './input-media.ts';
 import type {
@@ -46,8 +53,12 @@ export interface CallEstimate {
   readonly outputTokensMax: number;
   /** What would be held, in nano-USD: of several models that of the dearest one. */
   readonly amount: NanoUsd;
+  /** What each part of it may take of the amount, in nano-USD: together that. */
+  readonly lines: Readonly<Partial<Record<LineItem, NanoUsd>>>;
   /** Whether the caller had that much a moment ago. */
   readonly isAffordable: boolean;
+  /** What it costs, in nano-USD, when the answer has so many tokens and nothing comes from a cache. */
+  readonly costOf: (outputTokens: number) => NanoUsd;
 }
 
 /** Decides whether a call may be made, and holds the most it can cost. */
@@ -195,7 +206,9 @@ export class Admission {
       inputTokens: wish.input.tokens,
       outputTokensMax: grantedOutputTokens(wish, plan, granted),
       amount: granted,
+      lines: holdLines(wish, granted),
       isAffordable,
+      costOf: (outputTokens) => expectedCost(wish, outputTokens),
     };
   }
 

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { defineRoute, type Route } from '../http/route.ts';
 import { validate } from '../http/validate.ts';
 import { answerOf, CURRENCY, currencyJson, modelId, usdString } from '../http/wire-shapes.ts';
-import { formatUsd } from '../lib/money.ts';
+import { LINE_ITEMS } from '../ledger/ledger.types.ts';
+import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import type { CallEstimate } from './admission.ts';
 import { chatRequest } from './chat.schema.ts';
 import { functionsAsTools } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
@@ -11,6 +13,7 @@ import { COUNT_ERRORS } from './invocation-errors.ts';
 import { INVOCATION_HEADERS } from './invocation-headers.ts';
 import { type InvocationContext, invocationOf } from './invoke.ts';
 import { messagesRequest } from './messages.schema.ts';
+import type { TypicalOutput } from './typical-output.read-model.ts';
 
 /** Smaller than what a call may be: nothing is paid for the work. */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -35,13 +38,23 @@ const estimateJson = z
     max_amount: usdString.meta({
       description: 'What would be held, USD: the most the call can cost. Sent as x-max-cost it is a promise',
     }),
+    lines: z
+      .partialRecord(z.enum(LINE_ITEMS), usdString)
+      .meta({ description: 'What of it each line of the charge may take; together max_amount' }),
+    expected_amount: usdString.nullable().meta({
+      description:
+        "What it would cost at today's prices with an answer as long as the median of your last 100 of this model; null below five of them",
+    }),
     affordable: z.boolean().meta({ description: 'false: the call would be refused with 402 now' }),
     currency: currencyJson,
   })
   .meta({ id: 'Estimate' });
 
 /** `/api/v1/estimates`: the price before sending, by the code that holds it. */
-export function estimateRoutes(service: Pick<InvocationService, 'estimate'>): Route[] {
+export function estimateRoutes(
+  service: Pick<InvocationService, 'estimate'>,
+  typical: Pick<TypicalOutput, 'tokens'>,
+): Route[] {
   return [
     defineRoute({
       method: 'post',
@@ -66,21 +79,33 @@ export function estimateRoutes(service: Pick<InvocationService, 'estimate'>): Ro
         }
         // counting is the dearest thing done here, so it weighs on the same limit as what it counts
         context.reportTokens(estimate.inputTokens);
-        return {
-          body: {
-            data: {
-              model: estimate.modelId,
-              input_tokens: estimate.inputTokens,
-              output_tokens_max: estimate.outputTokensMax,
-              max_amount: formatUsd(estimate.amount),
-              affordable: estimate.isAffordable,
-              currency: CURRENCY,
-            },
-          },
-        };
+        const tokens = await typical.tokens(context.principal.accountId, estimate.modelId);
+        return { body: { data: presentEstimate(estimate, tokens) } };
       },
     }),
   ];
+}
+
+function presentEstimate(
+  { modelId, inputTokens, outputTokensMax, amount, lines, isAffordable, costOf }: CallEstimate,
+  typicalTokens: number | undefined,
+): z.output<typeof estimateJson> {
+  const expected =
+    typicalTokens === undefined ? undefined : least(amount, costOf(Math.min(typicalTokens, outputTokensMax)));
+  return {
+    model: modelId,
+    input_tokens: inputTokens,
+    output_tokens_max: outputTokensMax,
+    max_amount: formatUsd(amount),
+    lines: Object.fromEntries(Object.entries(lines).map(([item, most]) => [item, formatUsd(most)])),
+    expected_amount: expected === undefined ? null : formatUsd(expected),
+    affordable: isAffordable,
+    currency: CURRENCY,
+  };
+}
+
+function least(one: NanoUsd, other: NanoUsd): NanoUsd {
+  return one < other ? one : other;
 }
 
 async function estimated(

@@ -1,6 +1,14 @@
-import { affordableOutputTokens, type BilledUnits, costCeiling, ONE_CALL } from '../catalog/pricing.ts';
+import {
+  affordableOutputTokens,
+  type BilledUnits,
+  chargeFor,
+  costCeiling,
+  ONE_CALL,
+} from '../catalog/pricing.ts';
+import type { LineItem } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
-import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { NO_USAGE } from '../lib/usage.ts';
 import { contextExceeded, type InputEstimate } from './input-estimate.ts';
 import type { InvocableModel } from './invocation.types.ts';
 
@@ -54,6 +62,33 @@ export function grantedOutputTokens(wish: HoldWish, plan: HoldPlan, granted: Nan
   const { input, units, model } = wish;
   const affordable = affordableOutputTokens(granted, input.upperBound, units, model.pricing);
   return Math.max(1, Math.min(plan.outputTokens, affordable));
+}
+
+/** How a hold of `amount` nano-USD is spent at most: the input and the units first, the output gets the rest. */
+export function holdLines(
+  { input, units, model }: HoldWish,
+  amount: NanoUsd,
+): Partial<Record<LineItem, NanoUsd>> {
+  const nothing = { ...units, requests: 0, images: 0 };
+  const lines: Partial<Record<LineItem, NanoUsd>> = {};
+  let left = amount;
+  const take = (item: LineItem, most: NanoUsd) => {
+    const taken = most < left ? most : left;
+    if (taken > 0n) {
+      lines[item] = taken;
+      left = nanoUsd(left - taken);
+    }
+  };
+  take('input', costCeiling(input.upperBound, 0, nothing, model.pricing));
+  take(units.requestLine, costCeiling(0, 0, { ...nothing, requests: units.requests }, model.pricing));
+  take('image', costCeiling(0, 0, { ...nothing, images: units.images }, model.pricing));
+  take('output', left);
+  return lines;
+}
+
+/** What a call costs, in nano-USD, whose input is as long as counted and whose answer has so many tokens. */
+export function expectedCost({ input, units, model }: HoldWish, outputTokens: number): NanoUsd {
+  return chargeFor({ ...NO_USAGE, inputTokens: input.tokens, outputTokens }, units, model.pricing).amount;
 }
 
 function costOf(wish: HoldWish, outputTokens: number): NanoUsd {

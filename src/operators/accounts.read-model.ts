@@ -2,7 +2,14 @@ import type { Sequelize } from 'sequelize';
 import type { Party } from '../billing/documents.types.ts';
 import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { readRows } from '../store/report.ts';
-import { accountById, accountByName, accountsPage, anyAccount, purchaseProvider } from './accounts.sql.ts';
+import {
+  accountById,
+  accountByName,
+  accountsPage,
+  accountsPageBy,
+  anyAccount,
+  purchaseProvider,
+} from './accounts.sql.ts';
 
 /** An account with its balance; amounts are nano-USD as decimal text. */
 export interface AccountRow {
@@ -19,7 +26,16 @@ export interface AccountRow {
   readonly used: string;
   readonly held: string;
   readonly debt: string;
+  /** Charged in the last 24 hours, and in the last 30 UTC days with today. */
+  readonly usage_24h: string;
+  readonly usage_30d: string;
+  /** When a key of it was last used; null: never. */
+  readonly last_used_at: Date | null;
 }
+
+/** What accounts can be ordered by beside their age: the most first. */
+export type AccountRank = keyof typeof accountsPageBy;
+export type RankedAccountRow = AccountRow & { readonly rank: string };
 
 export interface AccountFilter {
   /** Only ids below it. */
@@ -43,7 +59,17 @@ export class AccountsReadModel {
 
   /** Newest first. */
   list({ beforeId, name, suspended, limit }: AccountFilter): Promise<AccountRow[]> {
-    return readRows<AccountRow>(this.#sequelize, accountsPage, [beforeId, name, suspended, limit]);
+    return readRows<AccountRow>(this.#sequelize, accountsPage, [name, suspended, limit, beforeId]);
+  }
+
+  /** The most first, below the rank and the id of the filter. */
+  listBy(
+    order: AccountRank,
+    { beforeId, name, suspended, limit }: AccountFilter,
+    beforeRank: string | null,
+  ): Promise<RankedAccountRow[]> {
+    const values = [name, suspended, limit, beforeId, beforeRank];
+    return readRows<RankedAccountRow>(this.#sequelize, accountsPageBy[order], values);
   }
 
   async idOfName(name: string): Promise<string | undefined> {

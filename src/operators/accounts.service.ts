@@ -9,6 +9,9 @@ import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
 import type { CreateAccountBody, ListAccountsQuery, UpdateAccountBody } from './operators.schema.ts';
 
+/** A balance may be below zero. */
+const RANK_PART = /^-?\d{1,24}$/;
+
 export interface OpenedAccount {
   readonly row: AccountRow;
   /** Secret of its owner key, shown once. */
@@ -52,16 +55,21 @@ export class AccountsService {
     return this.#require(accountUuid(id));
   }
 
-  /** Newest first. */
-  async list(query: ListAccountsQuery): Promise<Page<AccountRow>> {
-    const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
-    const rows = await this.#readModel.list({
-      beforeId,
-      name: query.q ?? null,
-      suspended: query.suspended === undefined ? null : query.suspended === 'true',
-      limit: query.limit + 1,
-    });
-    return cutPage(rows, query.limit, (row) => [row.id]);
+  /** Newest first, or by what is asked for. Throws AppError invalid_cursor. */
+  async list({ q, suspended, sort, limit, cursor }: ListAccountsQuery): Promise<Page<AccountRow>> {
+    const filter = {
+      name: q ?? null,
+      suspended: suspended === undefined ? null : suspended === 'true',
+      limit: limit + 1,
+    };
+    if (sort === 'created_at') {
+      const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [UUID_PART]);
+      return cutPage(await this.#readModel.list({ ...filter, beforeId }), limit, (row) => [row.id]);
+    }
+    const [rank = null, beforeId = null] =
+      cursor === undefined ? [] : decodeCursor(cursor, [RANK_PART, UUID_PART]);
+    const rows = await this.#readModel.listBy(sort, { ...filter, beforeId }, rank);
+    return cutPage(rows, limit, (row) => [row.rank, row.id]);
   }
 
   /** Changes an account; binds the very next call everywhere. */

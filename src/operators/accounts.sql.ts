@@ -1,20 +1,51 @@
 import type { Statement } from '../store/statement.ts';
 
+/** What was charged lately, from the sums that settlements write: days where they are filled, five minutes elsewhere. */
+const LATELY = `
+  LATERAL (
+    SELECT coalesce((SELECT sum(u.charge) FROM usage_rollups u
+                      WHERE u.account_id = b.account_id AND u.bucket > statement_timestamp() - interval '1 day'), 0) AS usage_24h,
+           coalesce((SELECT sum(d.charge) FROM usage_days d
+                      WHERE d.account_id = b.account_id AND d.day >= f.first_day AND d.day < f.filled_until), 0)
+             + coalesce((SELECT sum(u.charge) FROM usage_rollups u
+                          WHERE u.account_id = b.account_id AND u.bucket >= greatest(f.first_day, f.filled_until)), 0) AS usage_30d,
+           (SELECT max(k.last_used_at) FROM api_keys k WHERE k.account_id = b.account_id) AS last_used_at
+      FROM (SELECT date_trunc('day', statement_timestamp(), 'UTC') - interval '29 days' AS first_day,
+                   coalesce((SELECT m.filled_until FROM usage_day_marks m WHERE m.account_id = b.account_id), '-infinity') AS filled_until) f
+  ) lately`;
+
 const ACCOUNTS = `
   SELECT a.id, a.name, a.suspended, a.allowed_models, a.max_keys, a.billing, a.rate_limits, a.created_at,
-         b.posted, b.used, b.held, b.debt
-    FROM accounts a JOIN balances b ON b.account_id = a.id`;
+         b.posted, b.used, b.held, b.debt, lately.usage_24h::text, lately.usage_30d::text, lately.last_used_at
+    FROM accounts a JOIN balances b ON b.account_id = a.id CROSS JOIN ${LATELY}`;
+
+const WANTED = `($1::text IS NULL OR strpos(lower(a.name), lower($1)) > 0) AND ($2::boolean IS NULL OR a.suspended = $2)`;
 
 /** $1 id. */
 export const accountById: Statement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
 
-/** $1: only ids below it, NULL = from the newest; $2 part of the name or NULL, $3 suspended or NULL, $4 how many. Ids are time-ordered. */
+/** $1 part of the name or NULL, $2 suspended or NULL, $3 how many, $4: only ids below it, NULL = from the newest. Ids are time-ordered. */
 export const accountsPage: Statement = {
   name: 'accounts_page',
-  text: `${ACCOUNTS} WHERE ($1::uuid IS NULL OR a.id < $1::uuid)
-       AND ($2::text IS NULL OR strpos(lower(a.name), lower($2)) > 0) AND ($3::boolean IS NULL OR a.suspended = $3)
-     ORDER BY a.id DESC LIMIT $4`,
+  text: `${ACCOUNTS} WHERE ${WANTED} AND ($4::uuid IS NULL OR a.id < $4::uuid) ORDER BY a.id DESC LIMIT $3`,
 };
+
+/** The most first, by a number of each account; it is computed for all of them. */
+const by = (name: string, rank: string): Statement => ({
+  name,
+  text: `SELECT * FROM (${ACCOUNTS.replace('SELECT ', `SELECT (${rank})::numeric::text AS rank, `)} WHERE ${WANTED}) ranked
+     WHERE $4::uuid IS NULL OR (rank::numeric, id) < ($5::numeric, $4::uuid) ORDER BY rank::numeric DESC, id DESC LIMIT $3`,
+});
+
+/** $1–$3 as above; $4 id and $5 rank of the last row before the page, or NULL. */
+export const accountsPageBy = {
+  remaining_credits: by('accounts_by_balance', 'b.posted'),
+  usage_30d: by('accounts_by_usage', 'lately.usage_30d'),
+  last_used_at: by(
+    'accounts_by_use',
+    'coalesce(floor(extract(epoch FROM lately.last_used_at) * 1000000), 0)',
+  ),
+} as const;
 
 /** $1 name: the oldest account of that name. */
 export const accountByName: Statement = {

@@ -4,7 +4,7 @@ const TASK = `
   SELECT t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
          t.attempt, t.generation_runs, t.failures, t.interruptions, t.worker, t.lease_until, t.not_before, t.dispatched_at, t.dispatches, t.engine,
          t.engine_reference, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.created_at,
-         t.started_at, t.completed_at, t.deadline_at, t.parameters IS NOT NULL AS has_parameters,
+         t.started_at, t.completed_at, t.deadline_at, t.parameters->'prompt' IS NOT NULL AS has_parameters,
          coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.amount, 0) AS held,
          coalesce(g.charge, 0) AS charged, g.provider_cost, coalesce(g.attempts, '[]') AS runs
     FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
@@ -31,8 +31,8 @@ export const taskHistory: Statement = {
 /** $1 task. What a second order of the same work needs; the price version is the one of the first. */
 export const retryableTask: Statement = {
   name: 'operator_retryable_task',
-  text: `SELECT t.id, t.account_id, t.api_key_id, t.endpoint, t.model, t.kind, t.pool, t.state, t.parameters, t.seed,
-                t.charge, t.webhook_url, t.completed_at, g.price_version
+  text: `SELECT t.id, t.account_id, t.api_key_id, t.endpoint, t.model, t.kind, t.pool, t.state,
+                CASE WHEN t.parameters->'prompt' IS NOT NULL THEN t.parameters END AS parameters, t.seed, t.charge, t.webhook_url, t.completed_at, g.price_version
            FROM tasks t LEFT JOIN generations g ON g.id = t.id WHERE t.id = $1`,
 };
 

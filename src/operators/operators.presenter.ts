@@ -21,6 +21,9 @@ export function presentAccount(row: AccountRow): AccountJson {
     remaining_credits: formatUsd(remaining),
     held: formatUsd(nanoUsd(row.held)),
     debt: formatUsd(nanoUsd(row.debt)),
+    usage_24h: formatUsd(nanoUsd(row.usage_24h)),
+    usage_30d: formatUsd(nanoUsd(row.usage_30d)),
+    last_used_at: row.last_used_at?.toISOString() ?? null,
     currency: CURRENCY,
   };
 }

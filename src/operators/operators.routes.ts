@@ -48,6 +48,8 @@ export interface OperatorServices {
   readonly lookup: LookupParts;
   readonly fleet: FleetService;
   readonly sessions: OperatorSessions;
+  /** Where the dashboards are. */
+  readonly grafanaUrl: string | null;
 }
 
 /** `/admin/v1/…`. */
@@ -68,6 +70,6 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...auditRoutes(services.audit),
     ...lookupRoutes(services.lookup, services.accounts),
     ...fleetRoutes(services.fleet),
-    operatorSessionRoute(services.sessions),
+    operatorSessionRoute(services.sessions, services.grafanaUrl),
   ];
 }

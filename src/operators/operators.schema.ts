@@ -154,6 +154,10 @@ export const listAccountsQuery = z.strictObject({
     .enum(['true', 'false'])
     .optional()
     .meta({ description: 'true: only suspended accounts; false: only those that are not' }),
+  sort: z
+    .enum(['created_at', 'remaining_credits', 'usage_30d', 'last_used_at'])
+    .default('created_at')
+    .meta({ description: 'What the list is ordered by: the newest or the most first' }),
   ...pageQuery,
 });
 export type ListAccountsQuery = z.output<typeof listAccountsQuery>;
@@ -191,6 +195,12 @@ export const accountJson = z
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
     held: usdString.meta({ description: 'Held by running calls, part of remaining_credits' }),
     debt: usdString.meta({ description: 'Owed after a reversed payment; blocks new calls' }),
+    usage_24h: usdString.meta({ description: 'Charged in the last 24 hours, to five minutes' }),
+    usage_30d: usdString.meta({ description: 'Charged in the last 30 UTC days, today included' }),
+    last_used_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When a key of it was last used; null: never' }),
     currency: currencyJson,
   })
   .meta({ id: 'Account' });

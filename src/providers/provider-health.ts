@@ -11,6 +11,14 @@ export interface RouteUse {
   readonly accountId: string;
 }
 
+/** A route that this process does not call now, for all accounts. */
+export interface RestingRoute {
+  readonly provider: string;
+  readonly model: string;
+  /** `open`: it fails; `cooling`: the provider asked for a pause. */
+  readonly state: 'open' | 'cooling';
+}
+
 /** Accounts whose retries are counted. */
 const BUDGETS_MAX = 10_000;
 
@@ -53,6 +61,14 @@ export class ProviderHealth {
 
   takeRetry(use: RouteUse): boolean {
     return this.#budget(use).takeRetry();
+  }
+
+  /** Routes that rest for all accounts. */
+  resting(): RestingRoute[] {
+    return [...this.#routes].flatMap(([key, health]) => {
+      const [provider = '', model = ''] = key.split('\n');
+      return health.rests === undefined ? [] : [{ provider, model, state: health.rests }];
+    });
   }
 
   #route({ provider, model }: RouteUse): RouteHealth {

@@ -39,6 +39,14 @@ export class RouteHealth {
     return this.#route.admits(alone, standsBackMs) ? undefined : refusalBy(this.#route);
   }
 
+  /** Why it rests for all accounts; undefined while it does not. */
+  get rests(): 'open' | 'cooling' | undefined {
+    if (this.#route.cooling()) {
+      return 'cooling';
+    }
+    return this.#route.isOpen ? 'open' : undefined;
+  }
+
   success(accountId: string): void {
     if (this.#route.isOpen) {
       // accounts that failed together with the route start again with it

@@ -14,8 +14,15 @@ import { formatUsd, ZERO_USD } from '../lib/money.ts';
 import type { QueueEstimate } from './queue-estimates.ts';
 import { progressPercent } from './task-result.presenter.ts';
 import { TASK_STATES } from './task-state.ts';
-import type { TaskView } from './tasks.types.ts';
+import type { TaskLinks, TaskView } from './tasks.types.ts';
 
+const link = (file: string) =>
+  z
+    .url()
+    .nullable()
+    .meta({
+      description: `Media link of ${file}, good for 15 to 30 minutes; null: there is none, or \`limit\` is above 100`,
+    });
 const VARIANT = z.enum(['original', 'thumbnail', 'poster']);
 const TIME = z.iso.datetime();
 
@@ -53,6 +60,16 @@ export const TASK_RESOURCE = z
     currency: currencyJson,
     api_key_hash: apiKeyHash,
     error: failure,
+    parameters: z
+      .object({
+        width: z.int().nullable().meta({ description: 'Pixels' }),
+        height: z.int().nullable().meta({ description: 'Pixels' }),
+        steps: z.int().nullable().meta({ description: "null: not ordered, so the engine's own" }),
+        seconds: z.int().nullable().meta({ description: 'Length of a video; null: not ordered' }),
+      })
+      .meta({
+        description: 'What was ordered, without the prompt; null after the files of the task were deleted',
+      }),
     outputs: z
       .array(
         z.object({
@@ -69,6 +86,9 @@ export const TASK_RESOURCE = z
         }),
       )
       .meta({ description: 'The files; empty until it succeeded and after they were deleted' }),
+    content_url: link('its first file'),
+    thumbnail_url: link('the thumbnail of its first file'),
+    poster_url: link('a frame of its video'),
     created_at: TIME.meta({ description: 'When it was ordered' }),
     started_at: TIME.nullable().meta({ description: 'When its generation first began; null until then' }),
     completed_at: TIME.nullable().meta({ description: 'When it ended; null until then' }),
@@ -78,12 +98,15 @@ export const TASK_RESOURCE = z
   .meta({ id: 'Task' });
 export type TaskResourceJson = z.output<typeof TASK_RESOURCE>;
 
-/** One row of the native API. Neither the prompt nor storage keys are shown. */
-export function presentTask(
-  task: TaskView,
-  outputs: readonly TaskOutput[],
-  estimate: QueueEstimate,
-): TaskResourceJson {
+interface PresentableTask {
+  readonly task: TaskView;
+  readonly outputs: readonly TaskOutput[];
+  readonly estimate: QueueEstimate;
+  readonly links: TaskLinks;
+}
+
+/** One row of the native API. The prompt is not shown; storage keys only in signed links. */
+export function presentTask({ task, outputs, estimate, links }: PresentableTask): TaskResourceJson {
   return {
     id: publicId('generation', task.id),
     endpoint: task.endpoint,
@@ -100,7 +123,11 @@ export function presentTask(
     currency: CURRENCY,
     api_key_hash: task.apiKeyHash,
     error: task.errorCode ? { code: task.errorCode, message: task.errorMessage ?? '' } : null,
+    parameters: task.ordered,
     outputs: task.mediaDeletedAt ? [] : outputs.map(presentOutput),
+    content_url: links.content,
+    thumbnail_url: links.thumbnail,
+    poster_url: links.poster,
     created_at: task.createdAt.toISOString(),
     started_at: task.startedAt?.toISOString() ?? null,
     completed_at: task.completedAt?.toISOString() ?? null,

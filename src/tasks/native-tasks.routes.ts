@@ -40,7 +40,7 @@ function listRoute(tasks: TasksService): Route {
       errors: ['invalid_cursor'],
       async handle({ principal, query, url }) {
         const page = await tasks.list(scopeOf(principal), query);
-        const data = page.rows.map(({ task, outputs, estimate }) => presentTask(task, outputs, estimate));
+        const data = page.rows.map(presentTask);
         return { headers: linkHeader(url, page.next), body: { data } };
       },
     }),
@@ -64,9 +64,9 @@ function getRoute(tasks: TasksService): Route {
       const id = taskIdOf(params.id);
       const scope = scopeOf(principal);
       const waitMs = preferredWaitMs(headers.prefer);
-      const { task, outputs, estimate } =
+      const details =
         waitMs > 0 ? await tasks.getWhenEnded(id, scope, waitMs, signal) : await tasks.get(id, scope);
-      return { body: { data: presentTask(task, outputs, estimate) } };
+      return { body: { data: presentTask(details) } };
     },
   });
 }

@@ -17,7 +17,17 @@ const TIME = z
 
 /** Query of GET /api/v1/tasks. */
 export const TASK_LIST_QUERY = z.strictObject({
-  status: z.enum(TASK_STATES).optional().meta({ description: 'Only tasks in this state' }),
+  status: z
+    .string()
+    .max(200)
+    .transform((text) => [...new Set(text.split(',').map((state) => state.trim()))])
+    .pipe(z.array(z.enum(TASK_STATES)))
+    .optional()
+    .meta({
+      type: 'string',
+      description: `Only tasks in these states: a comma list of ${TASK_STATES.join(', ')}`,
+      examples: ['queued,generating,generated,processing'],
+    }),
   model: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this model' }),
   created_after: TIME.optional().meta({
     description: 'Only tasks ordered after this: RFC 3339 or unix seconds',

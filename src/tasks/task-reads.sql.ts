@@ -2,7 +2,9 @@ import type { Statement } from '../store/statement.ts';
 
 const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
   t.generation_runs, t.failures, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
-  t.started_at, t.completed_at, t.deadline_at, t.media_expires_at, t.media_deleted_at`;
+  t.started_at, t.completed_at, t.deadline_at, t.media_expires_at, t.media_deleted_at,
+  (t.parameters->>'width')::integer AS width, (t.parameters->>'height')::integer AS height,
+  (t.parameters->>'steps')::integer AS steps, (t.parameters->>'seconds')::integer AS seconds`;
 
 /** $1 task, $2 account or NULL for any, $3 key or NULL for any. */
 export const findTask: Statement = {
@@ -12,13 +14,13 @@ export const findTask: Statement = {
 };
 
 /**
- * $1 account, $2 before id or NULL, $3 state, $4 model, $5 created after, $6 created before, $7 kind, $8 hash of a key, all or NULL,
+ * $1 account, $2 before id or NULL, $3 states, $4 model, $5 created after, $6 created before, $7 kind, $8 hash of a key, all or NULL,
  * $9 key or NULL, $10 limit. Newest first.
  */
 export const listTasks: Statement = {
   name: 'task_list',
   text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
-     WHERE t.account_id = $1 AND ($2::uuid IS NULL OR t.id < $2) AND ($3::text IS NULL OR t.state = $3)
+     WHERE t.account_id = $1 AND ($2::uuid IS NULL OR t.id < $2) AND ($3::text[] IS NULL OR t.state = ANY ($3))
        AND ($4::text IS NULL OR t.model = $4) AND ($5::timestamptz IS NULL OR t.created_at >= $5)
        AND ($6::timestamptz IS NULL OR t.created_at < $6) AND ($7::text IS NULL OR t.kind = $7)
        AND ($8::text IS NULL OR k.hash = $8) AND ($9::uuid IS NULL OR t.api_key_id = $9)

@@ -28,7 +28,7 @@ export interface TaskListFilter {
   readonly scope: TaskScope;
   /** Only tasks older than this one: the keyset of the next page. */
   readonly beforeId: string | null;
-  readonly state: TaskState | null;
+  readonly states: readonly TaskState[] | null;
   readonly model: string | null;
   readonly createdAfter: Date | null;
   readonly createdBefore: Date | null;
@@ -54,8 +54,8 @@ export class TaskReadsStore {
 
   /** Newest first. */
   async listTasks(filter: TaskListFilter): Promise<TaskView[]> {
-    const { scope, beforeId, state, model, createdAfter, createdBefore, kind, apiKeyHash, limit } = filter;
-    const wanted = [state, model, createdAfter, createdBefore, kind, apiKeyHash];
+    const { scope, beforeId, states, model, createdAfter, createdBefore, kind, apiKeyHash, limit } = filter;
+    const wanted = [states, model, createdAfter, createdBefore, kind, apiKeyHash];
     const values = [scope.accountId, beforeId, ...wanted, scope.apiKeyId, limit];
     return (await run<TaskRow>(this.#pool, listTasks, values)).map(toView);
   }
@@ -126,6 +126,10 @@ interface TaskRow {
   deadline_at: Date;
   media_expires_at: Date | null;
   media_deleted_at: Date | null;
+  width: number | null;
+  height: number | null;
+  steps: number | null;
+  seconds: number | null;
 }
 
 function toView(row: TaskRow): TaskView {
@@ -153,6 +157,7 @@ function toView(row: TaskRow): TaskView {
     deadlineAt: row.deadline_at,
     mediaExpiresAt: row.media_expires_at,
     mediaDeletedAt: row.media_deleted_at,
+    ordered: { width: row.width, height: row.height, steps: row.steps, seconds: row.seconds },
   };
 }
 

@@ -12,13 +12,20 @@ import type { TaskRetentionStore } from './task-retention.store.ts';
 import { isTerminal } from './task-state.ts';
 import type { TaskWaiter } from './task-waiter.ts';
 import { taskNotFound } from './tasks.errors.ts';
-import type { TaskView } from './tasks.types.ts';
+import type { TaskLinks, TaskView } from './tasks.types.ts';
 
 export interface TaskDetails {
   readonly task: TaskView;
   readonly outputs: readonly TaskOutput[];
   readonly estimate: QueueEstimate;
+  readonly links: TaskLinks;
 }
+
+const NO_LINKS: TaskLinks = { content: null, thumbnail: null, poster: null };
+/** For this long, in seconds, a task has the same links, so that browsers keep what they loaded; they are good for at least as long. */
+const LINKS_SECONDS = 900;
+/** Signing for buckets is work: pages that may be longer, and exports, are not made for looking. */
+const LINKED_TASKS_MAX = 100;
 
 const CONTENT_URL_TTL_SECONDS = 3_600;
 const NO_ESTIMATE: QueueEstimate = { queuePosition: null, etaSeconds: 0 };
@@ -52,7 +59,7 @@ export class TasksService {
   async get(taskId: string, scope: TaskScope): Promise<TaskDetails> {
     const task = await this.#find(taskId, scope);
     const [outputs, estimate] = await Promise.all([this.#outputs(task), this.#estimates.estimate(task)]);
-    return { task, outputs, estimate };
+    return { task, outputs, estimate, links: await this.#links(task, outputs) };
   }
 
   /** The task as soon as it has ended, at the latest after `waitMs` or when the signal aborts. Throws AppError task_not_found. */
@@ -75,7 +82,7 @@ export class TasksService {
     const tasks = await this.#reads.listTasks({
       scope,
       beforeId,
-      state: query.status ?? null,
+      states: query.status ?? null,
       model: query.model ?? null,
       createdAfter: query.created_after ?? null,
       createdBefore: query.created_before ?? null,
@@ -85,11 +92,14 @@ export class TasksService {
     });
     const page = cutPage(tasks, query.limit, (task) => [task.id]);
     const outputs = await this.#reads.listOutputs(page.rows.map((task) => task.id));
-    const rows = page.rows.map((task) => ({
-      task,
-      outputs: outputs.get(task.id) ?? [],
-      estimate: NO_ESTIMATE,
-    }));
+    const isLinked = query.limit <= LINKED_TASKS_MAX;
+    const rows = await Promise.all(
+      page.rows.map(async (task) => {
+        const files = outputs.get(task.id) ?? [];
+        const links = isLinked ? await this.#links(task, files) : NO_LINKS;
+        return { task, outputs: files, estimate: NO_ESTIMATE, links };
+      }),
+    );
     return { rows, next: page.next };
   }
 
@@ -115,7 +125,7 @@ export class TasksService {
    */
   async contentUrl(taskId: string, scope: TaskScope, query: TaskContentQuery): Promise<string> {
     const task = await this.#find(taskId, scope);
-    if (task.mediaDeletedAt || (task.mediaExpiresAt && task.mediaExpiresAt.getTime() <= this.#clock.now())) {
+    if (this.#isExpired(task)) {
       throw new AppError('media_expired', 'The files of this task have expired.');
     }
     if (!isTerminal(task.state)) {
@@ -131,6 +141,30 @@ export class TasksService {
       throw new AppError('media_not_found', 'The task has no such file.');
     }
     return await this.#storage.signedUrl(output.storageKey, { ttlSeconds: CONTENT_URL_TTL_SECONDS });
+  }
+
+  async #links(task: TaskView, outputs: readonly TaskOutput[]): Promise<TaskLinks> {
+    if (this.#isExpired(task)) {
+      return NO_LINKS;
+    }
+    const seconds = Math.floor(this.#clock.now() / 1_000);
+    const ttlSeconds = 2 * LINKS_SECONDS - (seconds % LINKS_SECONDS);
+    const link = async (variant: TaskOutput['variant']) => {
+      const output = outputs.find((file) => file.index === 0 && file.variant === variant);
+      return output ? await this.#storage.signedUrl(output.storageKey, { ttlSeconds }) : null;
+    };
+    const [content, thumbnail, poster] = await Promise.all([
+      link('original'),
+      link('thumbnail'),
+      link('poster'),
+    ]);
+    return { content, thumbnail, poster };
+  }
+
+  #isExpired({ mediaDeletedAt, mediaExpiresAt }: TaskView): boolean {
+    return (
+      mediaDeletedAt !== null || (mediaExpiresAt !== null && mediaExpiresAt.getTime() <= this.#clock.now())
+    );
   }
 
   async #find(taskId: string, scope: TaskScope): Promise<TaskView> {

@@ -35,6 +35,22 @@ export interface TaskView {
   readonly deadlineAt: Date;
   readonly mediaExpiresAt: Date | null;
   readonly mediaDeletedAt: Date | null;
+  readonly ordered: OrderedSize;
+}
+
+/** What was ordered but for the prompt: pixels, steps, seconds; null where it is not known, or the engine's own. */
+export interface OrderedSize {
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly steps: number | null;
+  readonly seconds: number | null;
+}
+
+/** Signed addresses of a task's first files: no request leads to them, so a page of pictures costs nothing but the pictures. */
+export interface TaskLinks {
+  readonly content: string | null;
+  readonly thumbnail: string | null;
+  readonly poster: string | null;
 }
 
 export interface RawOutput {

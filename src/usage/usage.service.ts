@@ -20,6 +20,11 @@ export interface Report<Row> {
   readonly range: BucketRange;
 }
 
+/** Whose usage is meant: an owner of the account sees all, an inference key its own. */
+export type UsageReader =
+  | { readonly accountId: string; readonly role: 'owner' }
+  | Pick<Principal, 'accountId' | 'role' | 'apiKeyId' | 'keyHash'>;
+
 type CommonQuery = RangeQuery & PageQuery & { readonly api_key_hash?: string | undefined };
 
 const TIME_PART = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -71,7 +76,7 @@ export class UsageService {
     );
   }
 
-  async costs(principal: Principal, query: CostsQuery): Promise<Report<CostSums>> {
+  async costs(principal: UsageReader, query: CostsQuery): Promise<Report<CostSums>> {
     const parts = [TIME_PART, TEXT_PART, KEY_OR_NONE, TEXT_PART, INTEGER_PART];
     const after = query.cursor && decodeCursor(query.cursor, parts);
     const by = {
@@ -95,7 +100,7 @@ export class UsageService {
   }
 
   async #report<Row>(
-    principal: Principal,
+    principal: UsageReader,
     query: CommonQuery,
     granularity: Granularity,
     read: (scope: ReportScope) => Promise<Row[]>,
@@ -111,7 +116,7 @@ export class UsageService {
   }
 
   /** The key to report on: null = all, undefined = none, because the filter names nothing that the caller may see. */
-  async #keyFilter(principal: Principal, hash: string | undefined): Promise<string | null | undefined> {
+  async #keyFilter(principal: UsageReader, hash: string | undefined): Promise<string | null | undefined> {
     if (principal.role === 'owner') {
       return hash === undefined ? null : this.#keys.idOfHash(principal.accountId, hash);
     }

@@ -91,6 +91,19 @@ test('margin by model and month; calls whose cost nobody knows are counted', asy
   ]);
 });
 
+test('margin by day, as one sum, by endpoint, provider and account; a list of groups is read', async () => {
+  const by = (query: string) => report(`reports/margin?${lately()}&${query}`);
+  const [all] = await by('granularity=all&group_by=account');
+  expect(all).toMatchObject({ account_id: publicId('account', account), model: null, charged: '12.00' });
+  const [row, ...others] = await by('granularity=day&group_by=endpoint,%20provider');
+  expect(row).toMatchObject({ endpoint: expect.stringMatching(/^\//), account_id: null, model: null });
+  expect([row.charged, others]).toEqual(['12.00', []]);
+  const wrong = await server.call('GET', `/admin/v1/reports/margin?${lately()}&group_by=colour`, {
+    key: ADMIN_TOKEN,
+  });
+  expect(wrong.status).toBe(400);
+});
+
 test('write-offs, money by payment, paid and granted credits', async () => {
   expect(await report(`reports/write-offs?${lately()}`)).toMatchObject([
     { reason: 'debt_forgiven', count: 1, amount: '2.00' },

@@ -1,4 +1,6 @@
+import { TypicalOutput } from '../../src/invocation/typical-output.read-model.ts';
 import { publicId } from '../../src/lib/ids.ts';
+import { NO_USAGE } from '../../src/lib/usage.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -28,6 +30,7 @@ async function accountWithCalls() {
       model,
       status,
       charge: '0.000000001',
+      ...(model === 'acme/large' && { endpoint: '/vendorx/v1/messages' }),
     });
     ids.unshift(publicId('generation', made));
   }
@@ -52,6 +55,8 @@ test('filters, and a time range to the instant', async () => {
   const { ids, other, list } = await accountWithCalls();
   expect(await list('?status=failed')).toEqual([ids[1]]);
   expect(await list('?model=acme/large')).toEqual([ids[0]]);
+  expect(await list('?endpoint=/vendorx/v1/messages')).toEqual([ids[0]]);
+  expect(await list('?endpoint=/api/v1/rerank')).toEqual([]);
   expect(await list(`?api_key_hash=${other.hash}`)).toEqual([ids[1]]);
   expect(await list(`?api_key_hash=${'f'.repeat(64)}`)).toEqual([]);
   expect(await list(`?start_time=${new Date(Date.now() - 60_000).toISOString()}`)).toEqual(ids);
@@ -66,6 +71,25 @@ test('an inference key sees its own, another account nothing', async () => {
   expect(await list(`?api_key_hash=${owner.hash}`, other.secret)).toEqual([]);
   expect(await stranger.list()).toEqual(stranger.ids);
   expect(await stranger.list(`?api_key_hash=${owner.hash}`)).toEqual([]);
+});
+
+test('the usual length of answers: the median of five and more that ended well, by account and model', async () => {
+  const typical = new TypicalOutput(server.database.sequelize);
+  const { id: accountId } = await createAccount(server.database);
+  const { id: apiKeyId } = await createKey(server.database, accountId);
+  const call = (outputTokens: number, model: string, status: 'completed' | 'failed' = 'completed') =>
+    createGeneration(server.database, {
+      ...{ accountId, apiKeyId, model, status, charge: '0.000000001' },
+      usage: { ...NO_USAGE, inputTokens: 1, outputTokens },
+    });
+  for (const tokens of [1, 2, 30, 400]) {
+    await call(tokens, 'acme/small');
+  }
+  await call(5_000, 'acme/small', 'failed');
+  await call(5_000, 'acme/large');
+  expect(await typical.tokens(accountId, 'acme/small')).toBeUndefined();
+  await call(6_000, 'acme/small');
+  expect(await typical.tokens(accountId, 'acme/small')).toBe(30);
 });
 
 test('pages by cursor, and a foreign cursor is refused', async () => {

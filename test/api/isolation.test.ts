@@ -45,6 +45,7 @@ const PLAIN = [
   'kind',
   'actor',
   'suspended',
+  'sort',
   'action',
   'period_start',
   'period_end',
@@ -204,9 +205,11 @@ test.each(
 test.each(forOperators.map((use) => [use.name, use] as const))(
   '%s: no key of a customer tells its own id from an unknown one',
   async (_, use) => {
+    // three calls, not four: an address may be refused only so often
+    const unknown = await ask(use, theirs.owner, UNKNOWN[use.kind], theirs);
     for (const token of [theirs.owner, theirs.inference]) {
       const own = await ask(use, token, theirs.ids[use.kind], theirs);
-      expect(own).toEqual(await ask(use, token, UNKNOWN[use.kind], theirs));
+      expect(own).toEqual(unknown);
       expect(own.status).toBe(401);
     }
   },

@@ -1,4 +1,4 @@
-import { newUuid, publicId } from '../../src/lib/ids.ts';
+import { newUuid, parsePublicId, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -49,6 +49,44 @@ describe('accounts', () => {
     expect(await found('q=nordlicht&suspended=false')).toEqual([ids[0]]);
     // no pattern: what is typed is what is meant
     expect(await found(`q=${encodeURIComponent('0%')}`)).toEqual([ids[0]]);
+  });
+
+  test('by balance, use and last call, in pages without gap; what each was charged lately', async () => {
+    const accounts = [];
+    for (const [index, charge] of ['0.5', '2', '0.25'].entries()) {
+      const name = `ranked ${index}`;
+      const { data } = (await admin('POST', '/accounts', { body: { name, credits: `${10 + index}` } })).json;
+      const accountId = parsePublicId('account', data.id)!;
+      const { id: apiKeyId } = await createKey(server.database, accountId);
+      await createGeneration(server.database, { accountId, apiKeyId, charge });
+      await server.database.money.query(
+        "UPDATE api_keys SET last_used_at = now() - $2 * interval '1 hour' WHERE id = $1",
+        [apiKeyId, index],
+      );
+      accounts.push({ id: data.id, apiKeyId });
+    }
+    const ordered = async (sort: string) => {
+      const names: string[] = [];
+      let path: string | undefined = `/accounts?q=ranked&limit=1&sort=${sort}`;
+      while (path !== undefined) {
+        const page = await admin('GET', path);
+        names.push(...page.json.data.map((row: { name: string }) => row.name.slice(-1)));
+        path = /<\/admin\/v1([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+      }
+      return names.join('');
+    };
+    expect(await ordered('created_at')).toBe('210');
+    expect(await ordered('remaining_credits')).toBe('201');
+    expect(await ordered('usage_30d')).toBe('102');
+    expect(await ordered('last_used_at')).toBe('012');
+    const account = (await admin('GET', `/accounts/${accounts[1]?.id}`)).json.data;
+    expect(account).toMatchObject({ usage_24h: '2.00', usage_30d: '2.00', last_used_at: expect.any(String) });
+    const costs = await admin('GET', `/accounts/${accounts[1]?.id}/costs?group_by=model`);
+    expect(costs.json.data).toMatchObject([
+      { amount: { value: '2.00' }, model: 'acme/small', line_item: 'input', endpoint: null },
+    ]);
+    const foreign = await admin('GET', '/accounts?sort=usage_30d&cursor=WyJ4Il0');
+    expect(foreign.json.error.code).toBe('invalid_cursor');
   });
 
   test('suspended: paid and changing calls are refused, reading goes on', async () => {

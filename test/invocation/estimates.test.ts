@@ -15,7 +15,7 @@ const SEED = Number(process.env.ESTIMATE_SEED ?? 4);
 let openai: UpstreamServer;
 let gateway: Gateway;
 
-const start = async (books?: GatewayOptions['books']) => {
+const start = async (books?: GatewayOptions['books'], typicalTokens?: number) => {
   gateway = await Gateway.start({
     providers: [{ id: 'openai', protocol: 'openai', base_url: openai.url }],
     models: [
@@ -24,6 +24,7 @@ const start = async (books?: GatewayOptions['books']) => {
       model('short', [{ provider: 'openai', model: 'gpt' }], { contextLength: 50 }),
     ],
     ...(books && { books }),
+    ...(typicalTokens !== undefined && { typicalTokens }),
   });
 };
 
@@ -69,6 +70,8 @@ test('the most that is told is the hold, to the nano-dollar, whatever is asked',
       expect([told.status, told.json.data?.max_amount]).toEqual(
         held ? [200, formatUsd(held.amount)] : [called.status, undefined],
       );
+      const lines = Object.values<string>(told.json.data?.lines ?? {}).map((line) => parseUsd(line)!);
+      expect(lines.reduce((sum, line) => sum + line, 0n)).toBe(held?.amount ?? 0n);
       expect(told.json.error?.code).toBe(held ? undefined : called.json.error.code);
     }),
     { numRuns: 60, seed: SEED },
@@ -87,10 +90,22 @@ test('nothing is held, asked of a provider or charged', async () => {
     input_tokens: expect.any(Number),
     output_tokens_max: 50,
     max_amount: expect.stringMatching(/^0\.\d+$/),
+    lines: { input: expect.any(String), output: '0.0001' },
+    expected_amount: null,
     affordable: true,
     currency: 'USD',
   });
   expect([gateway.ledger.requests.length, openai.requests.length]).toEqual([0, 0]);
+});
+
+test('what is expected: the input as counted, an answer as long as the usual one, or as there may be', async () => {
+  await start(undefined, 20);
+  const messages = [{ role: 'user', content: 'hello' }];
+  const { data } = (await estimate({ model: 'one', max_tokens: 50, messages })).json;
+  // 1,000 nano-USD a token in, 2,000 a token out
+  expect(parseUsd(data.expected_amount)).toBe(BigInt(data.input_tokens) * 1_000n + 20n * 2_000n);
+  const shorter = (await estimate({ model: 'one', max_tokens: 5, messages })).json.data;
+  expect(parseUsd(shorter.expected_amount)).toBe(BigInt(data.input_tokens) * 1_000n + 5n * 2_000n);
 });
 
 test('short of money: the answer is told to be shorter, or the call not to be affordable', async () => {

@@ -84,6 +84,8 @@ export interface GatewayOptions {
   readonly settings?: Partial<InvocationSettings>;
   /** What is known of providers; without it each gateway learns for itself. */
   readonly overhead?: HiddenOverhead;
+  /** Median tokens of an account's answers, of every model; unknown unless said. */
+  readonly typicalTokens?: number;
   /** Where the service's warnings go; nowhere unless said. */
   readonly log?: Logger;
   /** Real books and who calls; without them a ledger in memory with one account. */
@@ -135,7 +137,7 @@ export class Gateway {
       ...responsesRoutes(deps),
       ...embeddingsRoutes(deps),
       ...rerankRoutes(deps),
-      ...estimateRoutes(this.service),
+      ...estimateRoutes(this.service, { tokens: async () => options.typicalTokens }),
     ]) {
       const paths = [route.path, route.path.replace('/vendorx', '')];
       app.post(paths, express.json({ limit: '32mb' }), (request, response) =>

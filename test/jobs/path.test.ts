@@ -49,7 +49,7 @@ test('the provider, its cost and the line of the charge stand on the generation;
       provider_cost: '7',
       lines: { image: '5000000' },
       status: 'completed',
-      parameters: null,
+      parameters: { width: 512, height: 512 },
     },
   ]);
 });

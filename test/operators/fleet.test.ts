@@ -4,7 +4,10 @@ import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support
 
 let server: OperatorServer;
 beforeAll(async () => {
-  server = await startOperatorServer({ redisDatabase: 10 });
+  server = await startOperatorServer({
+    redisDatabase: 10,
+    environment: { GRAFANA_URL: 'https://grafana.example/d/tollgate' },
+  });
 });
 afterAll(() => server?.close());
 
@@ -52,7 +55,8 @@ describe('the operator API takes the cookie of the operator pages', () => {
     const { browser } = await signedIn();
     const headers = { 'sec-fetch-site': 'cross-site' };
     expect((await browser.call('GET', '/admin/v1/accounts', { headers })).status).toBe(403);
-    expect(await read('session')).toEqual({ operator: 'operator', csrf: null, ends_at: null });
+    const links = { board: '/admin/queues', grafana: 'https://grafana.example/d/tollgate' };
+    expect(await read('session')).toEqual({ operator: 'operator', csrf: null, ends_at: null, links });
   });
 
   test('a login leads on to the console', async () => {

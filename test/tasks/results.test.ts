@@ -237,8 +237,32 @@ test('the list: newest first, filters, pages that meet without gap', async () =>
   expect((await some(`kind=image&api_key_hash=${newest.api_key_hash}&limit=1`))[0].id).toBe(newest.id);
   expect(await some('kind=video')).toEqual([]);
   expect(await some(`api_key_hash=${'f'.repeat(64)}`)).toEqual([]);
+  expect((await some('status=queued,%20failed&limit=1'))[0].id).toBe(newest.id);
+  expect(await some('status=processing,generated')).toEqual([]);
+  expect((await server.call('GET', '/api/v1/tasks?status=queued,done')).status).toBe(400);
   const misspelt = await server.call('GET', '/api/v1/tasks?state=queued');
   expect(misspelt.status).toBe(400);
+});
+
+test('a task has links to its files and says what was ordered, in the list as alone; not once they are gone', async () => {
+  const id = await finished();
+  const alone = async () =>
+    (await server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`)).json.data;
+  const inList = async (query = '') =>
+    (await server.call('GET', `/api/v1/tasks${query}`)).json.data.find(
+      (task: { id: string }) => task.id === publicId('generation', id),
+    );
+  const task = await alone();
+  // the storage of these tests signs anew each time
+  const content_url = expect.stringMatching(/^http:\/\/media\.test\/acct\/.*original/);
+  expect(await inList()).toEqual({ ...task, content_url });
+  // these tasks are made without small pictures
+  expect(task).toMatchObject({ content_url, thumbnail_url: null, poster_url: null });
+  expect(task.parameters).toEqual({ width: 512, height: 512, steps: null, seconds: null });
+  const noLinks = { content_url: null, thumbnail_url: null, poster_url: null };
+  expect(await inList('?limit=101')).toMatchObject(noLinks);
+  await it.pool.query('UPDATE tasks SET media_expires_at = clock_timestamp() WHERE id = $1', [id]);
+  expect(await alone()).toMatchObject(noLinks);
 });
 
 test('content redirects to a fresh URL; 409 before the end, 410 after expiry, 404 for what is not there', async () => {

@@ -4,7 +4,7 @@ import { useList } from '../../api/lists.ts';
 import { refresh } from '../../api/queries.ts';
 import type { ApiKey, Generation } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
-import { formatCount, t } from '../../lib/text.ts';
+import { formatTokens, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Problem } from '../../ui/feedback.tsx';
 import { List } from '../../ui/list.tsx';
@@ -47,7 +47,7 @@ export function AccountGenerations({ id }: OfAccount) {
           { name: t('Error'), cell: ({ error }) => error?.code ?? '–' },
           {
             name: t('Tokens'),
-            cell: ({ usage }) => `${formatCount(usage.input_tokens)} → ${formatCount(usage.output_tokens)}`,
+            cell: ({ usage }) => formatTokens(usage),
             number: true,
             card: 'hidden',
           },

@@ -8,8 +8,10 @@ import { Id } from '../../ui/copy.tsx';
 import { Notice, Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Tabs } from '../../ui/field.tsx';
 import { Figure } from '../../ui/panel.tsx';
+import { Time } from '../../ui/time.tsx';
 import { ChargeSheet } from '../charge-sheet.tsx';
 import { AccountActs } from './account-acts.tsx';
+import { AccountCosts } from './account-costs.tsx';
 import { AccountAudit, AccountGenerations, AccountKeys, AccountTasks } from './account-lists.tsx';
 import { AccountTransactions } from './account-transactions.tsx';
 
@@ -60,7 +62,28 @@ function Money({ account }: { readonly account: Account }) {
       <Figure label={t('Held')} note={t('part of the balance, for what runs now')}>
         <Amount value={account.held} />
       </Figure>
-      <Figure label={t('Used')} note={t('since it was opened')}>
+      <Figure
+        label={t('Used, 24 hours')}
+        note={
+          <>
+            <Amount value={account.usage_30d} /> {t('in 30 days')}
+          </>
+        }
+      >
+        <Amount value={account.usage_24h} />
+      </Figure>
+      <Figure
+        label={t('Used')}
+        note={
+          account.last_used_at === null ? (
+            t('since it was opened')
+          ) : (
+            <>
+              {t('Last used')} <Time at={account.last_used_at} relative />
+            </>
+          )
+        }
+      >
         <Amount value={account.total_usage} />
       </Figure>
       <Figure label={t('Debt')} note={t('of payments taken back; blocks new calls')}>
@@ -75,6 +98,7 @@ function tabsOf(id: string): [string, string, string][] {
   return [
     ['generations', t('Calls'), to(page)],
     ['transactions', t('Transactions'), to(page, { tab: 'transactions' })],
+    ['costs', t('Costs'), to(page, { tab: 'costs' })],
     ['tasks', t('Tasks'), to(page, { tab: 'tasks' })],
     ['keys', t('Keys'), to(page, { tab: 'keys' })],
     ['audit', t('Audit log'), to(page, { tab: 'audit' })],
@@ -85,6 +109,8 @@ function Chosen({ tab, id }: { readonly tab: string; readonly id: string }) {
   switch (tab) {
     case 'transactions':
       return <AccountTransactions id={id} />;
+    case 'costs':
+      return <AccountCosts id={id} />;
     case 'tasks':
       return <AccountTasks id={id} />;
     case 'keys':

@@ -12,11 +12,12 @@ import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { OpenAccount } from './open-account.tsx';
 
-/** All accounts, newest first. An id is found by the box at the top. */
+/** All accounts, newest first unless asked otherwise. An id is found by the box at the top. */
 export function AccountsPage() {
   const [name, setName] = useQueryState('q', '');
   const [suspended, setSuspended] = useQueryState('suspended', '');
-  const listing = useList<Account>('/admin/v1/accounts', { q: name, suspended });
+  const [sort, setSort] = useQueryState('sort', 'created_at');
+  const listing = useList<Account>('/admin/v1/accounts', { q: name, suspended, sort });
   const [isOpening, setOpening] = useState(false);
   return (
     <div class="page">
@@ -40,6 +41,18 @@ export function AccountsPage() {
               ['true', t('suspended')],
             ]}
             onChange={setSuspended}
+          />
+          <Choice
+            bare
+            label={t('Order')}
+            value={sort}
+            options={[
+              ['created_at', t('Newest first')],
+              ['remaining_credits', t('Highest balance first')],
+              ['usage_30d', t('Most used first')],
+              ['last_used_at', t('Last used first')],
+            ]}
+            onChange={setSort}
           />
           <button type="button" class="button button-main" onClick={() => setOpening(true)}>
             <Icon name="plus" /> {t('Open account')}
@@ -70,9 +83,15 @@ export function AccountsPage() {
               ),
             },
             { name: t('Held'), cell: ({ held }) => <Amount value={held} />, number: true, card: 'hidden' },
-            { name: t('Used'), cell: ({ total_usage: used }) => <Amount value={used} />, number: true },
+            { name: t('Used, 24 hours'), cell: (row) => <Amount value={row.usage_24h} />, number: true },
+            { name: t('Used, 30 days'), cell: (row) => <Amount value={row.usage_30d} />, number: true },
             { name: t('Debt'), cell: ({ debt }) => <Amount value={debt} />, number: true, card: 'hidden' },
-            { name: t('Opened'), cell: ({ created_at: at }) => <Time at={at} relative /> },
+            {
+              name: t('Last used'),
+              cell: ({ last_used_at: at }) => (at === null ? '–' : <Time at={at} relative />),
+              number: true,
+            },
+            { name: t('Opened'), cell: ({ created_at: at }) => <Time at={at} relative />, card: 'hidden' },
           ]}
         />
       </Panel>

@@ -21,17 +21,33 @@ import { Time } from '../../ui/time.tsx';
 import { knownOf, percentOf, sumOf } from '../margin.ts';
 
 const MARGIN = '/admin/v1/reports/margin';
+/** What margins are told by, and the member of a row that names it. */
+const GROUPS = { model: 'model', endpoint: 'endpoint', provider: 'provider', account: 'account_id' } as const;
+type Group = keyof typeof GROUPS;
 
 /** What models bring in and cost, what they are sold for, and whether the books add up. */
 export function MoneyPage() {
   const [tab] = useQueryState('tab', 'margin');
   const [range, setRange] = useQueryState('range', '30d');
+  const [group, setGroup] = useQueryState('by', 'model');
   return (
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Money')}</h1>
         {tab === 'margin' ? (
           <div class="page-actions">
+            <Choice
+              bare
+              label={t('By')}
+              value={group}
+              options={[
+                ['model', t('By model')],
+                ['endpoint', t('By endpoint')],
+                ['provider', t('By provider')],
+                ['account', t('By account')],
+              ]}
+              onChange={setGroup}
+            />
             <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
           </div>
         ) : null}
@@ -41,11 +57,15 @@ export function MoneyPage() {
         label={t('Money')}
         value={tab}
         options={[
-          ['margin', t('Margin by model'), to('operator/money')],
+          ['margin', t('Margin'), to('operator/money')],
           ['prices', t('Prices'), to('operator/money', { tab: 'prices' })],
         ]}
       />
-      {tab === 'prices' ? <Prices /> : <Margins range={range} />}
+      {tab === 'prices' ? (
+        <Prices />
+      ) : (
+        <Margins range={range} group={group in GROUPS ? (group as Group) : 'model'} />
+      )}
     </div>
   );
 }
@@ -83,23 +103,19 @@ function Holds({ checked }: { readonly checked: number }) {
   return <span class="status-good">● {t('All {checked} invariants hold', { checked })}</span>;
 }
 
-function Margins({ range }: { readonly range: string }) {
+function Margins({ range, group }: { readonly range: string; readonly group: Group }) {
   const { start, end } = parseRange(range, Date.now());
   const until = end ?? new Date(Math.ceil(Date.now() / 300_000) * 300_000).toISOString();
-  const query = { start_time: start, end_time: until };
+  const query = { start_time: start, end_time: until, granularity: 'all', group_by: group };
   const reading = useRead<readonly Margin[]>(MARGIN, query);
   return (
     <Loaded reading={reading} lines={8}>
       {(rows) => (
-        <Panel
-          title={t('Margin by model')}
-          actions={<ExportCsv path={MARGIN} query={query} name="margin" />}
-          flush
-        >
+        <Panel title={t('Margin')} actions={<ExportCsv path={MARGIN} query={query} name="margin" />} flush>
           {rows.length === 0 ? (
             <Empty text={t('Nothing was called in this time.')} />
           ) : (
-            <MarginTable rows={rows} />
+            <MarginTable rows={rows} group={group} />
           )}
         </Panel>
       )}
@@ -107,18 +123,18 @@ function Margins({ range }: { readonly range: string }) {
   );
 }
 
-function MarginTable({ rows }: { readonly rows: readonly Margin[] }) {
-  const models = [...new Set(rows.map(({ model }) => model))]
-    .map((model) => ({ model, sums: sumOf(rows.filter((row) => row.model === model)) }))
+function MarginTable({ rows, group }: { readonly rows: readonly Margin[]; readonly group: Group }) {
+  const parts = rows
+    .map((row) => ({ name: row[GROUPS[group]] ?? '–', sums: sumOf([row]) }))
     .sort((first, second) => (first.sums.charged < second.sums.charged ? 1 : -1));
   const total = sumOf(rows);
   return (
     <Table
-      label={t('Margin by model')}
-      rows={[...models, { model: t('Total'), sums: total }]}
-      rowKey={({ model }) => model}
+      label={t('Margin')}
+      rows={[...parts, { name: t('Total'), sums: total }]}
+      rowKey={({ name }) => name}
       columns={[
-        { name: t('Model'), cell: ({ model }) => model, clip: true },
+        { name: t('What'), cell: ({ name }) => partName(name), clip: true },
         { name: t('Charged'), cell: ({ sums }) => <Amount value={sums.charged} />, number: true },
         { name: t('Given back'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
         { name: t('Cost'), cell: ({ sums }) => <Amount value={knownOf(sums).cost} />, number: true },
@@ -133,6 +149,11 @@ function MarginTable({ rows }: { readonly rows: readonly Margin[] }) {
       ]}
     />
   );
+}
+
+/** An account leads to its page. */
+function partName(name: string) {
+  return name.startsWith('acc_') ? <a href={to(`operator/accounts/${name}`)}>{name}</a> : name;
 }
 
 function shareOf({ margin, charged }: ReturnType<typeof knownOf>): string {

@@ -6,7 +6,7 @@ import { formatDuration } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { KeyFilter, ModelFilter } from '../../ui/filters.tsx';
+import { EndpointFilter, KeyFilter, ModelFilter } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -21,9 +21,10 @@ const LIVE_MS = 10_000;
 export function GenerationsPage() {
   const [model, setModel] = useQueryState('model', '');
   const [status, setStatus] = useQueryState('status', '');
+  const [endpoint, setEndpoint] = useQueryState('endpoint', '');
   const [key, setKey] = useQueryState('key', '');
   const [chosen, choose] = useQueryState('generation', '');
-  const query = { model, status, api_key_hash: key };
+  const query = { model, status, endpoint, api_key_hash: key };
   const listing = useList<Generation>('/api/v1/generations', query, { everyMs: LIVE_MS });
   return (
     <div class="page">
@@ -32,6 +33,7 @@ export function GenerationsPage() {
         <div class="page-actions filters">
           <ModelFilter value={model} onChange={setModel} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
+          <EndpointFilter value={endpoint} onChange={setEndpoint} />
           <KeyFilter value={key} onChange={setKey} />
           <ExportCsv path="/api/v1/generations" query={query} name="generations" />
         </div>
@@ -59,6 +61,11 @@ function statusOptions(): [string, string][] {
   ];
 }
 
+/** A picture has no tokens, neither in nor out. */
+function countOf(tokens: number, { total_tokens: total }: Generation['usage']): string {
+  return total === 0 ? '–' : formatCount(tokens);
+}
+
 function columns(choose: (id: string) => void): Column<Generation>[] {
   return [
     {
@@ -74,13 +81,13 @@ function columns(choose: (id: string) => void): Column<Generation>[] {
     { name: t('State'), cell: ({ status }) => <Status of={status} /> },
     {
       name: t('Tokens in'),
-      cell: ({ usage }) => formatCount(usage.input_tokens),
+      cell: ({ usage }) => countOf(usage.input_tokens, usage),
       number: true,
       card: 'hidden',
     },
     {
       name: t('Tokens out'),
-      cell: ({ usage }) => formatCount(usage.output_tokens),
+      cell: ({ usage }) => countOf(usage.output_tokens, usage),
       number: true,
       card: 'hidden',
     },

@@ -1,7 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import type { Generation } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
-import { formatCount, t } from '../../lib/text.ts';
+import { formatTokens, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -42,7 +42,7 @@ export function LatestGenerations() {
           { name: t('State'), cell: ({ status }) => <Status of={status} /> },
           {
             name: t('Tokens'),
-            cell: ({ usage }) => `${formatCount(usage.input_tokens)} → ${formatCount(usage.output_tokens)}`,
+            cell: ({ usage }) => formatTokens(usage),
             number: true,
             card: 'hidden',
           },

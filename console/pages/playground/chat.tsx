@@ -95,6 +95,12 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             <span class="quiet">
               {estimate ? `${t('{count} tokens in', { count: formatCount(estimate.input_tokens) })} · ` : ''}
               {t('costs at most')} <Amount value={most} short />
+              {estimate?.expected_amount ? (
+                <>
+                  {' · '}
+                  {t('typically')} <Amount value={estimate.expected_amount} short />
+                </>
+              ) : null}
             </span>
           </div>
           {estimate?.affordable === false ? (

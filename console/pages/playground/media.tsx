@@ -18,7 +18,7 @@ const SIZES: Readonly<Record<string, readonly string[]>> = {
   image: ['1024*1024', '1536*1024', '1024*1536', '768*768', '512*512'],
   video: ['1280*720', '720*1280'],
 };
-const STEPS = 12;
+const STEPS = '12';
 
 export interface MediaPlaygroundProps {
   readonly kind: 'image' | 'video';
@@ -29,13 +29,15 @@ export interface MediaPlaygroundProps {
 export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [seed] = useQueryState('seed', '');
   const [again] = useQueryState('again', '');
+  const [sizeAgain] = useQueryState('size', '');
+  const [steps] = useQueryState('steps', STEPS);
   const [id, choose] = useQueryState('model', models[0]?.id ?? '');
   const model = models.find((candidate) => candidate.id === id) ?? models[0];
   const [prompt, setPrompt] = useState(promptOf(again) ?? '');
-  const [size, setSize] = useState(SIZES[kind]?.[0] ?? '');
+  const [size, setSize] = useState(sizeAgain || (SIZES[kind]?.[0] ?? ''));
   const [chosenSeed, setSeed] = useState(seed);
   const [ordered, setOrdered] = useState<string>();
-  const body = orderOf(kind, model?.id ?? '', { prompt, size, seed: chosenSeed });
+  const body = orderOf(kind, model?.id ?? '', { prompt, size, steps, seed: chosenSeed });
   const ordering = useActing(async () => {
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const answer = await send<unknown>('POST', `/v3/async/${model?.id}`, { body, headers });
@@ -77,7 +79,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
             <Choice
               label={t('Size')}
               value={size}
-              options={(SIZES[kind] ?? []).map((each) => [each, each.replace('*', ' × ')])}
+              options={sizesOf(kind, sizeAgain).map((each) => [each, each.replace('*', ' × ')])}
               onChange={setSize}
             />
             <Field label={t('Seed (empty: any)')}>
@@ -119,14 +121,20 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
 interface Order {
   readonly prompt: string;
   readonly size: string;
+  readonly steps: string;
   readonly seed: string;
 }
 
-function orderOf(kind: 'image' | 'video', model: string, { prompt, size, seed }: Order): object {
+/** What is offered, and the size of a task that is run again. */
+function sizesOf(kind: string, again: string): string[] {
+  return [...new Set([...(SIZES[kind] ?? []), ...(again === '' ? [] : [again])])];
+}
+
+function orderOf(kind: 'image' | 'video', model: string, { prompt, size, steps, seed }: Order): object {
   const number = seed.trim() === '' ? -1 : Number.parseInt(seed, 10);
   if (kind === 'image') {
     return { prompt, size, seed: number };
   }
   const [width = 1280, height = 720] = size.split('*').map((side) => Number.parseInt(side, 10));
-  return { model_name: model, prompt, width, height, steps: STEPS, seed: number };
+  return { model_name: model, prompt, width, height, steps: Number.parseInt(steps, 10), seed: number };
 }

@@ -1,11 +1,11 @@
-import { apiPath } from '../../api/client.ts';
+import { useEffect, useState } from 'preact/hooks';
 import type { Task } from '../../api/types.gen.ts';
 import { usd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
-import { contentQuery, isLive } from './task-state.ts';
+import { isLive, pictureOf } from './task-state.ts';
 
 /** A task as a card: what it looks like, how it stands, what it cost. */
 export function TaskCard({ task, onOpen }: { readonly task: Task; readonly onOpen: () => void }) {
@@ -27,15 +27,9 @@ export function TaskCard({ task, onOpen }: { readonly task: Task; readonly onOpe
 }
 
 function Preview({ task }: { readonly task: Task }) {
-  const picture = contentQuery(task, 'thumbnail') ?? contentQuery(task, 'poster');
+  const [picture, failed] = useKept(pictureOf(task));
   if (picture) {
-    return (
-      <img
-        src={apiPath(`/api/v1/tasks/${task.id}/content`, picture)}
-        alt={t('Preview of {id}', { id: task.id })}
-        loading="lazy"
-      />
-    );
+    return <img src={picture} alt={t('Preview of {id}', { id: task.id })} loading="lazy" onError={failed} />;
   }
   if (isLive(task)) {
     return (
@@ -47,7 +41,30 @@ function Preview({ task }: { readonly task: Task }) {
       />
     );
   }
-  return <span class="quiet small">{task.error?.code ?? t('the files have expired')}</span>;
+  return <span class="quiet small">{whyNoPicture(task)}</span>;
+}
+
+/** For people: the code of an error stands in the details. */
+function whyNoPicture({ status, error }: Task): string {
+  switch (status) {
+    case 'canceled':
+      return t('stopped on request');
+    case 'failed':
+      return error?.code.replaceAll('_', ' ') ?? '';
+    default:
+      return t('the files have expired');
+  }
+}
+
+/** A link as it was when it was first seen: each reading signs a new one, and the browser has the file of the old one. */
+function useKept(link: string | undefined): [string | undefined, () => void] {
+  const [kept, keep] = useState(link);
+  useEffect(() => {
+    if (kept === undefined || link === undefined) {
+      keep(link);
+    }
+  }, [link]);
+  return [kept, () => keep(link)];
 }
 
 /** What it costs: held while it runs, charged when it is done, nothing otherwise. */

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { useActing } from '../../api/acting.ts';
-import { apiPath, send } from '../../api/client.ts';
+import { send } from '../../api/client.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { promptOf } from '../../lib/device-store.ts';
@@ -14,7 +14,7 @@ import { Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
-import { contentQuery, isLive } from './task-state.ts';
+import { isLive } from './task-state.ts';
 
 const LIVE_MS = 1_000;
 
@@ -42,7 +42,8 @@ export function TaskSheet({ id, onClose }: { readonly id: string; readonly onClo
 }
 
 function Result({ task }: { readonly task: Task }) {
-  const original = contentQuery(task, 'original');
+  // each reading signs new links: what is shown stays
+  const { content_url: source, poster_url: poster } = useMemo(() => task, [task.id, task.status]);
   if (isLive(task)) {
     return (
       <div class="result-live">
@@ -56,7 +57,7 @@ function Result({ task }: { readonly task: Task }) {
       </div>
     );
   }
-  if (!original) {
+  if (source === null) {
     return (
       <Notice tone={task.status === 'failed' ? 'bad' : 'info'}>
         {task.error === null ? null : (
@@ -68,16 +69,8 @@ function Result({ task }: { readonly task: Task }) {
       </Notice>
     );
   }
-  const source = apiPath(`/api/v1/tasks/${task.id}/content`, original);
-  const poster = contentQuery(task, 'poster');
   return task.kind === 'video' ? (
-    <video
-      class="result"
-      controls
-      preload="none"
-      src={source}
-      {...(poster && { poster: apiPath(`/api/v1/tasks/${task.id}/content`, poster) })}
-    />
+    <video class="result" controls preload="none" src={source} {...(poster && { poster })} />
   ) : (
     <img class="result" src={source} alt={t('Picture made by {model}', { model: task.model })} />
   );
@@ -148,6 +141,12 @@ function Facts({ task }: { readonly task: Task }) {
   );
 }
 
+/** The form of the playground, filled in as the task was ordered. */
+function againOf({ id, kind, model, seed, parameters: { width, height, steps } }: Task): string {
+  const size = width === null || height === null ? undefined : `${width}*${height}`;
+  return to('playground', { kind, model, seed, again: id, size, steps: steps?.toString() });
+}
+
 function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const cancelling = useActing(async () => {
@@ -159,7 +158,6 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
     onGone();
     refresh('/api/v1/tasks');
   });
-  const original = contentQuery(task, 'original');
   return (
     <>
       {cancelling.error === undefined ? null : <Problem error={cancelling.error} />}
@@ -175,17 +173,12 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
             {task.cancel_requested ? t('Cancelling …') : t('Cancel: stops the work, you pay nothing')}
           </button>
         ) : null}
-        {original ? (
-          <a
-            class="button"
-            href={apiPath(`/api/v1/tasks/${task.id}/content`, original)}
-            target="_blank"
-            rel="noreferrer"
-          >
+        {task.content_url === null ? null : (
+          <a class="button" href={task.content_url} target="_blank" rel="noreferrer">
             <Icon name="download" /> {t('Open the file')}
           </a>
-        ) : null}
-        <a class="button" href={to('playground', { kind: task.kind, seed: task.seed, again: task.id })}>
+        )}
+        <a class="button" href={againOf(task)}>
           {t('Run again with this seed')}
         </a>
         {isLive(task) ? null : (

@@ -7,11 +7,10 @@ export function isLive({ status }: Pick<Task, 'status'>): boolean {
   return LIVE.includes(status);
 }
 
-/** Path of a file of a task, which leads to its signed address. */
-export function contentQuery(
-  task: Task,
-  variant: 'original' | 'thumbnail' | 'poster',
-): { index: number; variant: string } | undefined {
-  const output = task.outputs.find((candidate) => candidate.variant === variant);
-  return output && { index: output.index, variant };
+/** States of a task that is at work, as a filter. */
+export const RUNNING = 'generating,generated,processing';
+
+/** Address of the small picture of a task, where it has one. */
+export function pictureOf(task: Pick<Task, 'thumbnail_url' | 'poster_url'>): string | undefined {
+  return task.thumbnail_url ?? task.poster_url ?? undefined;
 }

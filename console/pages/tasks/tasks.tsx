@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { useList } from '../../api/lists.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
@@ -8,7 +9,7 @@ import { Choice } from '../../ui/field.tsx';
 import { KeyFilter, ModelFilter } from '../../ui/filters.tsx';
 import { TaskCard } from './task-card.tsx';
 import { TaskSheet } from './task-sheet.tsx';
-import { isLive } from './task-state.ts';
+import { isLive, RUNNING } from './task-state.ts';
 
 const RUNNING_MS = 2_000;
 const QUIET_MS = 15_000;
@@ -21,9 +22,10 @@ export function TasksPage() {
   const [key, setKey] = useQueryState('key', '');
   const query = { kind, model, status, api_key_hash: key };
   const [chosen, choose] = useQueryState('task', '');
-  const everyMs = useRunning() ? RUNNING_MS : QUIET_MS;
-  const listing = useList<Task>('/api/v1/tasks', query, { everyMs });
+  const [isRunning, setRunning] = useState(false);
+  const listing = useList<Task>('/api/v1/tasks', query, { everyMs: isRunning ? RUNNING_MS : QUIET_MS });
   const { rows, error, older, isLoadingOlder } = listing;
+  useEffect(() => setRunning(rows?.some(isLive) ?? false), [rows?.some(isLive)]);
   return (
     <div class="page">
       <div class="page-head">
@@ -69,12 +71,6 @@ export function TasksPage() {
   );
 }
 
-/** Whether one of the newest tasks is in the making. */
-function useRunning(): boolean {
-  const { rows } = useList<Task>('/api/v1/tasks', {}, { everyMs: QUIET_MS });
-  return rows?.some(isLive) ?? false;
-}
-
 function kindOptions(): [string, string][] {
   return [
     ['', t('Images and videos')],
@@ -87,7 +83,7 @@ function statusOptions(): [string, string][] {
   return [
     ['', t('All states')],
     ['queued', t('queued')],
-    ['generating', t('running')],
+    [RUNNING, t('running')],
     ['succeeded', t('done')],
     ['failed', t('failed')],
     ['canceled', t('cancelled')],

@@ -16,11 +16,21 @@ const operatorSessionJson = z
       .datetime()
       .nullable()
       .meta({ description: 'When the session of the browser ends; null for a caller with a token' }),
+    links: z
+      .object({
+        board: z.string().meta({ description: 'Path of the page that shows the queues' }),
+        grafana: z.url().nullable().meta({ description: 'Dashboards; null: GRAFANA_URL is not set' }),
+      })
+      .meta({ description: 'Other places where operators look' }),
   })
   .meta({ id: 'OperatorSession' });
 
 /** `/admin/v1/session`. */
-export function operatorSessionRoute(sessions: Pick<OperatorSessions, 'proofFor' | 'endOf'>): Route {
+export function operatorSessionRoute(
+  sessions: Pick<OperatorSessions, 'proofFor' | 'endOf'>,
+  grafanaUrl: string | null,
+): Route {
+  const links = { board: '/admin/queues', grafana: grafanaUrl };
   return defineRoute({
     ...OPERATOR_ROUTE,
     method: 'get',
@@ -36,7 +46,7 @@ export function operatorSessionRoute(sessions: Pick<OperatorSessions, 'proofFor'
         session === undefined
           ? { csrf: null, ends_at: null }
           : { csrf: sessions.proofFor(session), ends_at: sessions.endOf(session).toISOString() };
-      return { headers: { 'Cache-Control': 'no-store' }, body: { data: { operator, ...browser } } };
+      return { headers: { 'Cache-Control': 'no-store' }, body: { data: { operator, ...browser, links } } };
     },
   });
 }

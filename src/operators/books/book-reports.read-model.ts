@@ -9,7 +9,7 @@ import {
   archivedMonths,
   creditMovements,
   deferredRevenue,
-  marginByModel,
+  marginRows,
   payouts,
   pricePeriods,
   writeOffs,
@@ -37,7 +37,13 @@ export interface AgedDebtRow {
 
 export interface MarginRow {
   readonly month: string;
-  readonly model: string;
+  readonly period_start: Date;
+  /** What is not grouped by is null. */
+  readonly model: string | null;
+  readonly endpoint: string | null;
+  /** Null also where no provider was asked. */
+  readonly provider: string | null;
+  readonly account_id: string | null;
   readonly calls: number;
   readonly failed_calls: number;
   readonly calls_without_cost: number;
@@ -46,6 +52,16 @@ export interface MarginRow {
   readonly refunded: string;
   readonly provider_cost: string;
   readonly margin: string;
+}
+
+/** In the order of the statement's parameters. */
+export const MARGIN_GROUPS = ['model', 'endpoint', 'provider', 'account'] as const;
+export type MarginGroup = (typeof MARGIN_GROUPS)[number];
+
+/** What the margin is told by. */
+export interface MarginDetail {
+  readonly granularity: 'all' | 'month' | 'day';
+  readonly groups: readonly MarginGroup[];
 }
 
 export interface WriteOffRow {
@@ -114,10 +130,15 @@ export class BookReportsReadModel {
   }
 
   /**
-   * By month and model. `leastId`: no call below it can have ended in the period. Throws AppError invalid_request where calls of the period
-   * are archived.
+   * By period and groups, in their order. `leastId`: no call below it can have ended in the range. Throws AppError invalid_request where
+   * calls of the range are archived.
    */
-  async margin({ start, end }: Period, leastId: string): Promise<MarginRow[]> {
+  async margin(
+    { start, end }: Period,
+    leastId: string,
+    by: MarginDetail,
+    limit: number,
+  ): Promise<MarginRow[]> {
     const archived = await readRows<{ month: string }>(this.#sequelize, archivedMonths, [start, end]);
     if (archived.length > 0) {
       const months = archived.map(({ month }) => month).join(', ');
@@ -126,7 +147,12 @@ export class BookReportsReadModel {
         `The calls of ${months} are archived: choose another period, or \`tollgate archive restore\` first.`,
       );
     }
-    return await readRows<MarginRow>(this.#sequelize, marginByModel, [start, end, leastId]);
+    const { granularity, groups } = by;
+    return await readRows<MarginRow>(this.#sequelize, marginRows, [
+      ...[start, end, leastId, granularity === 'all' ? null : granularity],
+      ...MARGIN_GROUPS.map((group) => groups.includes(group)),
+      limit,
+    ]);
   }
 
   writeOffs({ start, end }: Period): Promise<WriteOffRow[]> {

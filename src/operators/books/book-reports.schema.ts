@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../../http/page.ts';
 import { timeParameter } from '../../http/time-range.ts';
 import { accountId, answerOf, listOf, modelId, usdString } from '../../http/wire-shapes.ts';
+import { MARGIN_GROUPS } from './book-reports.read-model.ts';
 
 const instant = timeParameter.meta({ description: 'What was booked before it counts' });
 const period = {
@@ -12,6 +13,25 @@ const period = {
 export const instantQuery = z.strictObject({ at: instant });
 export const instantPageQuery = z.strictObject({ at: instant, ...pageQuery });
 export const periodQuery = z.strictObject(period);
+export const marginQuery = z.strictObject({
+  ...period,
+  granularity: z
+    .enum(['all', 'month', 'day'])
+    .default('month')
+    .meta({ description: 'Length of the periods, in UTC; all: one for the whole range' }),
+  group_by: z
+    .string()
+    .max(100)
+    .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
+    .pipe(z.array(z.enum(MARGIN_GROUPS)))
+    .default(['model'])
+    .meta({
+      type: 'string',
+      default: 'model',
+      description: `Comma list of ${MARGIN_GROUPS.join(', ')}`,
+      examples: ['model,provider'],
+    }),
+});
 export const periodPageQuery = z.strictObject({ ...period, ...pageQuery });
 export const pricesQuery = z.strictObject({
   model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
@@ -47,15 +67,24 @@ export const agedDebtJson = z
 export const marginJson = z
   .object({
     month,
-    model: modelId,
-    calls: count.meta({ description: 'Calls and tasks that ended in the month' }),
+    period_start: z.iso
+      .datetime()
+      .meta({ description: 'Start of the period; cut by the start of the range' }),
+    model: z.string().nullable().meta({ description: 'null unless grouped by model' }),
+    endpoint: z.string().nullable().meta({ description: 'null unless grouped by endpoint' }),
+    provider: z
+      .string()
+      .nullable()
+      .meta({ description: 'null unless grouped by provider, or where none was asked' }),
+    account_id: z.string().nullable().meta({ description: 'Account, acc_…; null unless grouped by account' }),
+    calls: count.meta({ description: 'Calls and tasks that ended in the period' }),
     failed_calls: count.meta({ description: 'Of these, failed ones' }),
     calls_without_cost: count.meta({
       description: 'Whose route has no pricing: their cost is not in the sum',
     }),
     charged_without_cost: usdString.meta({ description: 'The part of charged that these calls brought in' }),
     charged: usdString.meta({ description: 'Charged to customers, USD' }),
-    refunded: usdString.meta({ description: 'Given back in the month, of charges of any month' }),
+    refunded: usdString.meta({ description: 'Given back in the period, of charges of any time' }),
     provider_cost: usdString.meta({ description: 'Failed calls included' }),
     margin: usdString.meta({ description: 'charged − refunded − provider_cost' }),
   })
@@ -144,7 +173,7 @@ export const pricePeriodJson = z
 
 export const deferredRevenueResponse = answerOf(deferredRevenueJson, 'Sums over all accounts');
 export const agedDebtsResponse = listOf(agedDebtJson, 'Accounts that owe, by id');
-export const marginResponse = listOf(marginJson, 'By month and model');
+export const marginResponse = listOf(marginJson, 'By period and groups');
 export const writeOffsResponse = listOf(writeOffJson, 'By month and reason');
 export const payoutsResponse = listOf(payoutJson, 'Payments, oldest first');
 export const creditsByKindResponse = listOf(creditsByKindJson, 'Accounts, by id');

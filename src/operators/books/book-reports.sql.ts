@@ -35,27 +35,39 @@ export const agedDebts: Statement = {
       FROM owed o JOIN accounts a ON a.id = o.account_id GROUP BY 1, 2 ORDER BY 1 LIMIT $3`,
 };
 
-/** $1 start, $2 end, $3 least id of a call that can have ended since. Calls by month of their end, refunds by their own month. */
-export const marginByModel: Statement = {
-  name: 'margin_by_model',
+/** What a call is grouped by: empty where it is not, or where a refunded call is archived. */
+const MARGIN_GROUPS = `
+             ARRAY[CASE WHEN $5::boolean THEN coalesce(g.model, 'calls that are archived') ELSE '' END,
+                   CASE WHEN $6::boolean THEN coalesce(g.endpoint, '') ELSE '' END,
+                   CASE WHEN $7::boolean THEN coalesce(g.provider, '') ELSE '' END,
+                   CASE WHEN $8::boolean THEN coalesce(g.account_id::text, '') ELSE '' END] AS groups`;
+
+/**
+ * $1 start, $2 end, $3 least id of a call that can have ended since, $4 length of the periods as date_trunc names it, NULL = one period;
+ * $5 by model?, $6 by endpoint?, $7 by provider?, $8 by account?, $9 how many rows. Calls by the period of their end, refunds by their own.
+ */
+export const marginRows: Statement = {
+  name: 'margin_rows',
   text: `
     WITH calls AS (
-      SELECT date_trunc('month', g.completed_at, 'UTC') AS month, g.model, count(*) AS calls,
+      SELECT coalesce(date_trunc($4::text, g.completed_at, 'UTC'), $1::timestamptz) AS period, ${MARGIN_GROUPS}, count(*) AS calls,
              count(*) FILTER (WHERE g.status = 'failed') AS failed_calls, sum(g.charge) AS charged,
              coalesce(sum(g.provider_cost), 0) AS provider_cost, count(*) FILTER (WHERE g.provider_cost IS NULL) AS calls_without_cost,
              coalesce(sum(g.charge) FILTER (WHERE g.provider_cost IS NULL), 0) AS charged_without_cost
         FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
     refunds AS (
-      SELECT date_trunc('month', e.at, 'UTC') AS month, coalesce(g.model, 'calls that are archived') AS model, sum(e.amount) AS refunded
+      SELECT coalesce(date_trunc($4::text, e.at, 'UTC'), $1::timestamptz) AS period, ${MARGIN_GROUPS}, sum(e.amount) AS refunded
         FROM ledger_entries e LEFT JOIN generations g ON g.id = e.reverses
        WHERE e.type = 'refund' AND e.contra = 'revenue' AND e.at >= $1 AND e.at < $2 GROUP BY 1, 2)
-    SELECT to_char(month AT TIME ZONE 'UTC', 'YYYY-MM') AS month, model, coalesce(c.calls, 0)::integer AS calls,
+    SELECT to_char(period AT TIME ZONE 'UTC', 'YYYY-MM') AS month, greatest(period, $1::timestamptz) AS period_start,
+           nullif(groups[1], '') AS model, nullif(groups[2], '') AS endpoint, nullif(groups[3], '') AS provider,
+           nullif(groups[4], '') AS account_id, coalesce(c.calls, 0)::integer AS calls,
            coalesce(c.failed_calls, 0)::integer AS failed_calls, coalesce(c.calls_without_cost, 0)::integer AS calls_without_cost,
            coalesce(c.charged_without_cost, 0)::text AS charged_without_cost,
            coalesce(c.charged, 0)::text AS charged, coalesce(r.refunded, 0)::text AS refunded,
            coalesce(c.provider_cost, 0)::text AS provider_cost,
            (coalesce(c.charged, 0) - coalesce(r.refunded, 0) - coalesce(c.provider_cost, 0))::text AS margin
-      FROM calls c FULL JOIN refunds r USING (month, model) ORDER BY 1, 2`,
+      FROM calls c FULL JOIN refunds r USING (period, groups) ORDER BY period, groups LIMIT $9`,
 };
 
 /** $1 start, $2 end. → month (YYYY-MM), whose calls are in a file alone */

@@ -9,6 +9,7 @@ import { presentKind, presentPayout, usd } from './book-reports.presenter.ts';
 import type { BookReportsReadModel } from './book-reports.read-model.ts';
 import {
   creditsByKindResponse,
+  marginQuery,
   marginResponse,
   payoutsResponse,
   periodPageQuery,
@@ -20,6 +21,8 @@ import { splitCredits } from './credit-kinds.ts';
 const report = { ...OPERATOR_ROUTE, method: 'get' } as const;
 const DAY_MS = 86_400_000;
 const RANGE_DAYS_MAX = 366;
+/** Margins are answered whole. */
+const MARGIN_ROWS_MAX = 10_000;
 /** A task may wait and run this long: no call that ended later was ordered before. */
 const CALL_DAYS_MAX = 31;
 
@@ -31,15 +34,23 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
         ...report,
         path: '/admin/v1/reports/margin',
         operationId: 'reportMargin',
-        summary: 'Charges, refunds and what providers cost, by month and model',
-        query: periodQuery,
+        summary:
+          'Charges, refunds and what providers cost, by period and model, endpoint, provider or account',
+        query: marginQuery,
         response: { status: 200, schema: marginResponse },
         errors: ['invalid_request'],
         async handle({ query }) {
           const period = periodOf(query);
           const leastId = idAt(period.start.getTime() - CALL_DAYS_MAX * DAY_MS);
-          const data = (await books.margin(period, leastId)).map((row) => ({
+          const { granularity, group_by: groups } = query;
+          const rows = await books.margin(period, leastId, { granularity, groups }, MARGIN_ROWS_MAX + 1);
+          if (rows.length > MARGIN_ROWS_MAX) {
+            throw new FieldError('granularity', `would give more than ${MARGIN_ROWS_MAX} rows: ask for less`);
+          }
+          const data = rows.map((row) => ({
             ...row,
+            period_start: row.period_start.toISOString(),
+            account_id: row.account_id && publicId('account', row.account_id),
             charged: usd(row.charged),
             charged_without_cost: usd(row.charged_without_cost),
             refunded: usd(row.refunded),

@@ -32,6 +32,18 @@ export const providerJson = z
         description: 'Of the attempts that succeeded',
       }),
     failures: z.record(z.string(), count).meta({ description: 'By reason' }),
+    circuit: z
+      .object({
+        replicas: count.meta({ description: 'Processes of the API that are alive' }),
+        resting: z
+          .array(z.string())
+          .meta({ description: 'Of them, those that do not call it now because it fails' }),
+        cooling: z
+          .array(z.string())
+          .meta({ description: 'Of them, those that do not call it now because it asked for a pause' }),
+      })
+      .nullable()
+      .meta({ description: 'Circuit of each process for all accounts; null: Redis cannot be asked' }),
     last_failed_at: time.nullable().meta({ description: 'Null: none failed' }),
     last_said: z
       .string()

@@ -1,7 +1,9 @@
 import { queueName } from '../../../queues/queue-name.ts';
 import type { LastCheck } from '../../ledger/ledger-verifier.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { inTimeOrUndefined } from '../../lib/deadline.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
+import type { ReplicaCircuits } from '../../providers/circuit-exchange.ts';
 import type { FleetReadModel, ProviderRow, SilentWorkerRow } from './fleet.read-model.ts';
 import type { AlarmJson, LedgerCheckJson, PoolJson, ProviderJson } from './fleet.schema.ts';
 
@@ -30,6 +32,8 @@ export interface FleetParts {
   /** The newest proof of the books of each kind. */
   readonly checks: () => Promise<LastCheck[]>;
   readonly standing: () => Promise<StandingWork>;
+  /** What each process of the API lets rest. Rejects while it cannot be known. */
+  readonly circuits: () => Promise<readonly ReplicaCircuits[]>;
   /** Engine pools of the catalog. */
   readonly pools: () => readonly string[];
   readonly clock: Clock;
@@ -37,6 +41,8 @@ export interface FleetParts {
 
 /** From when on each is an alarm, in seconds: as the alerting rules have it. */
 const LATE = { hold: 900, payments: 900, webhooks: 600, tasks: 1_800, fullCheck: 129_600 };
+/** Redis answers in this many ms, or is not waited for. */
+const CIRCUITS_MS = 1_000;
 const NOTHING = { object: null, count: null, seconds: null, amount: null };
 
 /** How the installation is: pools, workers, providers, proofs of the books, and what of it needs a person. */
@@ -52,7 +58,12 @@ export class FleetService {
   }
 
   async providers(): Promise<ProviderJson[]> {
-    return (await this.#parts.rows.providers(this.#parts.clock.now())).map(presentProvider);
+    const [rows, replicas] = await Promise.all([
+      this.#parts.rows.providers(this.#parts.clock.now()),
+      // figures of calls are worth more than none, where circuits cannot be known
+      inTimeOrUndefined(this.#parts.circuits(), CIRCUITS_MS),
+    ]);
+    return rows.map((row) => presentProvider(row, replicas));
   }
 
   async checks(): Promise<LedgerCheckJson[]> {
@@ -152,7 +163,24 @@ function alarm(code: AlarmJson['code'], facts: Partial<Omit<AlarmJson, 'code'>>)
   return { code, ...NOTHING, ...facts };
 }
 
-function presentProvider(row: ProviderRow): ProviderJson {
+function circuitOf(
+  { provider, model }: ProviderRow,
+  replicas: readonly ReplicaCircuits[] | undefined,
+): ProviderJson['circuit'] {
+  const inState = (state: 'open' | 'cooling') =>
+    (replicas ?? [])
+      .filter(({ resting }) =>
+        resting.some(
+          (route) => route.provider === provider && route.model === model && route.state === state,
+        ),
+      )
+      .map(({ replica }) => replica);
+  return replicas
+    ? { replicas: replicas.length, resting: inState('open'), cooling: inState('cooling') }
+    : null;
+}
+
+function presentProvider(row: ProviderRow, replicas: readonly ReplicaCircuits[] | undefined): ProviderJson {
   return {
     provider: row.provider,
     model: row.model,
@@ -162,6 +190,7 @@ function presentProvider(row: ProviderRow): ProviderJson {
     failed_5m: row.failed_just_now,
     latency_ms: { p50: row.latency_p50, p95: row.latency_p95 },
     failures: row.failures,
+    circuit: circuitOf(row, replicas),
     last_failed_at: row.last_failed_at?.toISOString() ?? null,
     last_said: row.last_said,
   };

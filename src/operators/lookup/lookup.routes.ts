@@ -9,6 +9,9 @@ import { linkHeader } from '../../http/page.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parsePublicId } from '../../lib/ids.ts';
+import { presentCostRow } from '../../usage/usage.presenter.ts';
+import { costsQuery, costsResponse } from '../../usage/usage.schema.ts';
+import type { UsageService } from '../../usage/usage.service.ts';
 import type { AccountsService } from '../accounts.service.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { accountParams } from '../operators.schema.ts';
@@ -23,6 +26,7 @@ export interface LookupParts {
   readonly charges: ChargeRecordReadModel;
   readonly generations: GenerationsService;
   readonly transactions: TransactionsService;
+  readonly usage: UsageService;
 }
 
 /** What support asks for: what an id stands for, and why something was charged. */
@@ -101,6 +105,25 @@ function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): R
           const { id } = await accounts.get(params.id);
           const page = await lookup.transactions.list({ accountId: id }, query);
           const data = page.rows.map((row) => presentTransaction(row, id));
+          return { headers: linkHeader(url, page.next), body: { data } };
+        },
+      }),
+    ),
+    exportable(
+      defineRoute({
+        ...OPERATOR_ROUTE,
+        method: 'get',
+        path: '/admin/v1/accounts/{id}/costs',
+        operationId: 'getAccountCosts',
+        summary: 'Charges of an account by period and line item; the sums equal the ledger exactly',
+        params: accountParams,
+        query: costsQuery,
+        response: { status: 200, schema: costsResponse },
+        errors: ['account_not_found', 'invalid_cursor'],
+        async handle({ params, query, url }) {
+          const { id } = await accounts.get(params.id);
+          const { page, range } = await lookup.usage.costs({ accountId: id, role: 'owner' }, query);
+          const data = page.rows.map((row) => presentCostRow(row, range));
           return { headers: linkHeader(url, page.next), body: { data } };
         },
       }),

@@ -57,6 +57,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   listAuditEntries: { object: 'account' },
   searchEverything: { q: 'account' },
   getChargeRecord: { id: 'generation' },
+  getAccountCosts: { id: 'account', api_key_hash: 'key' },
   listAccountGenerations: { id: 'account', api_key_hash: 'key', model: 'model' },
   listAccountTransactions: { id: 'account', api_key_hash: 'key' },
 };

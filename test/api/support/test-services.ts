@@ -95,10 +95,12 @@ export function createOperatorServices(
       catalog: TASK_CATALOG,
       clock: systemClock,
       pools: () => ['local'],
+      grafanaUrl: null,
     },
     {
       ...identity,
       ledger: testLedger(database),
+      circuits: { read: async () => [] },
       operatorSessions: new OperatorSessions({
         installationSecrets: ['test'],
         operators: [],

@@ -170,7 +170,7 @@ const PERIOD_REPORTS = [
     isWhole: true,
     columns: [
       { title: 'month', value: (row) => row.month },
-      { title: 'model', value: (row) => row.model },
+      { title: 'model', value: (row) => row.model ?? '' },
       amount('calls', (row) => row.calls),
       amount('failed', (row) => row.failed_calls),
       amount('without cost', (row) => row.calls_without_cost),

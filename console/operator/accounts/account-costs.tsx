@@ -1,0 +1,57 @@
+import { useReadAll } from '../../api/queries.ts';
+import { spendingOf } from '../../api/spending.ts';
+import type { CostRow } from '../../api/types.gen.ts';
+import { useQueryState } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { bucketsOf, parseRange } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+import { ExportCsv } from '../../ui/download.tsx';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { Choice } from '../../ui/field.tsx';
+import { rangeOptions } from '../../ui/filters.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Table } from '../../ui/table.tsx';
+
+/** What the account was charged for, by model: the rows its own page of costs is made of. */
+export function AccountCosts({ id }: { readonly id: string }) {
+  const [range, setRange] = useQueryState('range', '30d');
+  const now = Date.now();
+  const time = parseRange(range, now);
+  const path = `/admin/v1/accounts/${id}/costs`;
+  const query = {
+    start_time: time.start,
+    end_time: time.end,
+    granularity: time.granularity,
+    group_by: 'model',
+  };
+  const reading = useReadAll<CostRow>(path, query);
+  const actions = (
+    <>
+      <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+      <ExportCsv path={path} query={query} name="costs" />
+    </>
+  );
+  return (
+    <Panel title={t('Costs')} actions={actions} flush>
+      <Loaded reading={reading}>
+        {(rows) => {
+          const { groups, total } = spendingOf(rows, bucketsOf(time, now), ({ model }) => model ?? '–');
+          return groups.length === 0 ? (
+            <Empty text={t('Nothing was spent in this time.')} />
+          ) : (
+            <Table
+              plain
+              label={t('Costs')}
+              rows={[...groups, { name: t('Total'), total }]}
+              rowKey={({ name }) => name}
+              columns={[
+                { name: t('Model'), cell: ({ name }) => name, clip: true },
+                { name: t('Charged'), cell: ({ total: amount }) => <Amount value={amount} />, number: true },
+              ]}
+            />
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}
