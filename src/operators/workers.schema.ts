@@ -18,11 +18,9 @@ export const workerJson = z
       .meta({ description: 'Host and process; null for a drained host without a live worker' }),
     version: z.string().nullable().meta({ description: 'Release that it runs' }),
     queues: z.array(z.string()).meta({ description: 'Queues that it takes jobs of' }),
-    away: z
-      .array(z.string())
-      .meta({
-        description: 'Pools that it takes no tasks for: their engine is away from it, or misconfigured',
-      }),
+    away: z.array(z.string()).meta({
+      description: 'Pools that it takes no tasks for: their engine is away from it, or misconfigured',
+    }),
     misconfigured: z.array(z.string()).meta({
       description: 'Those of them whose engine refuses every run until an operator mends it',
     }),

@@ -141,7 +141,9 @@ test('the calls of a closed month leave the database and come back, and the book
   expect(await violations()).toEqual([]);
   const books = new BookReportsReadModel(db.database.sequelize);
   const period = { start: MONTH, end: NEXT_MONTH };
-  await expect(books.margin(period, idAt(0))).rejects.toThrow(`The calls of ${NAME} are archived`);
+  await expect(
+    books.margin(period, idAt(0), { granularity: 'month', groups: ['model'] }, 10),
+  ).rejects.toThrow(`The calls of ${NAME} are archived`);
   const act = { actor: 'test', request_id: null };
   await expect(months.reissue(refund.accountId, MONTH, 'x', act)).rejects.toThrow('archived');
 

@@ -100,7 +100,7 @@ const SEVERAL_ACCOUNTS = {
     'deferred_revenue',
     'fleet_providers',
     'fleet_silent_workers',
-    'margin_by_model',
+    'margin_rows',
     'operator_deliveries_page',
     'operator_queue_standings',
     'operator_tasks_page',
