@@ -38,8 +38,8 @@ import { bookingReferences } from './0070-booking-references.ts';
 import { childrenOfAccounts } from './0071-children-of-accounts.ts';
 import { accountsOfChildren } from './0072-accounts-of-children.ts';
 import { ledgerProofs } from './0073-ledger-proofs.ts';
-import { misconfiguredPools } from './0085-misconfigured-pools.ts';
 import { callArchives } from './0074-call-archives.ts';
+import { misconfiguredPools } from './0085-misconfigured-pools.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -84,6 +84,6 @@ export const MIGRATIONS: readonly Migration[] = [
   childrenOfAccounts,
   accountsOfChildren,
   ledgerProofs,
-  misconfiguredPools,
   callArchives,
+  misconfiguredPools,
 ];
