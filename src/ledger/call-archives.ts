@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import pg from 'pg';
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import * as copyStreams from 'pg-copy-streams';
 import { run } from '../store/statement.ts';
 import {
   callArchives,
@@ -101,7 +101,7 @@ export class CallArchives {
     const draft = `${path}.draft`;
     const hash = hashing();
     const rows = this.#client.query(
-      copyTo(
+      copyStreams.to(
         `COPY (SELECT ${found.columns.join(', ')} FROM ${table} ORDER BY id) TO STDOUT (FORMAT csv, HEADER)`,
       ),
     );
@@ -152,7 +152,7 @@ export class CallArchives {
     await assertIntact(archive, folder);
     const table = await this.#makeNext(month);
     const rows = this.#client.query(
-      copyFrom(`COPY ${table}_next (${archive.columns.join(', ')}) FROM STDIN (FORMAT csv, HEADER)`),
+      copyStreams.from(`COPY ${table}_next (${archive.columns.join(', ')}) FROM STDIN (FORMAT csv, HEADER)`),
     );
     await pipeline(createReadStream(fileOf(month, folder)), createGunzip(), rows);
     await this.#assertCount(`${table}_next`, archive);
