@@ -5,8 +5,10 @@ import { readRows } from '../store/report.ts';
 import {
   accountById,
   accountByName,
+  accountsByBalance,
+  accountsByLastUse,
+  accountsByUsage,
   accountsPage,
-  accountsPageBy,
   anyAccount,
   purchaseProvider,
 } from './accounts.sql.ts';
@@ -34,7 +36,12 @@ export interface AccountRow {
 }
 
 /** What accounts can be ordered by beside their age: the most first. */
-export type AccountRank = keyof typeof accountsPageBy;
+const ORDERS = {
+  remaining_credits: accountsByBalance,
+  usage_30d: accountsByUsage,
+  last_used_at: accountsByLastUse,
+};
+export type AccountRank = keyof typeof ORDERS;
 export type RankedAccountRow = AccountRow & { readonly rank: string };
 
 export interface AccountFilter {
@@ -69,7 +76,7 @@ export class AccountsReadModel {
     beforeRank: string | null,
   ): Promise<RankedAccountRow[]> {
     const values = [name, suspended, limit, beforeId, beforeRank];
-    return readRows<RankedAccountRow>(this.#sequelize, accountsPageBy[order], values);
+    return readRows<RankedAccountRow>(this.#sequelize, ORDERS[order], values);
   }
 
   async idOfName(name: string): Promise<string | undefined> {

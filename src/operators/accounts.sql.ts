@@ -38,14 +38,16 @@ const by = (name: string, rank: string): Statement => ({
 });
 
 /** $1–$3 as above; $4 id and $5 rank of the last row before the page, or NULL. */
-export const accountsPageBy = {
-  remaining_credits: by('accounts_by_balance', 'b.posted'),
-  usage_30d: by('accounts_by_usage', 'lately.usage_30d'),
-  last_used_at: by(
-    'accounts_by_use',
-    'coalesce(floor(extract(epoch FROM lately.last_used_at) * 1000000), 0)',
-  ),
-} as const;
+export const accountsByBalance: Statement = by('accounts_by_balance', 'b.posted');
+
+/** As above. */
+export const accountsByUsage: Statement = by('accounts_by_usage', 'lately.usage_30d');
+
+/** As above; the rank is microseconds, 0 for accounts that were never used. */
+export const accountsByLastUse: Statement = by(
+  'accounts_by_last_use',
+  'coalesce(floor(extract(epoch FROM lately.last_used_at) * 1000000), 0)',
+);
 
 /** $1 name: the oldest account of that name. */
 export const accountByName: Statement = {

@@ -92,6 +92,9 @@ const SEVERAL_ACCOUNTS = {
   'what operators see of all accounts': [
     'account_by_name',
     'accounts_for_credits',
+    'accounts_by_balance',
+    'accounts_by_last_use',
+    'accounts_by_usage',
     'accounts_page',
     'aged_debts',
     'all_ledger_entries',

@@ -256,6 +256,9 @@ test('a task has links to its files and says what was ordered, in the list as al
   // the storage of these tests signs anew each time
   const content_url = expect.stringMatching(/^http:\/\/media\.test\/acct\/.*original/);
   expect(await inList()).toEqual({ ...task, content_url });
+  const seconds = Number(new URL(task.content_url).searchParams.get('ttl'));
+  expect(seconds).toBeGreaterThan(900);
+  expect(seconds).toBeLessThanOrEqual(1_800);
   // these tasks are made without small pictures
   expect(task).toMatchObject({ content_url, thumbnail_url: null, poster_url: null });
   expect(task.parameters).toEqual({ width: 512, height: 512, steps: null, seconds: null });
