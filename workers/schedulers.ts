@@ -17,7 +17,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.move-tasks': 2 * SECOND_MS,
   'maintenance.reap-holds': 5 * SECOND_MS,
   'maintenance.expire-media': MINUTE_MS,
-  'maintenance.expire-tasks': HOUR_MS,
+  'maintenance.expire-tasks': 5 * MINUTE_MS,
   'maintenance.sweep-orphans': HOUR_MS,
   'maintenance.make-partitions': 6 * HOUR_MS,
   'maintenance.close-months': HOUR_MS,

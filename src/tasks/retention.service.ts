@@ -7,8 +7,13 @@ export interface RetentionSettings {
   readonly taskDays: number;
 }
 
-const BATCH = 100;
-const BATCHES_MAX = 100;
+/** Files are looked at together before their tasks are marked; each is a request to the storage. */
+const MEDIA_BATCH = 500;
+const FILES_TOGETHER = 16;
+const ROW_BATCH = 1_000;
+/** Below the time of the job, and of the pause until its next one: what is left is the next run's. */
+const MEDIA_RUN_MS = 50_000;
+const ROWS_RUN_MS = 240_000;
 
 /** Deletes media and rows whose time is over. */
 export class RetentionService {
@@ -32,17 +37,22 @@ export class RetentionService {
   /** Deletes expired files, then the records of them. A file that resists is tried again by the next run. Returns how many tasks. */
   async expireMedia(signal: AbortSignal): Promise<number> {
     let expired = 0;
-    for (let batch = 0; batch < BATCHES_MAX && !signal.aborted; batch += 1) {
-      const found = await this.#store.findExpiredMedia(BATCH);
+    const end = performance.now() + MEDIA_RUN_MS;
+    while (!signal.aborted && performance.now() < end) {
+      const found = await this.#store.findExpiredMedia(MEDIA_BATCH);
       const cleared: string[] = [];
-      for (const media of found) {
-        if (await this.#deleteAll(media.storageKeys)) {
-          cleared.push(media.taskId);
+      const waiting = found.values();
+      const clear = async () => {
+        for (const { taskId, storageKeys } of waiting) {
+          if (await this.#deleteAll(storageKeys)) {
+            cleared.push(taskId);
+          }
         }
-      }
+      };
+      await Promise.all(Array.from({ length: FILES_TOGETHER }, clear));
       await this.#store.markMediaDeleted(cleared);
       expired += cleared.length;
-      if (found.length < BATCH || cleared.length === 0) {
+      if (found.length < MEDIA_BATCH || cleared.length === 0) {
         break;
       }
     }
@@ -71,16 +81,17 @@ export class RetentionService {
   }
 }
 
-/** Deletes until there is less than a batch. Returns how many. */
+/** Deletes until there is less than a batch, or the time of a run is over. Returns how many. */
 async function inBatches(
   signal: AbortSignal,
   deleteSome: (limit: number) => Promise<number>,
 ): Promise<number> {
   let deleted = 0;
-  for (let batch = 0; batch < BATCHES_MAX && !signal.aborted; batch += 1) {
-    const count = await deleteSome(BATCH);
+  const end = performance.now() + ROWS_RUN_MS;
+  while (!signal.aborted && performance.now() < end) {
+    const count = await deleteSome(ROW_BATCH);
     deleted += count;
-    if (count < BATCH) {
+    if (count < ROW_BATCH) {
       break;
     }
   }

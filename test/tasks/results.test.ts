@@ -308,7 +308,13 @@ test('rows of tasks that ended long ago go; live ones and recent ones stay', asy
       WHERE id = $1`,
     [old],
   );
-  expect(await it.stack.services.retention.expireTasks(new AbortController().signal)).toBe(1);
+  // more than one statement deletes
+  await it.pool.query(
+    `INSERT INTO tasks SELECT r.* FROM tasks t, generate_series(1, 2500) n,
+            LATERAL jsonb_populate_record(t, jsonb_build_object('id', md5(t.id || ' ' || n)::uuid)) r WHERE t.id = $1`,
+    [old],
+  );
+  expect(await it.stack.services.retention.expireTasks(new AbortController().signal)).toBe(2_501);
   expect((await result(old)).status).toBe(404);
   expect((await result(recent)).status).toBe(200);
 });
