@@ -15,7 +15,7 @@ import { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
-import { createDatabase, type Database } from '../store/database.ts';
+import { createDatabase, type Database, type DatabaseSettings } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
 import { inspectDatabase } from '../store/inspect-database.ts';
@@ -72,7 +72,7 @@ export async function composeFoundation(
   collectDefaultMetrics({ register: registry });
   await checkRootsFolder(config);
   const storage = await composeStorage(config, process, { clock, log });
-  const database = createDatabase(poolsOf(config), (error) =>
+  const database = createDatabase({ ...poolsOf(config), process }, (error) =>
     log.warn({ error }, 'a database connection broke'),
   );
   const openCatalog = async () => {
@@ -135,7 +135,7 @@ export async function composeFoundation(
   };
 }
 
-function poolsOf({ databaseUrl, databaseConnections }: Config): Parameters<typeof createDatabase>[0] {
+function poolsOf({ databaseUrl, databaseConnections }: Config): DatabaseSettings {
   const money = Math.ceil(databaseConnections / 2);
   return { url: databaseUrl, moneyConnections: money, connections: databaseConnections - money };
 }

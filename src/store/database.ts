@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import pg from 'pg';
 import { Sequelize } from 'sequelize';
 import { databaseAddresses } from '../config/database-url.ts';
@@ -9,6 +10,8 @@ export interface DatabaseSettings {
   readonly moneyConnections: number;
   /** Connections of Sequelize's pool: lists, reports, sessions. */
   readonly connections: number;
+  /** What the process does: its connections are named after it, its host and its id. */
+  readonly process?: 'api' | 'worker';
 }
 
 /** The two doors to the one Postgres: named statements on the money path, Sequelize for everything else. */
@@ -32,6 +35,9 @@ const QUERY_TIMEOUT_MS = 12_000;
 /** A connection is replaced at that age, so that none outlives what is known of its server and its certificate. */
 const AGE_MS_MAX = 300_000;
 
+/** Postgres cuts names after 63 bytes; the process id stands at the end. */
+const HOST_CHARACTERS_MAX = 36;
+
 const SESSION_LIMITS = {
   lock: LOCK_TIMEOUT_MS,
   statement: STATEMENT_TIMEOUT_MS,
@@ -50,13 +56,14 @@ const CONNECTION: pg.ClientConfig = {
  */
 export function createDatabase(settings: DatabaseSettings, onError: (error: Error) => void): Database {
   const servers = new ServerRegistry(databaseAddresses(settings.url));
+  const connection = { ...CONNECTION, application_name: applicationName(settings.process) };
   class Client extends PrimaryClient {
     constructor(options: pg.ClientConfig = {}) {
       super(servers, SESSION_LIMITS, options);
     }
   }
   const money = new pg.Pool({
-    ...CONNECTION,
+    ...connection,
     Client,
     max: settings.moneyConnections,
     maxLifetimeSeconds: AGE_MS_MAX / 1_000,
@@ -70,18 +77,24 @@ export function createDatabase(settings: DatabaseSettings, onError: (error: Erro
       ...{ max: settings.connections, min: 0, acquire: CONNECT_TIMEOUT_MS, idle: 10_000 },
       validate: isUsable as (client: unknown) => boolean,
     },
-    dialectOptions: CONNECTION,
+    dialectOptions: connection,
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
   return {
     money,
     sequelize,
     servers,
-    openClient: (options) => new Client({ ...CONNECTION, ...options }),
+    openClient: (options) => new Client({ ...connection, ...options }),
     close: async () => {
       await Promise.all([money.end(), sequelize.close()]);
     },
   };
+}
+
+/** As `pg_stat_activity` shows it: `tollgate-api@host:pid`. */
+function applicationName(role: DatabaseSettings['process']): string {
+  const host = hostname().slice(0, HOST_CHARACTERS_MAX);
+  return `tollgate${role === undefined ? '' : `-${role}`}@${host}:${process.pid}`;
 }
 
 /** Sequelize marks connections that broke. */

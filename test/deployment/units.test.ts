@@ -13,3 +13,8 @@ test('a worker that runs engines has no bound of memory that they would hit, and
   expect(unit('gpu-worker@')).not.toMatch(/^MemoryMax/m);
   expect(unit('gpu-worker@')).toMatch(/^OOMPolicy=continue$/m);
 });
+
+test.each(['api@', ...WORKERS])('%s is started again for as long as its database is away', (name) => {
+  expect(unit(name)).toMatch(/^\[Unit\]$[^[]*^StartLimitIntervalSec=0$/m);
+  expect(unit(name)).toMatch(/^Restart=on-failure$/m);
+});

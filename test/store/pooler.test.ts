@@ -57,7 +57,10 @@ pool_mode = ${poolMode}
   );
   await eventually(async () => (await tryListen('127.0.0.1', port)) !== undefined);
   url.port = String(port);
-  return createDatabase({ url: url.href, moneyConnections: 4, connections: 2 }, () => undefined);
+  return createDatabase(
+    { url: url.href, moneyConnections: 4, connections: 2, process: 'worker' },
+    () => undefined,
+  );
 }
 
 test('a pooler in transaction mode is refused in one line', async () => {
@@ -84,5 +87,12 @@ test('a pooler in session mode works as it comes, and the limits of statements h
   );
   expect(rows).toEqual([{ lock: '1s', statement: '10s' }]);
   expect(await database.sequelize.query('SHOW statement_timeout')).toEqual(expect.anything());
+  const named = /^tollgate-worker@.+:\d+$/;
+  const askName = `SELECT current_setting('application_name') AS name`;
+  const { rows: ofMoney } = await database.money.query(askName);
+  const [ofReports] = await database.sequelize.query(askName);
+  for (const names of [ofMoney, ofReports]) {
+    expect(names).toEqual([{ name: expect.stringMatching(named) }]);
+  }
   await database.close();
 });
