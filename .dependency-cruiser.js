@@ -14,6 +14,7 @@ const RANKS = [
   ['^src/keys/', '^src/catalog/', '^src/generations/'],
   ['^src/usage/', '^src/credits/', '^src/billing/', '^src/console/'],
   ['^src/invocation/', '^src/tasks/', '^src/webhooks/'],
+  ['^src/remote-workers/'],
   ['^src/operators/', '^src/telemetry/'],
   ['^src/examples/'],
   ['^src/api-examples\\.ts$'],

@@ -39,6 +39,7 @@ import { childrenOfAccounts } from './0071-children-of-accounts.ts';
 import { accountsOfChildren } from './0072-accounts-of-children.ts';
 import { ledgerProofs } from './0073-ledger-proofs.ts';
 import { callArchives } from './0074-call-archives.ts';
+import { workerTokens } from './0080-worker-tokens.ts';
 import { misconfiguredPools } from './0085-misconfigured-pools.ts';
 import type { Migration } from './migration.types.ts';
 
@@ -85,5 +86,6 @@ export const MIGRATIONS: readonly Migration[] = [
   accountsOfChildren,
   ledgerProofs,
   callArchives,
+  workerTokens,
   misconfiguredPools,
 ];

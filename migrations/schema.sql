@@ -744,6 +744,21 @@ TABLE worker_slots
   worker_slots_pkey PRIMARY KEY (worker, queue)
   worker_slots_slots_check CHECK ((slots > 0))
 
+TABLE worker_tokens
+  id uuid NOT NULL
+  name text NOT NULL
+  hash text NOT NULL
+  pools text[] NOT NULL
+  created_by text NOT NULL
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  last_used_at timestamp with time zone
+  revoked_at timestamp with time zone
+  worker_tokens_hash_key UNIQUE (hash)
+  worker_tokens_pkey PRIMARY KEY (id)
+  worker_tokens_pools_check CHECK ((cardinality(pools) > 0))
+  CREATE UNIQUE INDEX worker_tokens_hash_key ON worker_tokens USING btree (hash)
+  CREATE UNIQUE INDEX worker_tokens_name ON worker_tokens USING btree (name) WHERE (revoked_at IS NULL)
+
 TABLE workers
   worker text NOT NULL
   host text NOT NULL

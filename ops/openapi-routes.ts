@@ -17,6 +17,7 @@ import { estimateRoutes } from '../src/invocation/estimates.routes.ts';
 import { messagesRoutes } from '../src/invocation/messages.routes.ts';
 import { rerankRoutes } from '../src/invocation/rerank/rerank.routes.ts';
 import { responsesRoutes } from '../src/invocation/responses/responses.routes.ts';
+import { workerApiRoutes } from '../src/remote-workers/worker-api.routes.ts';
 import { nativeTaskRoutes } from '../src/tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../src/tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../src/tasks/openai-videos.routes.ts';
@@ -61,6 +62,7 @@ export function describedRoutes(): Route[] {
       ...accountOverviewRoutes(nothing),
       ...eventRoutes(nothing),
     ],
+    workerRoutes: workerApiRoutes(nothing),
     operators: nothing,
     meta: { readiness: nothing, registry: nothing, authenticator: nothing, about: API_DESCRIPTION },
   });

@@ -29,6 +29,7 @@ export const API_DESCRIPTION: ApiDescription = {
     Usage: 'Credits, consumption and costs',
     Billing: 'Buying credits, ledger entries, monthly statements',
     Operators: 'For those who run the service; needs the operator token',
+    Workers: 'For workers on hosts without a database; needs a worker token',
     Console: 'Browsers that sign in, and what the web console shows beyond the other operations',
     Service: 'Health, metrics and this description',
   },

@@ -20,6 +20,7 @@ import {
 } from './examples/invocation-examples.ts';
 import { OPERATOR_EXAMPLES } from './examples/operator-examples.ts';
 import { TASK_EXAMPLES } from './examples/task-examples.ts';
+import { WORKER_ANSWERS, WORKER_EXAMPLES } from './examples/worker-examples.ts';
 import type { ApiExamples } from './http/openapi-examples.ts';
 
 const CHARGE = 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8';
@@ -37,6 +38,7 @@ export const API_EXAMPLES: ApiExamples = {
     ...OPERATOR_EXAMPLES,
     ...FLEET_EXAMPLES,
     ...CONSOLE_EXAMPLES,
+    ...WORKER_EXAMPLES,
   },
   members: {
     request_id: REQUEST,
@@ -57,6 +59,14 @@ export const API_EXAMPLES: ApiExamples = {
     model: 'acme/small',
     name: 'generate-local',
     host: 'gpu-3',
+    token_name: 'rented',
+    worker: 'host-1.4711',
+    attempt: 1,
+    'getOutput.index': 0,
+    'uploadOutput.index': 0,
+    offset: 4_194_304,
+    bytes: 9_000_000,
+    sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     id: ACCOUNT,
     q: GENERATION,
     'getMedia.key': '01KAJ3X1C3E5G7J9M1P3R5T7V9/0-original.png',
@@ -88,9 +98,11 @@ export const API_EXAMPLES: ApiExamples = {
     submitImage: { prompt: 'a toll gate at dawn', size: '1024*1024', seed: 7 },
     submitImageOfModel: { prompt: 'a toll gate at dawn', size: '2048*1024', steps: 28 },
     payTestCheckout: 'card=accepted',
+    uploadOutput: 'bytes of the file',
     receiveStripeEvent: '{"id":"evt_1","object":"event","type":"checkout.session.completed"}',
   },
   answers: {
+    ...WORKER_ANSWERS,
     createChatCompletion: { [EVENTS]: CHAT_STREAM },
     createMessage: { [EVENTS]: MESSAGE_STREAM },
     createResponse: { [EVENTS]: RESPONSE_STREAM },

@@ -16,6 +16,8 @@ export interface AppOptions {
   readonly billingRoutes: readonly Route[];
   /** Sessions of browsers and what the web console shows: see compose/console.ts. */
   readonly consoleRoutes: readonly Route[];
+  /** For workers on hosts without a database: see compose/remote-workers.ts. */
+  readonly workerRoutes: readonly Route[];
   readonly operators: OperatorServices;
   readonly meta: MetaOptions;
   /** Put around every route, e.g. to trace it. */
@@ -34,7 +36,7 @@ export interface AppOptions {
 export function allRoutes(
   options: Pick<
     AppOptions,
-    'paidRoutes' | 'account' | 'billingRoutes' | 'consoleRoutes' | 'operators' | 'meta'
+    'paidRoutes' | 'account' | 'billingRoutes' | 'consoleRoutes' | 'workerRoutes' | 'operators' | 'meta'
   >,
 ): Route[] {
   const routes = [
@@ -42,6 +44,7 @@ export function allRoutes(
     ...customerRoutes(options.account),
     ...options.billingRoutes,
     ...options.consoleRoutes,
+    ...options.workerRoutes,
     ...operatorRoutes(options.operators),
   ];
   return [...routes, ...metaRoutes(options.meta, routes)];

@@ -1,28 +1,28 @@
 import { RedisSettingsError } from '../queues/inspect-redis.ts';
 import { untilRedisWorks } from '../queues/redis-watch.ts';
-import type { Catalog } from '../src/catalog/catalog.types.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
-import type { CatalogSource } from '../src/catalog/catalog-source.ts';
 import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
+import { isRemoteWorker } from '../src/config/remote-worker-config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { followHangUp } from '../src/lib/hang-up.ts';
+import { followCatalog } from './follow-catalog.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
-import {
-  parseQueueSelection,
-  type QueueSelection,
-  QueueSelectionError,
-  servesPool,
-} from './queue-selection.ts';
+import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
+import { runRemoteWorker } from './remote-worker.ts';
 import { runWorkerProcess } from './worker-process.ts';
 
-/** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. */
+/** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it has no database. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
   const hangUp = followHangUp();
   const selection = parseQueueSelection(args);
+  if (isRemoteWorker(environment)) {
+    await runRemoteWorker(environment, selection, hangUp);
+    return;
+  }
   const config = loadConfig(environment);
   const foundation = await composeFoundation(config, 'worker');
   const worker = await composeWorker(foundation, {
@@ -53,25 +53,6 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   });
   followCatalog(foundation.catalogSource, selection, () => running.restart(worker.renewEngines));
   hangUp.reload(foundation.catalogSource);
-}
-
-/** Serves by the engines of each catalog that comes into force. What is sold for how much is the API's. */
-function followCatalog(source: CatalogSource, { pools }: QueueSelection, restart: () => void): void {
-  const enginesOf = ({ engines, engineFiles }: Catalog): string => JSON.stringify([engines, engineFiles]);
-  let engines = enginesOf(source.current);
-  source.addCheck((catalog) => {
-    const named = pools === 'all' ? [] : pools;
-    const missing = named.find((pool) => !catalog.engines.some(({ id }) => id === pool));
-    return missing === undefined ? undefined : `engines: lack ${missing}, which this worker serves`;
-  });
-  source.onChange((catalog) => {
-    const changed = enginesOf(catalog);
-    if (changed !== engines) {
-      engines = changed;
-      restart();
-    }
-  });
-  source.watch();
 }
 
 /** Configuration errors: print one line, exit 2. */

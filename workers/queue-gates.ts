@@ -3,13 +3,16 @@ import type { Worker } from 'bullmq';
 /** Why the jobs of a queue are left alone: its engine is away, an operator drains the host, or the host is about to go. */
 export type ClosedBy = 'engine' | 'operator' | 'notice';
 
+/** What takes the jobs of a queue. */
+export type GatedQueue = Pick<Worker, 'name' | 'pause' | 'resume'>;
+
 /** Which queues a process takes jobs of. A queue is open while nothing keeps it closed; jobs that run go on. */
 export class QueueGates {
-  readonly #workers: ReadonlyMap<string, Worker>;
+  readonly #workers: ReadonlyMap<string, GatedQueue>;
   readonly #closedBy = new Map<string, Set<ClosedBy>>();
   readonly #onError: (error: Error, queue: string) => void;
 
-  constructor(workers: readonly Worker[], onError: (error: Error, queue: string) => void) {
+  constructor(workers: readonly GatedQueue[], onError: (error: Error, queue: string) => void) {
     this.#workers = new Map(workers.map((worker) => [worker.name, worker]));
     this.#onError = onError;
   }

@@ -1,4 +1,3 @@
-import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { listenForCancels } from '../queues/cancel-channel.ts';
 import { createProducerConnection, createWorkerConnection } from '../queues/connection.ts';
@@ -13,7 +12,7 @@ import { createProcessors } from './processors/index.ts';
 import { QueueGates } from './queue-gates.ts';
 import { type QueueSelection, QueueSelectionError } from './queue-selection.ts';
 import { ChoreSchedule } from './schedulers.ts';
-import { SlotRegistration } from './slot-registration.ts';
+import { type RegistrationParts, SlotRegistration } from './slot-registration.ts';
 import { startRelay } from './start-relay.ts';
 import { ThrottledLog } from './throttled-log.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -111,9 +110,17 @@ function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, n
 }
 
 /** Tells of this process as long as it lives, and closes its queues while an operator wants its host drained. */
-function register(
-  { engines, rests, leases, dispatch, workers, log }: WorkerParts,
-  { workerName, heartbeatMs }: WorkerOptions,
+export function register(
+  {
+    engines,
+    rests,
+    leases,
+    dispatch,
+    workers,
+    log,
+  }: Pick<WorkerParts, 'engines' | 'rests' | 'leases' | 'log'> &
+    Pick<RegistrationParts, 'dispatch' | 'workers'>,
+  { workerName, heartbeatMs }: Pick<WorkerOptions, 'workerName' | 'heartbeatMs'>,
   own: {
     readonly slots: ReadonlyMap<string, number>;
     readonly gates: QueueGates;
@@ -150,7 +157,7 @@ function register(
 }
 
 /** Closes the queues of pools whose engine is away, and all of them while the host is about to go. Returns what ends that. */
-function followAbsences(
+export function followAbsences(
   { rests, notice, engines }: Pick<WorkerParts, 'rests' | 'notice' | 'engines'>,
   slots: ReadonlyMap<string, number>,
   gates: QueueGates,
@@ -205,8 +212,8 @@ function startUpkeep(
 }
 
 /** Lets jobs finish, then tells them to give their tasks back. */
-async function drain(
-  workers: readonly Worker[],
+export async function drain(
+  workers: readonly { close(): Promise<void> }[],
   { leases, inPlace, log }: Pick<WorkerParts, 'leases' | 'inPlace' | 'log'>,
   drainMs: number,
 ): Promise<void> {

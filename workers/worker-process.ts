@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from '../src/lib/logger.ts';
 import type { QueueSelection } from './queue-selection.ts';
-import { type RunningWorker, startWorker, type WorkerOptions } from './start-worker.ts';
+import { type RunningWorker, startWorker } from './start-worker.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerProcessSettings {
@@ -22,44 +22,62 @@ const MAINTENANCE_SLOTS = 4;
 const EXIT_GRACE_MS = 15_000;
 const EXIT_DEAF = 1;
 
-/**
- * Serves queues until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and
- * ends the process itself; `release` closes what the parts were made from. `restart` lets jobs end, prepares, and serves anew.
- */
+/** Serves queues until the process is told to stop, see {@link serveUntilStopped}. */
 export function runWorkerProcess(
   parts: WorkerParts,
   settings: WorkerProcessSettings,
   release: () => Promise<void>,
-): { restart(prepare: () => Promise<void>): void } {
+): ServingProcess {
   const { log } = parts;
+  const start = (stop: StopProcess): RunningWorker =>
+    startWorker(parts, {
+      ...settings,
+      concurrency: {
+        postprocess: POSTPROCESS_SLOTS_PER_CORE * availableParallelism(),
+        webhooks: WEBHOOK_SLOTS,
+        maintenance: MAINTENANCE_SLOTS,
+      },
+      onDeaf: (queue) => {
+        log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
+        stop('deaf', EXIT_DEAF);
+      },
+    });
+  return serveUntilStopped(start, { log, drainMs: settings.drainMs }, release);
+}
+
+/** Ends the process, with that exit code. */
+type StopProcess = (reason: string, exitCode: number) => void;
+
+export interface ServingProcess {
+  /** Lets jobs end, prepares, and serves anew. */
+  restart(prepare: () => Promise<void>): void;
+}
+
+/**
+ * Serves until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and ends the process
+ * itself; `release` closes what the parts were made from.
+ */
+export function serveUntilStopped(
+  start: (stop: StopProcess) => RunningWorker,
+  { log, drainMs }: { readonly log: Logger; readonly drainMs: number },
+  release: () => Promise<void>,
+): ServingProcess {
   let stopping = false;
   let restarting = Promise.resolve();
-  const stop = (reason: string, exitCode: number): void => {
+  const stop: StopProcess = (reason, exitCode) => {
     if (stopping) {
       return;
     }
     stopping = true;
     log.info({ reason }, 'worker stopping');
-    endAfter(settings.drainMs + EXIT_GRACE_MS, log);
+    endAfter(drainMs + EXIT_GRACE_MS, log);
     void restarting
       .then(() => running.close())
       .then(release)
       .catch((error: unknown) => log.error({ error }, 'worker did not stop cleanly'))
       .finally(() => process.exit(exitCode));
   };
-  const options: WorkerOptions = {
-    ...settings,
-    concurrency: {
-      postprocess: POSTPROCESS_SLOTS_PER_CORE * availableParallelism(),
-      webhooks: WEBHOOK_SLOTS,
-      maintenance: MAINTENANCE_SLOTS,
-    },
-    onDeaf: (queue) => {
-      log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
-      stop('deaf', EXIT_DEAF);
-    },
-  };
-  let running: Pick<RunningWorker, 'slots' | 'close'> = startWorker(parts, options);
+  let running: RunningWorker = start(stop);
   const restart = async (prepare: () => Promise<void>): Promise<void> => {
     if (stopping) {
       return;
@@ -69,7 +87,7 @@ export function runWorkerProcess(
     running = { slots: new Map(), close: async () => undefined };
     await prepare();
     if (!stopping) {
-      running = startWorker(parts, options);
+      running = start(stop);
       log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
     }
   };

@@ -47,6 +47,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     authenticator: new Authenticator({ digest: secretHash, keys, clock, operators: [] }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
     operatorBrowsers: { operatorOf: () => undefined },
+    workers: { identify: () => Promise.reject(new Error('no workers here')) },
     rateLimiter: new RateLimiter(new MemoryRateStore(clock), () => ({
       requestsPerMinute: 1e9,
       tokensPerMinute: 1e9,

@@ -275,7 +275,10 @@ const seller = z.strictObject({
 /** tollgate.yaml, after interpolation. */
 export const catalogFile = z.strictObject({
   providers: z.array(providerSettingsSchema).default([]).describe('who answers text models'),
-  models: z.array(modelEntry).min(1).describe('what is sold'),
+  models: z
+    .array(modelEntry)
+    .default([])
+    .describe('what is sold, at least one; only a worker with `WORKER_API` needs none'),
   engines: z
     .array(engine)
     .default([])

@@ -46,6 +46,9 @@ function parseYaml(text: string): unknown {
 }
 
 function toCatalog(file: CatalogFile): Catalog {
+  if (file.models.length === 0 && file.engines.length === 0) {
+    throw new CatalogError('models: is required');
+  }
   requireUnique('providers', file.providers);
   requireUnique('engines', file.engines);
   requireUnique('models', file.models);

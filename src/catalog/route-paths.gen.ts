@@ -37,6 +37,8 @@ export const ROUTE_PATHS: readonly string[] = [
   '/admin/v1/tasks/{id}/retry',
   '/admin/v1/webhooks/deliveries',
   '/admin/v1/webhooks/deliveries/{id}/redeliver',
+  '/admin/v1/worker-tokens',
+  '/admin/v1/worker-tokens/{token_name}',
   '/admin/v1/workers',
   '/admin/v1/workers/{host}/drain',
   '/admin/v1/workers/{host}/resume',
@@ -100,4 +102,9 @@ export const ROUTE_PATHS: readonly string[] = [
   '/vendorx/v1/models',
   '/vendorx/v1/models/{model+}',
   '/webhooks/stripe',
+  '/worker/v1/claims',
+  '/worker/v1/files',
+  '/worker/v1/leases',
+  '/worker/v1/reports',
+  '/worker/v1/steps',
 ];

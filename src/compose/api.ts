@@ -56,6 +56,7 @@ import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeOperatorSessions, composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeRedis } from './redis.ts';
+import { composeRemoteWorkers, type RemoteWorkers } from './remote-workers.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
 
@@ -88,20 +89,16 @@ export async function composeApi(
   foundation: Foundation,
   consoleFolder: string = builtConsoleFolder(),
 ): Promise<Api> {
-  const { config, log, clock } = foundation;
+  const { config, log } = foundation;
   const redis = composeRedis(foundation);
-  const rates = new FallbackRateStore(
-    new RedisRateStore(redis.connection),
-    new MemoryRateStore(clock),
-    clock,
-    createRateMetrics(foundation.registry),
-  );
+  const rates = composeRates(foundation, redis.connection);
   const identity = composeIdentity(foundation);
   const sessions = composeSessions(foundation, () => kernel);
   const entrance = composeEntrance(foundation);
-  const kernel = composeKernel(foundation, identity, { rates, sessions, ...entrance });
-  const invocation = composeInvocation(foundation, entrance.turns, redis.connection);
   const tasks = composeTasks(foundation);
+  const remote = composeRemoteWorkers(foundation, tasks);
+  const kernel = composeKernel(foundation, identity, { rates, sessions, workers: remote.door, ...entrance });
+  const invocation = composeInvocation(foundation, entrance.turns, redis.connection);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
@@ -123,6 +120,7 @@ export async function composeApi(
     account: composeAccount(foundation, identity),
     billingRoutes: composeBilling(foundation, identity.keysStore).routes,
     consoleRoutes: console.routes,
+    workerRoutes: remote.routes,
     operators: operators.services,
     meta: {
       readiness: readiness.check,
@@ -147,13 +145,19 @@ export async function composeApi(
   return {
     app,
     ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
-    announceShutdown: leaving(readiness, console),
+    announceShutdown: leaving(readiness, console, remote),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
       await reaping.close();
-      await closeApi({ invocation, tasks, identity, engines, operators, rates, redis, console });
+      await closeApi({ invocation, tasks, remote, identity, engines, operators, rates, redis, console });
     },
   };
+}
+
+/** What was taken of the limits: in Redis, or here while that is away. */
+function composeRates({ clock, registry }: Foundation, redis: Redis): FallbackRateStore {
+  const metrics = createRateMetrics(registry);
+  return new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(clock), clock, metrics);
 }
 
 function composeIdentity(foundation: Foundation): Identity {
@@ -172,7 +176,7 @@ function composeIdentity(foundation: Foundation): Identity {
 function composeKernel(
   foundation: Foundation,
   identity: Identity,
-  parts: Pick<Kernel, 'sessions'> & Entrance & { readonly rates: FallbackRateStore },
+  parts: Pick<Kernel, 'sessions' | 'workers'> & Entrance & { readonly rates: FallbackRateStore },
 ): Kernel {
   const { config, log, clock, database, registry } = foundation;
   return {
@@ -183,6 +187,7 @@ function composeKernel(
       operators: config.operators,
     }),
     sessions: parts.sessions,
+    workers: parts.workers,
     operatorBrowsers: operatorBrowsers(identity.operatorSessions),
     rateLimiter: new RateLimiter(parts.rates, () => foundation.catalogSource.current.limits),
     idempotency: new Idempotency(
@@ -254,17 +259,23 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
   };
 }
 
-/** Balancers send nothing more, and pages follow their account elsewhere. */
-function leaving(readiness: { shutDown(): void }, console: { endStreams(): void }): () => void {
+/** Balancers send nothing more, pages follow their account elsewhere, and workers wait for tasks elsewhere. */
+function leaving(
+  readiness: { shutDown(): void },
+  console: { endStreams(): void },
+  remote: Pick<RemoteWorkers, 'sendAway'>,
+): () => void {
   return () => {
     readiness.shutDown();
     console.endStreams();
+    remote.sendAway();
   };
 }
 
 async function closeApi(parts: {
   readonly invocation: InvocationParts;
   readonly tasks: TaskParts;
+  readonly remote: RemoteWorkers;
   readonly identity: Identity;
   readonly engines: { close(): Promise<void> };
   readonly operators: OperatorParts;
@@ -279,6 +290,7 @@ async function closeApi(parts: {
     parts.identity.lastUsed.close(),
     parts.engines.close(),
     parts.operators.close(),
+    parts.remote.close(),
   ]);
   parts.rates.close();
   await parts.redis.close();

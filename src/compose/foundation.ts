@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogService } from '../catalog/catalog.service.ts';
 import { CatalogStore } from '../catalog/catalog.store.ts';
+import type { Catalog } from '../catalog/catalog.types.ts';
 import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
 import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
 import { type Config, ConfigError } from '../config/config.ts';
@@ -80,7 +81,7 @@ export async function composeFoundation(
     return await CatalogSource.open({
       file: config.catalogFile,
       variables: config.variables,
-      check: (catalog) => engineMistake(config, catalog),
+      check: (catalog) => mistakeOf(config, catalog),
       filesOf: (catalog) => engineFiles(config, catalog),
       prepare: pricesKeeper(process, database),
       log,
@@ -133,6 +134,11 @@ export async function composeFoundation(
       await tracing.close();
     },
   };
+}
+
+/** Who sells needs something to sell. */
+function mistakeOf(config: Config, catalog: Catalog): string | undefined {
+  return catalog.models.size === 0 ? 'models: is required' : engineMistake(config, catalog);
 }
 
 function poolsOf({ databaseUrl, databaseConnections }: Config): DatabaseSettings {

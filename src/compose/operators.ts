@@ -44,6 +44,8 @@ import { TaskRetryStore } from '../operators/task-retry.store.ts';
 import { WorkersService } from '../operators/workers.service.ts';
 import { HostsStore } from '../operators/workers.store.ts';
 import type { CircuitExchange } from '../providers/circuit-exchange.ts';
+import { WorkerTokensService } from '../remote-workers/worker-tokens.service.ts';
+import { WorkerTokensStore } from '../remote-workers/worker-tokens.store.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { UsageReadModel } from '../usage/usage.read-model.ts';
 import { UsageService } from '../usage/usage.service.ts';
@@ -184,6 +186,7 @@ export function composeOperatorServices(
     }),
     queues: new QueuesService(inspector, new QueuesReadModel(sequelize), audit),
     workers: new WorkersService(new HostsStore(money), audit),
+    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(money), pools), audit },
     deliveries: new DeliveriesService(
       new DeliveriesReadModel(sequelize),
       new WebhookDeliveriesStore(money),

@@ -103,7 +103,9 @@ export const SETTINGS = z.object({
     .describe('how much is logged'),
   DATABASE_CONNECTIONS: integer(4, 500)
     .default(20)
-    .describe('of this process; a worker uses one more to listen'),
+    .describe(
+      'of this process; a worker, and an API that workers without a database use, takes one more to listen',
+    ),
   LEDGER_PLANS: z
     .enum(['kept', 'fresh'], 'must be kept or fresh')
     .default('kept')
@@ -152,6 +154,17 @@ export const SETTINGS = z.object({
     .describe(
       "name of a worker's host: what failed on one host is tried on another; default: the host's name",
     ),
+  WORKER_API: url(['http:', 'https:'])
+    .optional()
+    .describe(
+      'address of the API: with it a worker needs neither database nor Redis nor any secret but `WORKER_TOKEN`, and runs engines only ([GPU hosts](../gpu-hosts.md))',
+    ),
+  WORKER_TOKEN: z
+    .string()
+    .min(32, 'must be a token made by: tollgate worker-tokens create')
+    .optional()
+    .meta({ allowed: 'a token made by `tollgate worker-tokens create`' })
+    .describe('what such a worker shows to the API'),
   PREEMPTION_FILE: z
     .string()
     .startsWith('/', 'must be an absolute path')

@@ -4,6 +4,7 @@ import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './brow
 import type { Exchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import type { Principal, Route } from './route.ts';
+import type { WorkerIdentity } from './worker-door.types.ts';
 
 export interface Admission {
   /** Undefined on public and operator routes. */
@@ -12,6 +13,8 @@ export interface Admission {
   readonly session: PresentedSession | undefined;
   /** Name of the operator, on operator routes. */
   readonly operator: string | undefined;
+  /** On routes for workers. */
+  readonly worker: WorkerIdentity | undefined;
   readonly reportTokens: (tokens: number) => void;
 }
 
@@ -19,8 +22,12 @@ const NOBODY: Admission = {
   principal: undefined,
   session: undefined,
   operator: undefined,
+  worker: undefined,
   reportTokens: () => undefined,
 };
+
+/** Calls that the workers of one token may make per minute: some hundred slots with short runs. */
+const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
 
 /** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
 export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<Admission> {
@@ -34,6 +41,9 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     const operator = signedIn ?? kernel.authenticator.operator(request.headers, address);
     kernel.onProven(request.socket);
     return { ...NOBODY, operator };
+  }
+  if (route.access === 'worker') {
+    return await admitWorker(kernel, exchange, address);
   }
   const { principal, session } = await identify(kernel, route, exchange);
   exchange.facts.accountId = publicId('account', principal.accountId);
@@ -65,7 +75,27 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   }
   requireRole(route, principal);
   requireRecentLogin(route, session);
-  return { principal, session, operator: undefined, reportTokens: (tokens) => ticket.reportTokens(tokens) };
+  const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
+  return { ...NOBODY, principal, session, reportTokens };
+}
+
+async function admitWorker(
+  kernel: Kernel,
+  { request, response }: Exchange,
+  address: string,
+): Promise<Admission> {
+  const worker = await kernel.workers.identify(request.headers, address);
+  kernel.onProven(request.socket);
+  const call = {
+    keyId: worker.tokenId,
+    accountId: `worker:${worker.tokenId}`,
+    own: { key: null, account: WORKER_CALLS },
+    concurrent: false,
+    bodyBytes: 0,
+    isGone: () => response.destroyed,
+  };
+  await kernel.rateLimiter.admit(call, () => undefined);
+  return { ...NOBODY, worker };
 }
 
 async function identify(

@@ -9,6 +9,7 @@ import type { HttpMetrics } from './http-metrics.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { Principal } from './route.ts';
+import type { WorkerDoor } from './worker-door.types.ts';
 
 /** What every route runs on. The kernel knows no feature; all of it is passed in. */
 export interface Kernel {
@@ -17,6 +18,8 @@ export interface Kernel {
   readonly sessions: BrowserSessions;
   /** Browsers that signed in to the operator pages. */
   readonly operatorBrowsers: OperatorBrowsers;
+  /** Workers on hosts without a database. */
+  readonly workers: WorkerDoor;
   readonly rateLimiter: RateLimiter;
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;

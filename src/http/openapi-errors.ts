@@ -10,6 +10,14 @@ const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
   inference: ['invalid_request', ...KEY_ERRORS, 'account_suspended', 'rate_limit_exceeded', 'internal_error'],
   owner: ['invalid_request', ...KEY_ERRORS, 'insufficient_scope', 'rate_limit_exceeded', 'internal_error'],
   operator: ['invalid_request', 'invalid_api_key', 'rate_limit_exceeded', 'internal_error'],
+  worker: [
+    'invalid_request',
+    'missing_api_key',
+    'invalid_api_key',
+    'insufficient_scope',
+    'rate_limit_exceeded',
+    'internal_error',
+  ],
 };
 
 const REPEAT_ERRORS = ['idempotency_in_progress', 'idempotency_completed', 'idempotency_key_reused'] as const;

@@ -7,7 +7,7 @@ export interface ApiExamples {
   /** By the name of an object's member, where its schema has no example. */
   readonly members: Readonly<Record<string, unknown>>;
   /** By the name of a parameter, or of an operation and its parameter: `getTask.id`. */
-  readonly parameters: Readonly<Record<string, string>>;
+  readonly parameters: Readonly<Record<string, string | number>>;
   /** Bodies of requests by operation, where their schema has no name. */
   readonly bodies: Readonly<Record<string, unknown>>;
   /** Answers by operation and media type, where they cannot be made of their members. */

@@ -47,7 +47,8 @@ export function codeSamples(
 }
 
 function secretOf(access: string): string | undefined {
-  return access === 'public' ? undefined : access === 'operator' ? 'ADMIN_TOKEN' : 'TOLLGATE_KEY';
+  const secrets: Readonly<Record<string, string>> = { operator: 'ADMIN_TOKEN', worker: 'WORKER_TOKEN' };
+  return access === 'public' ? undefined : (secrets[access] ?? 'TOLLGATE_KEY');
 }
 
 /** The path with the examples of what it needs; parameters that may be left out are left out. */

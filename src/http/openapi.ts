@@ -33,6 +33,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
   inference: [{ bearer: [] }, { apiKeyHeader: [] }],
   owner: [{ bearer: [] }, { apiKeyHeader: [] }],
   operator: [{ bearer: [] }],
+  worker: [{ bearer: [] }],
 };
 
 /** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
@@ -72,7 +73,8 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: "An API key; for the operations of operators, the operator's token",
+          description:
+            "An API key; for the operations of operators, the operator's token; for those of workers, a worker token",
         },
         apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key' },
       },
@@ -112,6 +114,7 @@ function descriptionOf(route: Route): string {
     route.description,
     access === 'owner' && 'Needs an owner key.',
     access === 'operator' && "Needs the operator's token.",
+    access === 'worker' && 'Needs a worker token.',
     otherMediaTypes(route).length > 0 &&
       `With \`Accept: ${otherMediaTypes(route).join('` or `')}\` the answer is a file of that type.`,
     response.stream && 'With `stream: true` the answer is text/event-stream, see `x-event-stream`.',

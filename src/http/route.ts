@@ -8,6 +8,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './browser-session.ts';
 import type { OwnRateLimits } from './rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
+import type { WorkerIdentity } from './worker-door.types.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 /** Where a key and its account may do less, or more, than is configured. */
@@ -32,10 +33,10 @@ export interface Principal {
 }
 
 /**
- * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the operator token.
- * A route cannot be defined without one, so a route nobody thought about cannot exist.
+ * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the operator token;
+ * `worker`: a worker token. A route cannot be defined without one, so a route nobody thought about cannot exist.
  */
-export type Access = 'public' | 'inference' | 'owner' | 'operator';
+export type Access = 'public' | 'inference' | 'owner' | 'operator' | 'worker';
 
 export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly requestId: string;
@@ -49,6 +50,8 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly session: PresentedSession | undefined;
   /** Name of the operator who calls. */
   readonly operator: A extends 'operator' ? string : undefined;
+  /** The worker that calls. */
+  readonly worker: A extends 'worker' ? WorkerIdentity : undefined;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

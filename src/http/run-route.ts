@@ -3,7 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
-import { admitCaller } from './admit-caller.ts';
+import { type Admission, admitCaller } from './admit-caller.ts';
 import type { Exchange } from './exchange.ts';
 import { isForm, parseForm } from './form-body.ts';
 import type { RecordedAnswer } from './idempotency.ts';
@@ -58,7 +58,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
     const admission = await admitCaller(kernel, route, exchange);
     const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
     incoming = { repeatable: repeatableOf(route, exchange, owner), release: () => undefined };
-    const input = await readInput(kernel, route, exchange, admission.principal, incoming);
+    const input = await readInput(kernel, route, exchange, admission, incoming);
     const caller = { accountId: admission.principal?.accountId, repeatable: incoming.repeatable };
     const call = await beginCall(kernel, route, exchange, caller, input.body);
     if ('body' in call) {
@@ -81,10 +81,11 @@ async function readInput(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  principal: Principal | undefined,
+  admission: Admission,
   incoming: Incoming,
 ): Promise<Input> {
   const { request } = exchange;
+  const { principal } = admission;
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
   }
@@ -107,7 +108,7 @@ async function readInput(
     kernel,
     route,
     exchange,
-    principal,
+    admission,
     incoming,
     isJson ? 'json' : otherFormat,
   );
@@ -133,7 +134,7 @@ async function readSent(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  principal: Principal | undefined,
+  { principal, worker }: Admission,
   incoming: Incoming,
   format: 'json' | 'raw' | 'form',
 ): Promise<{ readonly sent: unknown; readonly byteCount: number }> {
@@ -144,9 +145,13 @@ async function readSent(
     byteCount += chunk.length;
     incoming.repeatable?.fingerprint.update(chunk);
   };
+  const holder = principal?.accountId ?? worker?.tokenId;
+  if (principal && bodyBytesMax > BODY_BYTES_MAX) {
+    await requireFunds(kernel, exchange, principal);
+  }
   const reading =
-    principal && bodyBytesMax > BODY_BYTES_MAX
-      ? await largeReading(kernel, exchange, principal, incoming, onChunk)
+    holder !== undefined && bodyBytesMax > BODY_BYTES_MAX
+      ? largeReading(kernel, holder, incoming, onChunk)
       : { onChunk };
   if (format === 'json') {
     const sent = await readJson(request, bodyBytesMax, reading);
@@ -157,23 +162,23 @@ async function readSent(
   return { sent, byteCount };
 }
 
-/**
- * How a body that may hold images is read. Callers with nothing to spend are refused before it is read, unless it is small; the rest
- * counts against what their account's bodies may hold until it is released.
- */
-async function largeReading(
-  kernel: Kernel,
-  { request }: Exchange,
-  principal: Principal,
-  incoming: Incoming,
-  onChunk: (chunk: Buffer) => void,
-): Promise<BodyReading> {
+/** Callers with nothing to spend are refused before a body that may hold images is read, unless it is small. */
+async function requireFunds(kernel: Kernel, { request }: Exchange, principal: Principal): Promise<void> {
   const announced = request.headers['content-length'];
   const isLarge = announced === undefined || Number(announced) > BODY_BYTES_MAX;
   if (isLarge && principal.spendable <= ZERO_USD) {
     await kernel.requireFunds(principal);
   }
-  const share = kernel.bodyBytes.share(principal.accountId);
+}
+
+/** How a large body is read: it counts against what those of its account, or its worker token, may hold until it is released. */
+function largeReading(
+  kernel: Kernel,
+  holder: string,
+  incoming: Incoming,
+  onChunk: (chunk: Buffer) => void,
+): BodyReading {
+  const share = kernel.bodyBytes.share(holder);
   incoming.release = share.release;
   return {
     patient: true,
@@ -239,6 +244,7 @@ function contextOf(
     principal: admission.principal as never,
     session: admission.session,
     operator: admission.operator as never,
+    worker: admission.worker as never,
     params: input.params,
     query: input.query,
     body: input.body,

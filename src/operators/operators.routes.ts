@@ -28,6 +28,7 @@ import { statementRoutes } from './statements.routes.ts';
 import type { StatementsService } from './statements.service.ts';
 import type { TaskRetryService } from './task-retry.service.ts';
 import { verifyRoute } from './verify.routes.ts';
+import { type WorkerTokenParts, workerTokenRoutes } from './worker-tokens.routes.ts';
 import { workerRoutes } from './workers.routes.ts';
 import type { WorkersService } from './workers.service.ts';
 
@@ -43,6 +44,7 @@ export interface OperatorServices {
   readonly retries: TaskRetryService;
   readonly queues: QueuesService;
   readonly workers: WorkersService;
+  readonly workerTokens: WorkerTokenParts;
   readonly deliveries: DeliveriesService;
   readonly audit: AuditReadModel;
   readonly lookup: LookupParts;
@@ -66,6 +68,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...operatorTaskRoutes(services.tasks, services.retries),
     ...queueRoutes(services.queues),
     ...workerRoutes(services.workers),
+    ...workerTokenRoutes(services.workerTokens),
     ...deliveryRoutes(services.deliveries),
     ...auditRoutes(services.audit),
     ...lookupRoutes(services.lookup, services.accounts),

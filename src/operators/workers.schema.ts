@@ -4,14 +4,20 @@ import { listOf } from '../http/wire-shapes.ts';
 export const hostParams = z.object({
   host: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be the name of a host')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}(:[A-Za-z0-9][A-Za-z0-9._-]{0,62})?$/,
+      'must be the name of a host',
+    )
     .meta({ description: 'Name of the host' }),
 });
 
 const time = z.iso.datetime().nullable();
 export const workerJson = z
   .object({
-    host: z.string().meta({ description: 'WORKER_NAME, or the name of the host' }),
+    host: z.string().meta({
+      description:
+        'WORKER_NAME, or the name of the host; behind `<token>:` that of a worker with a worker token',
+    }),
     worker: z
       .string()
       .nullable()

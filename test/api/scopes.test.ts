@@ -1,32 +1,44 @@
 import { z } from 'zod';
 import { describedRoutes } from '../../ops/openapi-routes.ts';
 import { type Access, defineRoute, type Route } from '../../src/http/route.ts';
+import { WorkerTokensService } from '../../src/remote-workers/worker-tokens.service.ts';
+import { WorkerTokensStore } from '../../src/remote-workers/worker-tokens.store.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
-type Caller = 'nobody' | 'inference' | 'owner' | 'operator';
+type Caller = 'nobody' | 'inference' | 'owner' | 'operator' | 'worker';
 
 /** What each caller gets on a route of each access class; `in`: past the door, whatever comes then. */
 const MATRIX: Record<Access, Record<Caller, string>> = {
-  public: { nobody: 'in', inference: 'in', owner: 'in', operator: 'in' },
+  public: { nobody: 'in', inference: 'in', owner: 'in', operator: 'in', worker: 'in' },
   inference: {
     nobody: '401 missing_api_key',
     inference: 'in',
     owner: 'in',
     operator: '401 invalid_api_key',
+    worker: '401 invalid_api_key',
   },
   owner: {
     nobody: '401 missing_api_key',
     inference: '403 insufficient_scope',
     owner: 'in',
     operator: '401 invalid_api_key',
+    worker: '401 invalid_api_key',
   },
   operator: {
     nobody: '401 missing_api_key',
     inference: '401 invalid_api_key',
     owner: '401 invalid_api_key',
     operator: 'in',
+    worker: '401 invalid_api_key',
+  },
+  worker: {
+    nobody: '401 missing_api_key',
+    inference: '401 invalid_api_key',
+    owner: '401 invalid_api_key',
+    operator: '401 invalid_api_key',
+    worker: 'in',
   },
 };
 
@@ -77,11 +89,14 @@ let keys: Record<Caller, string | undefined>;
 beforeAll(async () => {
   server = await startTestServer({ routes });
   const { id } = await createAccount(server.database);
+  const tokens = new WorkerTokensService(new WorkerTokensStore(server.database.money), () => ['gpu']);
+  const token = await tokens.create('rented', ['gpu'], 'operator');
   keys = {
     nobody: undefined,
     inference: (await createKey(server.database, id, { role: 'inference' })).secret,
     owner: (await createKey(server.database, id, { role: 'owner' })).secret,
     operator: ADMIN_TOKEN,
+    worker: token.secret,
   };
 });
 afterAll(() => server?.close());
@@ -107,6 +122,9 @@ test('the access classes are the intended ones', () => {
     if (route.path.startsWith('/admin/')) {
       return 'operator';
     }
+    if (route.path.startsWith('/worker/')) {
+      return 'worker';
+    }
     if (OWNER_ONLY.includes(route.operationId)) {
       return 'owner';
     }
@@ -118,7 +136,7 @@ test('the access classes are the intended ones', () => {
 });
 
 describe.each(routes.map((route) => [route.operationId, route] as const))('%s', (_, route) => {
-  test.each(['nobody', 'inference', 'owner', 'operator'] as const)('%s', async (caller) => {
+  test.each(['nobody', 'inference', 'owner', 'operator', 'worker'] as const)('%s', async (caller) => {
     const headers: Record<string, string> = keys[caller] ? { authorization: `Bearer ${keys[caller]}` } : {};
     const path = route.path.replace(/\{\w+\+?\}/g, 'x');
     const response = await fetch(server.url + path, { method: route.method.toUpperCase(), headers });

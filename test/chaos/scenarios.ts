@@ -32,6 +32,7 @@ import {
 } from './scenarios/g-behind-proxies.ts';
 import { engineAway } from './scenarios/h1-engine-away.ts';
 import { hostWithoutEngine } from './scenarios/h2-host-without-engine.ts';
+import { remoteWorker } from './scenarios/h3-remote-worker.ts';
 
 /** Every scenario there is, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [
@@ -66,4 +67,5 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   behindEnvoy,
   engineAway,
   hostWithoutEngine,
+  remoteWorker,
 ];

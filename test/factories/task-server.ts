@@ -58,6 +58,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
     operatorBrowsers: { operatorOf: () => undefined },
+    workers: { identify: () => Promise.reject(new Error('no workers here')) },
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
     idempotency: new Idempotency(
       new IdempotencyStore(money),

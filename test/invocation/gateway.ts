@@ -200,6 +200,7 @@ async function carry(
       requestId,
       generationId: newUuid(),
       operator: undefined as never,
+      worker: undefined as never,
       session: undefined,
       principal: principal as never,
       params: {},

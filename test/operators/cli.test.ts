@@ -271,6 +271,24 @@ describe('every command', () => {
     expect(acts.map(({ action }: { action: string }) => action)).toEqual(['worker.resume', 'worker.drain']);
   });
 
+  test('worker tokens are made, shown once, listed and revoked', async () => {
+    const made = await json('worker-tokens', 'create', 'rented', '--pools', 'local');
+    expect(made).toMatchObject({
+      name: 'rented',
+      pools: ['local'],
+      token: expect.stringMatching(/^sk-tgw-/),
+    });
+    const again = await run('worker-tokens', 'create', 'rented', '--pools', 'local');
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('key_in_use')]);
+    expect((await run('worker-tokens', 'list')).stdout).toMatch(/^rented +local +operator +\d{4}-/m);
+    expect((await run('worker-tokens', 'revoke', 'rented')).stdout).toContain('Token rented is revoked.');
+    const acts = await json('audit', '--object', 'rented');
+    expect(acts.map(({ action }: { action: string }) => action)).toEqual([
+      'worker_token.revoke',
+      'worker_token.create',
+    ]);
+  });
+
   test('queues and webhooks', async () => {
     expect(await json('queues', 'pause', 'postprocess')).toMatchObject({ paused: true });
     expect((await run('queues', 'list')).stdout).toMatch(/^postprocess +paused/m);

@@ -29,6 +29,7 @@ const HOME_TABLES = [
   'webhook_inbox',
   'worker_drains',
   'worker_slots',
+  'worker_tokens',
   'workers',
 ];
 
@@ -38,6 +39,7 @@ const SEVERAL_ACCOUNTS = {
     'find_key_facts',
     'keep_payment_moves',
     'mark_keys_used',
+    'remote_held_runs',
     'task_claim',
     'task_find_ended',
     'task_list_outputs',

@@ -16,6 +16,7 @@ import { addQueueCommands } from './commands/queues.command.ts';
 import { addStatementCommands } from './commands/statements.command.ts';
 import { addTaskCommands } from './commands/tasks.command.ts';
 import { addWebhookCommands } from './commands/webhooks.command.ts';
+import { addWorkerTokenCommands } from './commands/worker-tokens.command.ts';
 import { addWorkerCommands } from './commands/workers.command.ts';
 
 const AFTER_HELP = `
@@ -84,6 +85,7 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addTaskCommands(program, surroundings);
   addQueueCommands(program, surroundings);
   addWorkerCommands(program, surroundings);
+  addWorkerTokenCommands(program, surroundings);
   addWebhookCommands(program, surroundings);
   addLedgerCommands(program, surroundings);
   addArchiveCommands(program, surroundings);

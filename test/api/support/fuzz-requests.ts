@@ -7,6 +7,7 @@ import { type Schema, valuesOf } from './schema-arbitrary.ts';
 export interface FuzzWorld {
   readonly keySecret: string;
   readonly operatorToken: string;
+  readonly workerToken: string;
   /** Ids that exist, by operation and parameter (`getTask.id`), else by parameter. */
   readonly ids: Readonly<Record<string, readonly string[]>>;
   /** Bodies that make sense here, by operation; merged with what the schema allows. */
@@ -35,7 +36,9 @@ function credentials(operation: DescribedOperation, world: FuzzWorld): Record<st
   if (isPublic(operation)) {
     return {};
   }
-  const token = operation.path.startsWith('/admin/') ? world.operatorToken : world.keySecret;
+  const [, area = ''] = operation.path.split('/');
+  const tokens: Readonly<Record<string, string>> = { admin: world.operatorToken, worker: world.workerToken };
+  const token = tokens[area] ?? world.keySecret;
   return { authorization: `Bearer ${token}` };
 }
 

@@ -60,9 +60,14 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
     `INSERT INTO workers (worker, host, version, queues, resting, running, seen_at)
      VALUES ('gpu-3.77', 'gpu-3', '1', '{generate-local}', '{}', 0, now() + interval '1 h')`,
   );
+  const createToken = async (name: string) =>
+    (await server.call('POST', '/admin/v1/worker-tokens', { body: { name, pools: ['local'] } })).json;
+  const rented = await createToken('rented');
+  const revocable = await several(async () => (await createToken(`token-${newUuid().slice(-8)}`)).data.name);
   return {
     keySecret: own.owner,
     operatorToken: ADMIN_TOKEN,
+    workerToken: rented.token,
     ids: {
       ...{ hash: await keysOf(own.accountId), api_key_hash: [own.ids.key], session_id: sessions },
       ...{
@@ -71,6 +76,9 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         account_id: account,
       },
       host: ['gpu-3'],
+      token_name: revocable,
+      ...{ worker: ['host-1.77'], attempt: ['1'], bytes: ['7'], offset: ['0'], sha256: ['0'.repeat(64)] },
+      ...{ 'getOutput.index': ['0'], 'uploadOutput.index': ['0'] },
       invoice_id: [own.ids.invoice, `${own.ids.invoice}.csv`, `${own.ids.invoice}.pdf`],
       ...{ task_id: ended, name: ['webhooks', 'generate-local'], 'getGeneration.id': [own.ids.generation] },
       ...{
@@ -102,6 +110,9 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'createRefund.id': [other.ids.account],
     },
     bodies: {
+      // one of its own pool would be waited for
+      claimTask: [{ worker: 'host-1.77', pool: 'nowhere', wait_seconds: 0 }],
+      createWorkerToken: [{ name: 'another', pools: ['local'] }],
       // it would be waited for, and nobody draws
       createImage: [{ model: 'acme/small', prompt: 'a gate' }],
       clearDebt: [{ kind: 'paid', amount: '0.01', description: 'Transfer' }],

@@ -40,6 +40,8 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { EventLoopQueue } from '../../../src/lib/event-loop-queue.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
+import { TokenDoor } from '../../../src/remote-workers/worker-door.ts';
+import { WorkerTokensStore } from '../../../src/remote-workers/worker-tokens.store.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
@@ -125,6 +127,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     paidRoutes: options.extraRoutes ?? [],
     account,
     billingRoutes: billing.routes,
+    workerRoutes: [],
     consoleRoutes: [
       ...sessionRoutes(sessions, account.keys),
       ...accountOverviewRoutes({
@@ -201,6 +204,7 @@ function createKernel(
     }),
     sessions: parts.sessions,
     operatorBrowsers: { operatorOf: () => undefined },
+    workers: new TokenDoor(new WorkerTokensStore(parts.database.money), clock),
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { CatalogSource } from '../catalog/catalog-source.ts';
+import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
+import type { RemoteWorkerConfig } from '../config/remote-worker-config.ts';
+import { createLogger } from '../lib/logger.ts';
+import { RemoteClaims, type RemoteRun } from '../remote-workers/client/remote-claims.ts';
+import { RemoteOutputs } from '../remote-workers/client/remote-outputs.ts';
+import { WorkerApiClient } from '../remote-workers/client/worker-api-client.ts';
+import { REMOTE_LEASES } from '../remote-workers/remote-leases.ts';
+import { EngineRests } from '../tasks/engine-rests.ts';
+import { GenerateService } from '../tasks/generate.service.ts';
+import { LeaseKeeper } from '../tasks/lease-keeper.ts';
+import { StoragePatience } from '../tasks/storage-patience.ts';
+import { createRunFailureCounter, registerEngineGauge } from '../telemetry/engine-metrics.ts';
+import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
+import { composeOwnEngines } from './worker.ts';
+
+/**
+ * Everything a worker without a database runs: the engines of this host and the same generating as beside the database, with its claims
+ * and its files at the API. Throws CatalogError, EngineSettingsError.
+ */
+export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (pool: string) => boolean) {
+  const log = createLogger({ name: 'worker', level: config.logLevel });
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerBuildInfo(registry);
+  const catalogSource = await CatalogSource.open({
+    file: config.catalogFile,
+    variables: config.variables,
+    check: (catalog) => engineMistake(config, catalog),
+    filesOf: (catalog) => engineFiles(config, catalog),
+    // what is sold for how much is the API's
+    prepare: async () => undefined,
+    log,
+  });
+  const { engines, ...own } = await composeOwnEngines({ config, catalogSource, registry, log }, serves);
+  const workerName = `${config.workerName}.${process.pid}`;
+  const api = new WorkerApiClient({ url: config.api, token: config.token, worker: workerName });
+  const claims = new RemoteClaims(api);
+  const leases = new LeaseKeeper(claims, REMOTE_LEASES, log);
+  const rests = new EngineRests(engines, log);
+  const patience = new StoragePatience(log);
+  registerStorageGauge(registry, patience);
+  registerEngineGauge(registry, rests);
+  const generate = new GenerateService<RemoteRun>(
+    {
+      ...{ claims, leases, engines, rests, patience, log },
+      endings: claims,
+      storage: new RemoteOutputs(api),
+      policyOf: (task) => task.policy,
+      extraOf: (task) => task.extra,
+      onRunFailure: createRunFailureCounter(registry),
+    },
+    { workFolder: join(config.dataFolder, 'work') },
+  );
+  return {
+    ...{ workerName, api, claims, leases, engines, rests, generate, catalogSource, registry, log },
+    renewEngines: async () => {
+      await own.renew();
+      rests.retryMisconfigured();
+    },
+    close: async () => {
+      catalogSource.close();
+      rests.close();
+      await leases.close();
+      await api.close();
+      await own.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import type { Route } from '../http/route.ts';
+import { ClaimDesk } from '../remote-workers/claim-desk.ts';
+import { HeldRunsStore } from '../remote-workers/held-runs.store.ts';
+import { OutputUploads } from '../remote-workers/output-uploads.ts';
+import { RemoteRunsService } from '../remote-workers/remote-runs.service.ts';
+import { workerApiRoutes } from '../remote-workers/worker-api.routes.ts';
+import { TokenDoor } from '../remote-workers/worker-door.ts';
+import { WorkerTokensStore } from '../remote-workers/worker-tokens.store.ts';
+import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
+import { WorkersStore } from '../tasks/workers.store.ts';
+import type { Foundation } from './foundation.ts';
+import type { TaskParts } from './tasks.ts';
+
+export interface RemoteWorkers {
+  readonly door: TokenDoor;
+  readonly routes: readonly Route[];
+  /** Hands out nothing more. */
+  sendAway(): void;
+  close(): Promise<void>;
+}
+
+/** The API of workers on hosts without a database. Listens for tasks from the first worker on. */
+export function composeRemoteWorkers(
+  { config, database, storage, catalog, clock, log }: Foundation,
+  { claims, dispatch, endings }: TaskParts,
+): RemoteWorkers {
+  const door = new TokenDoor(new WorkerTokensStore(database.money), clock);
+  const desk = new ClaimDesk({
+    dispatch,
+    claims,
+    listen: (onWaiting) =>
+      new TaskSignalsStore(
+        database.openClient,
+        (signal) => signal === 'waiting' && onWaiting(),
+        (error) => log.debug({ error }, 'not listening'),
+      ),
+    log,
+  });
+  const runs = new RemoteRunsService({
+    ...{ door, desk, claims, endings, dispatch, storage },
+    held: new HeldRunsStore(database.money),
+    workers: new WorkersStore(database.money),
+    uploads: new OutputUploads(storage, join(config.dataFolder, 'uploads')),
+    policyOf: (task) => catalog.runPolicyOf(task),
+    extraOf: (task) => catalog.extraOf(task),
+  });
+  return { door, routes: workerApiRoutes(runs), sendAway: () => desk.sendAway(), close: () => desk.close() };
+}

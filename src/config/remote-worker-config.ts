@@ -1,0 +1,79 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { ConfigError } from './config-error.ts';
+import { SETTINGS } from './settings.ts';
+
+/** What a worker without a database is told from outside, checked and frozen. */
+export interface RemoteWorkerConfig {
+  /** Base of the API's addresses, without a trailing slash. */
+  readonly api: string;
+  readonly token: string;
+  readonly host: string;
+  readonly workerPort: number;
+  readonly workerName: string;
+  readonly dataFolder: string;
+  readonly catalogFile: string;
+  readonly ffmpegPath: string;
+  readonly ffprobePath: string;
+  readonly logLevel: string;
+  /** Ms that runs get to finish when the process is asked to stop. */
+  readonly drainMs: number;
+  readonly preemption: { readonly file: string | null; readonly url: string | null };
+  /** The variables that tollgate.yaml may name as ${NAME}. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+const OWN = SETTINGS.pick({
+  WORKER_API: true,
+  WORKER_TOKEN: true,
+  HOST: true,
+  WORKER_PORT: true,
+  WORKER_NAME: true,
+  DATA_DIR: true,
+  TOLLGATE_CONFIG: true,
+  FFMPEG_PATH: true,
+  FFPROBE_PATH: true,
+  LOG_LEVEL: true,
+  DRAIN_SECONDS: true,
+  PREEMPTION_FILE: true,
+  PREEMPTION_URL: true,
+}).required({ WORKER_API: true, WORKER_TOKEN: true });
+
+/** Whether a process is to be a worker without a database. */
+export function isRemoteWorker(environment: NodeJS.ProcessEnv): boolean {
+  return (environment.WORKER_API ?? '') !== '';
+}
+
+/** Reads and checks the environment, once. Throws {@link ConfigError}. */
+export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWorkerConfig {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const stray = ['DATABASE_URL', 'REDIS_URL'].find((name) => present[name] !== undefined);
+  if (stray !== undefined) {
+    throw new ConfigError(`${stray} is set beside WORKER_API: a worker has one of them; unset the other`);
+  }
+  const parsed = OWN.safeParse(present);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const name = String(issue?.path[0]);
+    const problem = present[name] === undefined ? 'is not set' : (issue?.message ?? 'is wrong');
+    throw new ConfigError(`${name} ${problem}`);
+  }
+  const settings = parsed.data;
+  // the token is for the API alone: no file may put it into an address
+  const { WORKER_TOKEN: token, ...variables } = present;
+  return Object.freeze({
+    api: settings.WORKER_API.replace(/\/+$/, ''),
+    token: token ?? '',
+    host: settings.HOST,
+    workerPort: settings.WORKER_PORT,
+    workerName: settings.WORKER_NAME ?? hostname(),
+    dataFolder: resolve(settings.DATA_DIR),
+    catalogFile: resolve(settings.TOLLGATE_CONFIG),
+    ffmpegPath: settings.FFMPEG_PATH,
+    ffprobePath: settings.FFPROBE_PATH,
+    logLevel: settings.LOG_LEVEL,
+    drainMs: settings.DRAIN_SECONDS * 1_000,
+    preemption: { file: settings.PREEMPTION_FILE ?? null, url: settings.PREEMPTION_URL ?? null },
+    variables,
+  });
+}

@@ -1,0 +1,80 @@
+import { defineRoute, type Route } from '../http/route.ts';
+import type { WorkerTokensService } from '../remote-workers/worker-tokens.service.ts';
+import type { WorkerTokenRow } from '../remote-workers/worker-tokens.store.ts';
+import type { AuditStore } from './audit.store.ts';
+import { OPERATOR_ROUTE } from './operator-access.ts';
+import {
+  createdWorkerTokenResponse,
+  createWorkerTokenBody,
+  type WorkerTokenJson,
+  workerTokenListResponse,
+  workerTokenParams,
+  workerTokenResponse,
+} from './worker-tokens.schema.ts';
+
+export interface WorkerTokenParts {
+  readonly tokens: WorkerTokensService;
+  readonly audit: Pick<AuditStore, 'append'>;
+}
+
+/** `/admin/v1/worker-tokens`. */
+export function workerTokenRoutes(parts: WorkerTokenParts): Route[] {
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/worker-tokens',
+      operationId: 'listWorkerTokens',
+      summary: 'List the tokens of workers on hosts without a database',
+      response: { status: 200, schema: workerTokenListResponse },
+      errors: [],
+      async handle() {
+        return { body: { data: (await parts.tokens.list()).map(presentToken) } };
+      },
+    }),
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'post',
+      path: '/admin/v1/worker-tokens',
+      operationId: 'createWorkerToken',
+      summary: 'Make a token for workers of some pools; it is shown in this answer only',
+      body: createWorkerTokenBody,
+      response: { status: 201, schema: createdWorkerTokenResponse },
+      errors: ['key_in_use'],
+      idempotency: 'replay',
+      async handle({ body: { name, pools }, operator, requestId }) {
+        const { row, secret } = await parts.tokens.create(name, pools, operator);
+        const entry = { action: 'worker_token.create', object: name, detail: { pools: row.pools } };
+        await parts.audit.append({ operator, requestId, ...entry });
+        return { body: { data: presentToken(row), token: secret } };
+      },
+    }),
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'delete',
+      path: '/admin/v1/worker-tokens/{token_name}',
+      operationId: 'revokeWorkerToken',
+      summary: 'Revoke a token: its workers are refused from their next call on',
+      params: workerTokenParams,
+      response: { status: 200, schema: workerTokenResponse },
+      errors: ['key_not_found'],
+      async handle({ params: { token_name: name }, operator, requestId }) {
+        const row = await parts.tokens.revoke(name);
+        const entry = { action: 'worker_token.revoke', object: name, detail: {} };
+        await parts.audit.append({ operator, requestId, ...entry });
+        return { body: { data: presentToken(row) } };
+      },
+    }),
+  ];
+}
+
+function presentToken(row: WorkerTokenRow): WorkerTokenJson {
+  return {
+    name: row.name,
+    pools: [...row.pools],
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+  };
+}

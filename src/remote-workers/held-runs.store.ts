@@ -1,0 +1,65 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import type { EndingTask } from '../tasks/task-endings.ts';
+import type { TaskKind } from '../tasks/tasks.types.ts';
+import { findHeldRun, findHeldRuns } from './held-runs.sql.ts';
+
+/** Who asks: a worker by its full name, and the pools of its token. */
+export interface Holder {
+  readonly worker: string;
+  readonly pools: readonly string[];
+}
+
+/** A task that a worker holds to generate it. */
+export interface HeldRun extends EndingTask {
+  readonly kind: TaskKind;
+  readonly pool: string;
+  readonly attempt: number;
+  readonly upstreamModel: string;
+}
+
+/** What workers on other hosts hold. Nothing is found for whoever does not hold it. */
+export class HeldRunsStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async find(taskId: string, attempt: number, { worker, pools }: Holder): Promise<HeldRun | undefined> {
+    const [row] = await run<HeldRow>(this.#pool, findHeldRun, [taskId, attempt, worker, pools]);
+    return (
+      row && {
+        id: row.id,
+        accountId: row.account_id,
+        apiKeyId: row.api_key_id,
+        createdAt: row.created_at,
+        kind: row.kind,
+        pool: row.pool,
+        attempt,
+        upstreamModel: row.upstream_model,
+      }
+    );
+  }
+
+  /** Those of the leases that the worker holds. */
+  async held<Held extends { readonly id: string; readonly attempt: number }>(
+    leases: readonly Held[],
+    { worker, pools }: Holder,
+  ): Promise<Held[]> {
+    const values = [leases.map(({ id }) => id), leases.map(({ attempt }) => attempt), worker, pools];
+    const rows = await run<{ id: string; attempt: number }>(this.#pool, findHeldRuns, values);
+    const held = new Set(rows.map(({ id, attempt }) => `${id}/${attempt}`));
+    return leases.filter(({ id, attempt }) => held.has(`${id}/${attempt}`));
+  }
+}
+
+interface HeldRow {
+  id: string;
+  account_id: string;
+  api_key_id: string;
+  created_at: Date;
+  kind: TaskKind;
+  pool: string;
+  upstream_model: string;
+}

@@ -1,0 +1,257 @@
+import { createHash } from 'node:crypto';
+import type { RunPolicy } from '../catalog/run-policy.ts';
+import type { EngineRequest } from '../engines/engine.types.ts';
+import type { WorkerIdentity } from '../http/worker-door.types.ts';
+import { AppError } from '../lib/errors.ts';
+import { parsePublicId } from '../lib/ids.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
+import type { Storage } from '../media/storage.types.ts';
+import { GENERATE_SHARE } from '../tasks/generate.service.ts';
+import { deleteRaw, rawKey } from '../tasks/raw-outputs.ts';
+import type { ClaimedTask, TaskClaimsStore } from '../tasks/task-claims.store.ts';
+import type { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
+import type { EngineRun, TaskEndings } from '../tasks/task-endings.ts';
+import type { GeneratedRun } from '../tasks/tasks.types.ts';
+import type { WorkerReport, WorkersStore } from '../tasks/workers.store.ts';
+import type { ClaimDesk } from './claim-desk.ts';
+import type { HeldRun, HeldRunsStore, Holder } from './held-runs.store.ts';
+import type { OutputUploads, UploadPart, UploadState } from './output-uploads.ts';
+import { REMOTE_LEASES } from './remote-leases.ts';
+import type { StepBody } from './worker-api.schema.ts';
+import type { TokenDoor } from './worker-door.ts';
+
+export interface RemoteRunsParts {
+  readonly door: Pick<TokenDoor, 'isStillOpen'>;
+  readonly desk: Pick<ClaimDesk, 'claim' | 'putBack'>;
+  readonly held: Pick<HeldRunsStore, 'find' | 'held'>;
+  readonly claims: Pick<
+    TaskClaimsStore,
+    'renew' | 'findLease' | 'markSubmitting' | 'storeReference' | 'markGenerated' | 'giveBack'
+  >;
+  readonly endings: Pick<TaskEndings, 'fail' | 'cancel'>;
+  readonly dispatch: Pick<TaskDispatchStore, 'registerSlots' | 'forgetWorker'>;
+  readonly workers: Pick<WorkersStore, 'report' | 'remove'>;
+  readonly storage: Pick<Storage, 'stat' | 'delete'>;
+  readonly uploads: Pick<OutputUploads, 'state' | 'put'>;
+  readonly policyOf: (task: ClaimedTask) => RunPolicy;
+  readonly extraOf: (task: ClaimedTask) => EngineRequest['extra'];
+}
+
+/** A task as its worker is told of it. */
+export interface HandedOut {
+  readonly task: ClaimedTask;
+  readonly policy: RunPolicy;
+  /** What the route adds to the order. */
+  readonly extra: EngineRequest['extra'];
+  /** Stands for the customer. */
+  readonly customer: string;
+}
+
+/** Which attempt a worker speaks of. */
+export interface AttemptName {
+  readonly worker: string;
+  readonly task_id: string;
+  readonly attempt: number;
+}
+
+/** Customers of a worker are told apart by this much of a hash. */
+const CUSTOMER_DIGITS = 16;
+
+/**
+ * What workers on hosts that are trusted with nothing else may do: run tasks of their token's pools. They neither charge nor finish: what
+ * they uploaded is checked and finished in the network, and whatever they say is written under the claim that they hold.
+ */
+export class RemoteRunsService {
+  readonly #parts: RemoteRunsParts;
+
+  constructor(parts: RemoteRunsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Waits for a task. Throws AppError insufficient_scope for a pool that is not the token's, invalid_api_key where it was revoked
+   * meanwhile, concurrency_limit_exceeded.
+   */
+  async claim(
+    identity: WorkerIdentity,
+    { worker, pool, waitMs }: { worker: string; pool: string; waitMs: number },
+    signal: StopSignal,
+  ): Promise<HandedOut | undefined> {
+    const { desk, door, policyOf, extraOf } = this.#parts;
+    requirePools(identity, [pool]);
+    const order = { pool, worker: fullName(identity, worker), tokenId: identity.tokenId };
+    const task = await desk.claim(order, waitMs, signal);
+    if (task && !(await door.isStillOpen(identity))) {
+      await desk.putBack(task);
+      throw new AppError('invalid_api_key', 'the worker token was revoked');
+    }
+    return (
+      task && { task, policy: policyOf(task), extra: extraOf(task), customer: customerOf(identity, task) }
+    );
+  }
+
+  /** Those of the leases that still are the worker's. */
+  async renew(
+    identity: WorkerIdentity,
+    worker: string,
+    leases: readonly { task_id: string; attempt: number; progress: number }[],
+  ): Promise<{ id: string; attempt: number; cancelRequested: boolean }[]> {
+    const { held, claims } = this.#parts;
+    const named = leases.flatMap(({ task_id, attempt, progress }) => {
+      const id = parsePublicId('generation', task_id);
+      return id === undefined ? [] : [{ id, attempt, progress: Math.min(progress, GENERATE_SHARE) }];
+    });
+    const own = await held.held(named, holderOf(identity, worker));
+    const renewed = own.length > 0 ? await claims.renew(own, REMOTE_LEASES.leaseMs) : [];
+    const kept = await Promise.all(
+      own.map(async ({ id, attempt }) => {
+        const found =
+          renewed.find((row) => row.id === id && row.attempt === attempt) ??
+          (await claims.findLease(id, attempt));
+        return found ? [{ id, attempt, cancelRequested: found.cancelRequested }] : [];
+      }),
+    );
+    return kept.flat();
+  }
+
+  /** What the worker says of itself. Says whether an operator has drained its host. Throws AppError insufficient_scope. */
+  async report(
+    identity: WorkerIdentity,
+    report: Omit<WorkerReport, 'queues'> & {
+      slots: Readonly<Record<string, number>>;
+      leaving: boolean;
+    },
+  ): Promise<boolean> {
+    const { dispatch, workers } = this.#parts;
+    const { slots, leaving, resting, misconfigured, running, draining } = report;
+    requirePools(identity, [...Object.keys(slots), ...resting, ...misconfigured]);
+    const worker = fullName(identity, report.worker);
+    if (leaving) {
+      await Promise.all([dispatch.forgetWorker(worker), workers.remove(worker)]);
+      return false;
+    }
+    const bySlots = new Map(Object.entries(slots).map(([pool, count]) => [`generate-${pool}`, count]));
+    const queues = [...bySlots.keys()];
+    const drained = await workers.report({ worker, queues, resting, misconfigured, running, draining });
+    await dispatch.registerSlots(worker, new Map([...bySlots].filter(([, count]) => count > 0)));
+    return drained;
+  }
+
+  /** False: the task is no longer the worker's, and nothing was written. Throws AppError invalid_request for files that are not there. */
+  async step(identity: WorkerIdentity, body: StepBody): Promise<boolean> {
+    const held = await this.#find(identity, body);
+    if (!held) {
+      return false;
+    }
+    const { claims, endings } = this.#parts;
+    const { id, attempt, pool } = held;
+    const fence = { attempt, from: ['generating'] as const };
+    switch (body.step) {
+      case 'submitting':
+        return await claims.markSubmitting(id, attempt, pool);
+      case 'submitted':
+        return await claims.storeReference(id, attempt, pool, body.reference);
+      case 'generated':
+        return await this.#generated(held, body);
+      case 'returned': {
+        const { failures, interruptions, uncounted, reason, said } = body;
+        const back = { id, attempt, failures, interruptions, uncounted, reason, said };
+        const avoid = body.avoid_ms === null ? {} : { avoidMs: body.avoid_ms };
+        return await claims.giveBack({ ...back, ...avoid, waitMs: body.wait_ms, forgetRun: body.forget_run });
+      }
+      case 'failed': {
+        const run = body.run && runOf(held, body.run);
+        return (await endings.fail(held, fence, body, run)) !== 'fenced';
+      }
+      case 'canceled':
+        return (await endings.cancel(held, fence)) !== 'fenced';
+    }
+  }
+
+  /** How much of a file is there; undefined where the task is no longer the worker's. */
+  async uploaded(
+    identity: WorkerIdentity,
+    output: AttemptName & { index: number },
+  ): Promise<UploadState | undefined> {
+    const held = await this.#find(identity, output);
+    return held && (await this.#parts.uploads.state({ ...held, index: output.index }));
+  }
+
+  /** Takes a part of a file; undefined where the task is no longer the worker's. Throws what {@link OutputUploads.put} throws. */
+  async upload(
+    identity: WorkerIdentity,
+    output: AttemptName & { index: number },
+    part: UploadPart,
+  ): Promise<UploadState | undefined> {
+    const held = await this.#find(identity, output);
+    return held && (await this.#parts.uploads.put({ ...held, index: output.index }, part));
+  }
+
+  async #generated(held: HeldRun, body: StepBody & { step: 'generated' }): Promise<boolean> {
+    const { claims, endings, storage } = this.#parts;
+    const { id, attempt, kind, pool, upstreamModel } = held;
+    const outputs = [...new Set(body.outputs)].map((index) => ({
+      index,
+      storageKey: rawKey(id, attempt, kind, index),
+    }));
+    const there = await Promise.all(outputs.map(({ storageKey }) => storage.stat(storageKey)));
+    if (there.includes(undefined)) {
+      throw new AppError('invalid_request', 'a file of the task was not uploaded');
+    }
+    const generated: GeneratedRun = {
+      outputs,
+      engineId: pool,
+      model: upstreamModel,
+      latencyMs: body.latency_ms,
+      // a host that is not trusted says nothing about money
+      cost: null,
+      ...(body.algorithmic ? { source: 'algorithmicMedia' } : {}),
+    };
+    const marked = await claims.markGenerated(id, attempt, generated, GENERATE_SHARE);
+    if (marked?.cancelRequested) {
+      await endings.cancel(held, { attempt: null, from: ['generated'] });
+    }
+    if (!marked || marked.cancelRequested) {
+      await deleteRaw(storage, held, outputs);
+    }
+    return marked !== undefined;
+  }
+
+  async #find(
+    identity: WorkerIdentity,
+    { worker, task_id, attempt }: AttemptName,
+  ): Promise<HeldRun | undefined> {
+    const id = parsePublicId('generation', task_id);
+    return id === undefined
+      ? undefined
+      : await this.#parts.held.find(id, attempt, holderOf(identity, worker));
+  }
+}
+
+function holderOf(identity: WorkerIdentity, worker: string): Holder {
+  return { worker: fullName(identity, worker), pools: identity.pools };
+}
+
+/** No worker of the network and of no other token has such a name: theirs have no colon. */
+function fullName({ name }: WorkerIdentity, worker: string): string {
+  return `${name}:${worker}`;
+}
+
+function requirePools({ pools }: WorkerIdentity, asked: readonly string[]): void {
+  const foreign = asked.find((pool) => !pools.includes(pool));
+  if (foreign !== undefined) {
+    throw new AppError('insufficient_scope', `the worker token does not open the pool ${foreign}`);
+  }
+}
+
+function customerOf({ tokenId }: WorkerIdentity, { accountId }: ClaimedTask): string {
+  return createHash('sha256').update(`${tokenId}/${accountId}`).digest('hex').slice(0, CUSTOMER_DIGITS);
+}
+
+function runOf(
+  { pool, upstreamModel }: HeldRun,
+  run: { outcome: string; latency_ms: number; said?: string | undefined },
+): EngineRun {
+  const { outcome, latency_ms: latencyMs, said } = run;
+  return { engineId: pool, model: upstreamModel, outcome, latencyMs, said, cost: null };
+}

@@ -1,0 +1,57 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { presentedSecret } from '../http/credential.ts';
+import { FailureLimiter } from '../http/failure-limiter.ts';
+import type { WorkerDoor, WorkerIdentity } from '../http/worker-door.types.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { WorkerTokensStore } from './worker-tokens.store.ts';
+
+const PREFIX = 'sk-tgw-';
+const SECRET_BYTES = 32;
+const FORMAT = /^sk-tgw-[A-Za-z0-9_-]{43}$/;
+const FAILURES_PER_MINUTE = 60;
+
+/** A new secret of 256 random bits. */
+export function newWorkerSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** What is kept of a secret. */
+export function workerSecretHash(secret: string): string {
+  return hash('sha256', secret);
+}
+
+/** Lets workers in by their tokens. Each call asks the database, so a revoked token is refused from the next call on. */
+export class TokenDoor implements WorkerDoor {
+  readonly #tokens: Pick<WorkerTokensStore, 'use'>;
+  readonly #failures: FailureLimiter;
+
+  constructor(tokens: Pick<WorkerTokensStore, 'use'>, clock: Clock) {
+    this.#tokens = tokens;
+    this.#failures = new FailureLimiter(FAILURES_PER_MINUTE, clock);
+  }
+
+  async identify(headers: IncomingHttpHeaders, address: string): Promise<WorkerIdentity> {
+    const secret = presentedSecret(headers);
+    const secretHash = workerSecretHash(secret);
+    // text that cannot be a token costs no look into the database
+    const found = FORMAT.test(secret) ? await this.#tokens.use(secretHash) : undefined;
+    if (found) {
+      return { tokenId: found.id, tokenHash: secretHash, name: found.name, pools: found.pools };
+    }
+    const retryAfterSeconds = this.#failures.retryAfterSeconds(address);
+    if (retryAfterSeconds > 0) {
+      throw new AppError('rate_limit_exceeded', 'too many failed authentications from this address', {
+        retryAfterSeconds,
+      });
+    }
+    this.#failures.recordFailure(address);
+    throw new AppError('invalid_api_key', 'the worker token is not valid or was revoked');
+  }
+
+  /** Whether it has not been revoked since. */
+  async isStillOpen({ tokenHash }: WorkerIdentity): Promise<boolean> {
+    return (await this.#tokens.use(tokenHash)) !== undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { AppError } from '../lib/errors.ts';
+import { newUuid } from '../lib/ids.ts';
+import { newWorkerSecret, workerSecretHash } from './worker-door.ts';
+import type { WorkerTokenRow, WorkerTokensStore } from './worker-tokens.store.ts';
+
+export interface CreatedWorkerToken {
+  readonly row: WorkerTokenRow;
+  /** Shown once. */
+  readonly secret: string;
+}
+
+/** The tokens of workers on hosts without a database. */
+export class WorkerTokensService {
+  readonly #store: Pick<WorkerTokensStore, 'insert' | 'list' | 'revoke'>;
+  readonly #pools: () => readonly string[];
+
+  /** `pools`: those of the catalog in force. */
+  constructor(store: Pick<WorkerTokensStore, 'insert' | 'list' | 'revoke'>, pools: () => readonly string[]) {
+    this.#store = store;
+    this.#pools = pools;
+  }
+
+  list(): Promise<WorkerTokenRow[]> {
+    return this.#store.list();
+  }
+
+  /** Throws AppError invalid_parameter for a pool that is none, key_in_use for a name that is taken. */
+  async create(name: string, pools: readonly string[], operator: string): Promise<CreatedWorkerToken> {
+    const unknown = pools.find((pool) => !this.#pools().includes(pool));
+    if (unknown !== undefined) {
+      throw new AppError('invalid_parameter', `pools: tollgate.yaml has no engine ${unknown}`);
+    }
+    const secret = newWorkerSecret();
+    const token = {
+      id: newUuid(),
+      name,
+      hash: workerSecretHash(secret),
+      pools: [...new Set(pools)],
+      operator,
+    };
+    const row = await this.#store.insert(token);
+    if (!row) {
+      throw new AppError('key_in_use', `a token named ${name} is in use: revoke it or choose another name`);
+    }
+    return { row, secret };
+  }
+
+  /** Calls with it are refused from now on. Throws AppError key_not_found. */
+  async revoke(name: string): Promise<WorkerTokenRow> {
+    const row = await this.#store.revoke(name);
+    if (!row) {
+      throw new AppError('key_not_found', 'No token of that name is in use.');
+    }
+    return row;
+  }
+}

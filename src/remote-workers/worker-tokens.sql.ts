@@ -1,0 +1,34 @@
+import type { Statement } from '../store/statement.ts';
+
+const SHOWN = 'id, name, pools, created_by, created_at, last_used_at, revoked_at';
+
+/** $1 id, $2 name, $3 hash, $4 pools, $5 operator. No row where a token of that name is in use. */
+export const insertWorkerToken: Statement = {
+  name: 'worker_token_insert',
+  text: `INSERT INTO worker_tokens (id, name, hash, pools, created_by) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ${SHOWN}`,
+};
+
+/** $1 most rows. Newest first. */
+export const listWorkerTokens: Statement = {
+  name: 'worker_token_list',
+  text: `SELECT ${SHOWN} FROM worker_tokens ORDER BY id DESC LIMIT $1`,
+};
+
+/** $1 name. No row where no token of that name is in use. */
+export const revokeWorkerToken: Statement = {
+  name: 'worker_token_revoke',
+  text: `UPDATE worker_tokens SET revoked_at = statement_timestamp()
+     WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN}`,
+};
+
+/** $1 hash. Notes the use once a minute. */
+export const useWorkerToken: Statement = {
+  name: 'worker_token_use',
+  text: `WITH found AS (
+      SELECT id, name, pools, last_used_at FROM worker_tokens WHERE hash = $1 AND revoked_at IS NULL),
+    used AS (
+      UPDATE worker_tokens t SET last_used_at = statement_timestamp() FROM found f
+       WHERE t.id = f.id AND (f.last_used_at IS NULL OR f.last_used_at < statement_timestamp() - interval '1 minute'))
+    SELECT id, name, pools FROM found`,
+};

@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import { run } from '../store/statement.ts';
+import {
+  insertWorkerToken,
+  listWorkerTokens,
+  revokeWorkerToken,
+  useWorkerToken,
+} from './worker-tokens.sql.ts';
+
+/** A token as operators see it: nobody can be shown the secret again. */
+export interface WorkerTokenRow {
+  readonly id: string;
+  readonly name: string;
+  readonly pools: readonly string[];
+  readonly created_by: string;
+  readonly created_at: Date;
+  /** To the minute. */
+  readonly last_used_at: Date | null;
+  readonly revoked_at: Date | null;
+}
+
+/** What a right token opens. */
+export interface OpenedToken {
+  readonly id: string;
+  readonly name: string;
+  readonly pools: readonly string[];
+}
+
+const LISTED_MAX = 1_000;
+
+export class WorkerTokensStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Undefined where a token of that name is in use. */
+  async insert(token: {
+    id: string;
+    name: string;
+    hash: string;
+    pools: readonly string[];
+    operator: string;
+  }): Promise<WorkerTokenRow | undefined> {
+    const { id, name, hash, pools, operator } = token;
+    const [row] = await run<WorkerTokenRow>(this.#pool, insertWorkerToken, [id, name, hash, pools, operator]);
+    return row;
+  }
+
+  /** Newest first, revoked ones among them. */
+  async list(): Promise<WorkerTokenRow[]> {
+    return await run<WorkerTokenRow>(this.#pool, listWorkerTokens, [LISTED_MAX]);
+  }
+
+  /** Undefined where no token of that name is in use. */
+  async revoke(name: string): Promise<WorkerTokenRow | undefined> {
+    const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name]);
+    return row;
+  }
+
+  /** The token of that hash, unless it is revoked. Keeps when it was used last. */
+  async use(hash: string): Promise<OpenedToken | undefined> {
+    const [row] = await run<OpenedToken & Record<string, unknown>>(this.#pool, useWorkerToken, [hash]);
+    return row && { id: row.id, name: row.name, pools: row.pools };
+  }
+}
