@@ -3,7 +3,7 @@ import lazy, { ErrorBoundary } from 'preact-iso/lazy';
 import { LocationProvider, useLocation } from 'preact-iso/router';
 import { followAccount } from './api/events.ts';
 import { useSession } from './api/session.ts';
-import { BASE, isOperators } from './lib/location.ts';
+import { BASE, isOperators, to } from './lib/location.ts';
 import { isMissingFile, reload } from './lib/new-files.ts';
 import { t, useLanguage } from './lib/text.ts';
 import { LoginDialog, LoginPage } from './pages/login.tsx';
@@ -27,6 +27,9 @@ export function App() {
 
 function Either() {
   const { path } = useLocation();
+  if (path === to('sign-in')) {
+    return <LoginPage />;
+  }
   return isOperators(path) ? (
     <ErrorBoundary onError={(error) => void (isMissingFile(error) && reload())}>
       <OperatorConsole />

@@ -16,6 +16,7 @@ const UsagePage = lazy(async () => (await import('./pages/usage/usage.tsx')).Usa
 const TasksPage = lazy(async () => (await import('./pages/tasks/tasks.tsx')).TasksPage);
 const PlaygroundPage = lazy(async () => (await import('./pages/playground/playground.tsx')).PlaygroundPage);
 const StartPage = lazy(async () => (await import('./pages/start/start.tsx')).StartPage);
+const MembersPage = lazy(async () => (await import('./pages/members/members.tsx')).MembersPage);
 const AccountPage = lazy(async () => (await import('./pages/account/account.tsx')).AccountPage);
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -26,6 +27,7 @@ const TITLES: Readonly<Record<string, string>> = {
   usage: 'Usage & Costs',
   keys: 'Keys',
   billing: 'Billing',
+  members: 'Members',
   start: 'Start',
   account: 'Account',
 };
@@ -48,6 +50,7 @@ export function Pages() {
         <Route path={`${BASE}usage`} component={UsagePage} />
         <Route path={`${BASE}tasks`} component={TasksPage} />
         <Route path={`${BASE}playground`} component={PlaygroundPage} />
+        <Route path={`${BASE}members`} component={MembersPage} />
         <Route path={`${BASE}start`} component={StartPage} />
         <Route path={`${BASE}account`} component={AccountPage} />
         <Route default component={MissingPage} />

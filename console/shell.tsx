@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso/router';
+import { mayCall, moveTo, SIGN_IN_NAME } from './api/members.ts';
 import { useRead } from './api/queries.ts';
 import { currentSession, signOut } from './api/session.ts';
 import type { AccountOverview } from './api/types.gen.ts';
@@ -7,6 +8,7 @@ import { BASE, to } from './lib/location.ts';
 import { t } from './lib/text.ts';
 import { Amount } from './ui/amount.tsx';
 import { DeviceSettings } from './ui/device-settings.tsx';
+import { Choice } from './ui/field.tsx';
 import { Frame } from './ui/frame.tsx';
 import type { IconName } from './ui/icon.tsx';
 
@@ -15,16 +17,21 @@ interface Page {
   readonly icon: IconName;
   readonly word: string;
   readonly ownerOnly?: boolean;
+  /** Only where people sign in as themselves. */
+  readonly forPeople?: boolean;
+  /** Nothing for those who only read. */
+  readonly calls?: boolean;
 }
 
 const PAGES: readonly Page[] = [
   { page: '', icon: 'overview', word: 'Overview' },
-  { page: 'playground', icon: 'playground', word: 'Playground' },
+  { page: 'playground', icon: 'playground', word: 'Playground', calls: true },
   { page: 'tasks', icon: 'tasks', word: 'Tasks' },
   { page: 'generations', icon: 'generations', word: 'Generations' },
   { page: 'usage', icon: 'usage', word: 'Usage & Costs' },
   { page: 'keys', icon: 'keys', word: 'Keys', ownerOnly: true },
   { page: 'billing', icon: 'billing', word: 'Billing', ownerOnly: true },
+  { page: 'members', icon: 'account', word: 'Members', ownerOnly: true, forPeople: true },
   { page: 'start', icon: 'start', word: 'Start' },
   { page: 'account', icon: 'account', word: 'Account' },
 ];
@@ -33,9 +40,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const { account: holder, key } = currentSession();
   const { path } = useLocation();
   const current = path.slice(BASE.length).split('/')[0] ?? '';
-  const entries = PAGES.filter(({ ownerOnly }) => !ownerOnly || key.role === 'owner').map(
-    ({ page, icon, word }) => ({ href: to(page), icon, word, isCurrent: page === current }),
-  );
+  const entries = PAGES.filter(
+    ({ ownerOnly, forPeople, calls }) =>
+      (!ownerOnly || key.role === 'owner') &&
+      (!forPeople || SIGN_IN_NAME !== undefined) &&
+      (!calls || mayCall()),
+  ).map(({ page, icon, word }) => ({ href: to(page), icon, word, isCurrent: page === current }));
   const account = useRead<AccountOverview>('/api/v1/account', {}, { everyMs: 15_000 });
   return (
     <Frame
@@ -91,12 +101,22 @@ function Ribbons({ account }: { readonly account: AccountOverview | undefined })
 }
 
 function AccountMenu() {
-  const { key } = currentSession();
+  const { key, member, account } = currentSession();
   return (
     <>
       <p class="quiet small">
-        {t('Signed in with the key “{name}” ({role})', { name: key.name, role: t(key.role) })}
+        {member === null
+          ? t('Signed in with the key “{name}” ({role})', { name: key.name, role: t(key.role) })
+          : t('Signed in as {name} ({role})', { name: member.email, role: t(member.role) })}
       </p>
+      {member === null || member.accounts.length < 2 ? null : (
+        <Choice
+          label={t('Account')}
+          value={account.id}
+          options={member.accounts.map(({ id, name }) => [id, name])}
+          onChange={(id) => void moveTo(id)}
+        />
+      )}
       <DeviceSettings />
       <button type="button" class="button" onClick={() => void signOut()}>
         {t('Sign out')}

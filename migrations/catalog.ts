@@ -41,6 +41,7 @@ import { ledgerProofs } from './0073-ledger-proofs.ts';
 import { callArchives } from './0074-call-archives.ts';
 import { workerTokens } from './0080-worker-tokens.ts';
 import { misconfiguredPools } from './0085-misconfigured-pools.ts';
+import { members } from './0095-members.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -88,4 +89,5 @@ export const MIGRATIONS: readonly Migration[] = [
   callArchives,
   workerTokens,
   misconfiguredPools,
+  members,
 ];

@@ -295,6 +295,24 @@ TABLE input_margins
   input_margins_ratio_check CHECK (((ratio >= (1)::double precision) AND (ratio <= (100)::double precision)))
   input_margins_tokens_check CHECK (((tokens >= (0)::double precision) AND (tokens <= (1000000)::double precision)))
 
+TABLE invitations
+  id uuid NOT NULL
+  account_id uuid NOT NULL
+  token_hash text NOT NULL
+  email text NOT NULL
+  role text NOT NULL
+  invited_by text NOT NULL
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  ends_at timestamp with time zone NOT NULL
+  invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  invitations_pkey PRIMARY KEY (id)
+  invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'viewer'::text])))
+  invitations_token UNIQUE (token_hash)
+  invitations_token_hash_check CHECK ((token_hash ~ '^[0-9a-f]{64}$'::text))
+  CREATE INDEX invitations_account ON invitations USING btree (account_id, id DESC)
+  CREATE INDEX invitations_end ON invitations USING btree (ends_at)
+  CREATE UNIQUE INDEX invitations_token ON invitations USING btree (token_hash)
+
 TABLE invoices
   id uuid NOT NULL
   account_id uuid NOT NULL
@@ -403,6 +421,27 @@ TABLE ledger_watermarks
   balance bigint NOT NULL
   at timestamp with time zone NOT NULL
   ledger_watermarks_pkey PRIMARY KEY (account_id)
+
+TABLE members
+  id uuid NOT NULL
+  account_id uuid NOT NULL
+  api_key_id uuid NOT NULL
+  issuer text NOT NULL
+  subject text NOT NULL
+  email text NOT NULL
+  name text NOT NULL
+  role text NOT NULL
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  signed_in_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  members_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id) ON DELETE CASCADE
+  members_key UNIQUE (api_key_id)
+  members_person UNIQUE (issuer, subject, account_id)
+  members_pkey PRIMARY KEY (id)
+  members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'viewer'::text])))
+  CREATE INDEX members_account ON members USING btree (account_id, id DESC)
+  CREATE UNIQUE INDEX members_key ON members USING btree (api_key_id)
+  CREATE UNIQUE INDEX members_person ON members USING btree (issuer, subject, account_id)
 
 TABLE payment_moves
   provider text NOT NULL
@@ -1082,6 +1121,8 @@ BEGIN
   END IF;
   UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
+  DELETE FROM members m WHERE m.account_id = account;
+  DELETE FROM invitations i WHERE i.account_id = account;
   DELETE FROM webhook_secrets s WHERE s.account_id = account;
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
@@ -1196,6 +1237,44 @@ CREATE OR REPLACE FUNCTION id_floor(at timestamp with time zone)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN ((lpad(to_hex(((EXTRACT(epoch FROM at) * (1000)::numeric))::bigint), 12, '0'::text) || repeat('0'::text, 20)))::uuid
+
+CREATE OR REPLACE FUNCTION join_account(account uuid, invitation uuid, person jsonb, key jsonb)
+ RETURNS SETOF members
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  invited invitations;
+  joined members;
+BEGIN
+  SELECT * INTO invited FROM invitations i
+    WHERE i.id = invitation AND i.account_id = account AND i.ends_at > statement_timestamp() FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  UPDATE members m SET role = invited.role, email = person->>'email', name = person->>'name'
+    FROM api_keys k
+    WHERE m.account_id = account AND m.issuer = person->>'issuer' AND m.subject = person->>'subject'
+      AND k.id = m.api_key_id AND k.deleted_at IS NULL
+    RETURNING m.* INTO joined;
+  IF NOT FOUND THEN
+    PERFORM 1 FROM create_api_key(account, key);
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    -- the row of somebody whose key was deleted is no member's any more
+    INSERT INTO members AS m (id, account_id, api_key_id, issuer, subject, email, name, role)
+      VALUES ((person->>'id')::uuid, account, (key->>'id')::uuid, person->>'issuer', person->>'subject', person->>'email',
+              person->>'name', invited.role)
+      ON CONFLICT ON CONSTRAINT members_person DO UPDATE SET id = excluded.id, api_key_id = excluded.api_key_id, email = excluded.email,
+        name = excluded.name, role = excluded.role, created_at = excluded.created_at, signed_in_at = excluded.signed_in_at
+      RETURNING m.* INTO joined;
+  END IF;
+  DELETE FROM invitations i WHERE i.id = invitation;
+  PERFORM record_act(current_act(), jsonb_build_object('role', joined.role, 'invited_by', invited.invited_by));
+  RETURN NEXT joined;
+END $function$
 
 CREATE OR REPLACE FUNCTION ledger_adjust(account uuid, entry_reference uuid, signed_amount bigint, note text)
  RETURNS text
@@ -2222,6 +2301,24 @@ BEGIN
     PERFORM record_act(act, jsonb_build_object('statements', made));
   END IF;
   RETURN made;
+END $function$
+
+CREATE OR REPLACE FUNCTION remove_member(account uuid, member uuid)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  member_key uuid;
+BEGIN
+  DELETE FROM members m WHERE m.id = member AND m.account_id = account RETURNING m.api_key_id INTO member_key;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  PERFORM change_api_key(account, member_key, '{"deleted": true}');
+  DELETE FROM console_sessions s WHERE s.api_key_id = member_key;
+  RETURN QUERY SELECT k.hash FROM api_keys k WHERE k.id = member_key;
 END $function$
 
 CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL::integer)

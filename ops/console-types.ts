@@ -14,6 +14,8 @@ const NEEDED = [
   'Model',
   'Session',
   'SessionSummary',
+  'Member',
+  'Invitation',
   'SpeedRow',
   'Task',
   'UsageRow',

@@ -7,6 +7,8 @@ import { checkoutResultRoutes, paymentPageRoutes } from '../src/billing/payment-
 import { transactionRoutes } from '../src/billing/transactions.routes.ts';
 import { accountOverviewRoutes } from '../src/console/account.routes.ts';
 import { eventRoutes } from '../src/console/events.routes.ts';
+import { memberRoutes } from '../src/console/members.routes.ts';
+import { moveSessionRoute } from '../src/console/session-account.routes.ts';
 import { sessionRoutes } from '../src/console/sessions.routes.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi-portable.ts';
@@ -59,6 +61,8 @@ export function describedRoutes(): Route[] {
     ],
     consoleRoutes: [
       ...sessionRoutes(nothing, nothing),
+      ...memberRoutes(nothing),
+      moveSessionRoute(nothing, nothing, nothing),
       ...accountOverviewRoutes(nothing),
       ...eventRoutes(nothing),
     ],

@@ -6,7 +6,9 @@ import {
   DELIVERY,
   GENERATION,
   HASH,
+  INVITATION,
   INVOICE,
+  MEMBER,
   REQUEST,
   SESSION,
   TASK,
@@ -28,6 +30,8 @@ const PURCHASE = 'txn_P01KAJ40A1B2C3D4E5F6G7H8J9K';
 const EVENTS = 'text/event-stream';
 
 const ENDED_SESSION = { 'application/json': { data: { ended: 1 }, request_id: REQUEST } };
+
+const REMOVED = { 'application/json': { data: { removed: true }, request_id: REQUEST } };
 
 /** What requests and answers look like, for the API's description. A test holds each against its schema. */
 export const API_EXAMPLES: ApiExamples = {
@@ -73,6 +77,9 @@ export const API_EXAMPLES: ApiExamples = {
     'submitImageOfModel.model': 'acme/photo',
     'getGeneration.id': GENERATION,
     'endSession.id': BROWSER,
+    'changeMember.id': MEMBER,
+    'removeMember.id': MEMBER,
+    'withdrawInvitation.id': INVITATION,
     'getTask.id': TASK,
     'getVideo.id': TASK,
     'getVideoContent.id': TASK,
@@ -160,6 +167,15 @@ export const API_EXAMPLES: ApiExamples = {
       'application/json': { data: FLEET_EXAMPLES.LedgerProof, request_id: REQUEST },
     },
     getHealth: { 'application/json': { status: 'ok', version: '1.4.0' } },
+    removeMember: REMOVED,
+    withdrawInvitation: REMOVED,
+    invite: {
+      'application/json': {
+        data: CONSOLE_EXAMPLES.Invitation,
+        url: 'https://gateway.example.com/console/sign-in?invitation=q1Zc0m5v8x2B4n6M7l9K3j5H1g2F4d6S8a0P1o3I5u7',
+        request_id: REQUEST,
+      },
+    },
     getSession: { 'application/json': { data: CONSOLE_EXAMPLES.Session, request_id: REQUEST } },
     endCurrentSession: ENDED_SESSION,
     endSession: ENDED_SESSION,

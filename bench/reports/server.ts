@@ -65,6 +65,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     turns: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
+    recordMemberAct: async () => undefined,
     onProven: () => undefined,
   };
   const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];

@@ -24,7 +24,7 @@ export function errorText(error: unknown): string {
     case 'account_suspended':
       return t('The account is suspended. Everything can be read; nothing can be changed or called.');
     case 'insufficient_scope':
-      return t('This needs an owner key. You are signed in with an inference key.');
+      return t('This needs more rights than the key or the role that you are signed in with has.');
     case 'rate_limit_exceeded':
     case 'concurrency_limit_exceeded':
     case 'provider_rate_limited':

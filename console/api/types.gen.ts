@@ -233,6 +233,15 @@ export interface Generation {
   readonly ignored_parameters: readonly (string)[];
 }
 
+export interface Invitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: string;
+  readonly invited_by: string;
+  readonly created_at: string;
+  readonly ends_at: string;
+}
+
 export interface Invoice {
   readonly id: string;
   readonly status: 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';
@@ -325,6 +334,18 @@ export interface MediaOptions {
     readonly request: string;
     readonly second: string;
   }>>;
+}
+
+export interface Member {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: string;
+  readonly key_hash: string;
+  readonly disabled: boolean;
+  readonly created_at: string;
+  readonly signed_in_at: string;
+  readonly you: boolean;
 }
 
 export interface Model {
@@ -567,6 +588,17 @@ export interface Session {
     readonly name: string;
     readonly role: string;
   };
+  readonly member: {
+    readonly id: string;
+    readonly email: string;
+    readonly name: string;
+    readonly role: string;
+    readonly accounts: readonly ({
+      readonly id: string;
+      readonly name: string;
+      readonly role: string;
+    })[];
+  } | null;
   readonly csrf: string;
   readonly created_at: string;
   readonly ends_at: string;

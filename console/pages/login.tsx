@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import { errorText } from '../api/errors.ts';
-import { type LoginReason, signIn } from '../api/session.ts';
-import { SERVICE } from '../lib/location.ts';
+import { type LoginReason, signIn, useSession } from '../api/session.ts';
+import { BASE, SERVICE } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
+import { SignInByProvider } from './sign-in.tsx';
 
 /** The way in: a key, exchanged for a session at once. */
 export function LoginPage() {
@@ -13,6 +14,7 @@ export function LoginPage() {
       <div class="login-box">
         <p class="login-brand">Tollgate</p>
         <h1 tabIndex={-1}>{t('Sign in')}</h1>
+        <SignInByProvider />
         <LoginForm />
         <details>
           <summary>{t('Where do I find my key?')}</summary>
@@ -32,13 +34,20 @@ export function LoginPage() {
 
 /** Over the page: what was being done goes on after it. */
 export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
+  const { session } = useSession();
+  const wish = {
+    next: window.location.pathname.slice(BASE.length),
+    account: session?.account.id,
+    again: reason === 'too_old',
+  };
   return (
     <Dialog title={t('Sign in again')} onClose={() => window.location.reload()} mustAnswer>
       <p>
         {reason === 'too_old'
-          ? t('You signed in a while ago. What makes or destroys access needs your key again.')
+          ? t('You signed in a while ago. What makes or destroys access needs you to sign in again.')
           : t('The session has ended. What you were doing goes on after this.')}
       </p>
+      <SignInByProvider wish={wish} />
       <LoginForm />
     </Dialog>
   );

@@ -116,8 +116,8 @@ export const PAGES: Readonly<Record<string, string>> = {
     '开户时由服务的运营方提供。在本机首次启动后，它位于文件 .data/owner.key 中。',
   'Operators sign in here': '运营人员在此登录',
   'Sign in again': '重新登录',
-  'You signed in a while ago. What makes or destroys access needs your key again.':
-    '您登录已有一段时间。创建或撤销访问权限需要再次输入密钥。',
+  'You signed in a while ago. What makes or destroys access needs you to sign in again.':
+    '您登录已有一段时间。创建或撤销访问权限需要重新登录。',
   'The session has ended. What you were doing goes on after this.': '会话已结束。登录后将继续您刚才的操作。',
   'API key': 'API 密钥',
   'It is exchanged for a session of at most 12 hours and kept nowhere in this browser.':

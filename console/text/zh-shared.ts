@@ -16,8 +16,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   'This key has expired. Use another one.': '此密钥已过期。请使用其他密钥。',
   'The account is suspended. Everything can be read; nothing can be changed or called.':
     '账户已被暂停。所有内容均可查看，但无法更改或调用。',
-  'This needs an owner key. You are signed in with an inference key.':
-    '此操作需要所有者密钥。您当前使用的是推理密钥。',
+  'This needs more rights than the key or the role that you are signed in with has.':
+    '此操作需要更高的权限：您登录所用的密钥或角色权限不足。',
   'Too many requests. Try again in {seconds} s.': '请求过多。请在 {seconds} 秒后重试。',
   'Overloaded at the moment. Try again in {seconds} s.': '当前负载过高。请在 {seconds} 秒后重试。',
   'You are signed in with this key: it cannot disable or delete itself.':

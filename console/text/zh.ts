@@ -1,6 +1,7 @@
+import { MEMBERS } from './zh-members.ts';
 import { OPERATOR } from './zh-operator.ts';
 import { PAGES } from './zh-pages.ts';
 import { SHARED } from './zh-shared.ts';
 
 /** Simplified Chinese, by the English text. */
-export const ZH: Readonly<Record<string, string>> = { ...SHARED, ...PAGES, ...OPERATOR };
+export const ZH: Readonly<Record<string, string>> = { ...SHARED, ...PAGES, ...MEMBERS, ...OPERATOR };

@@ -149,8 +149,8 @@ BEGIN
   RETURN ended + judged_keys;
 END $$;
 
--- Takes out of an account what tells whose it is, and closes it: its name, whom documents are made out to, its keys' names, its sessions,
--- its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
+-- Takes out of an account what tells whose it is, and closes it: its name, whom documents are made out to, its keys' names, its members,
+-- invitations and sessions, its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -162,6 +162,8 @@ BEGIN
   END IF;
   UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
+  DELETE FROM members m WHERE m.account_id = account;
+  DELETE FROM invitations i WHERE i.account_id = account;
   DELETE FROM webhook_secrets s WHERE s.account_id = account;
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;

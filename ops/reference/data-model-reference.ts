@@ -19,6 +19,14 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
         'for ever where a call of it was settled, else 90 days after it was deleted or expired',
       ],
       console_sessions: ['a sign-in of a browser', 'twelve hours at most, then until a later sign-in'],
+      members: [
+        'a person in an account, with their role: who the OpenID provider says it is, and the key they act by',
+        'until they are removed or the account is erased',
+      ],
+      invitations: [
+        'an e-mail address that may join, and the SHA-256 of the link',
+        'until it is used or withdrawn, seven days at most, then until a later invitation',
+      ],
       webhook_secrets: ["an account's signing secret, encrypted", 'until the account is erased'],
       account_alerts: [
         'when an account wants to hear of low credits and limits, and what it was told',

@@ -69,6 +69,11 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   invoice_not_found: ['no such statement in this account', 'check the id'],
   task_not_found: ['no such task in this account, or its row is older than 30 days', 'check the id'],
   session_not_found: ['no such sign-in of a browser', 'check the id'],
+  member_not_found: ['no such member of this account', 'check the id; they may have been removed'],
+  invitation_not_found: [
+    'no such open invitation of this account',
+    'it was used, withdrawn or has ended: invite again',
+  ],
   account_not_found: ['operators: no such account', 'check the id'],
   worker_not_found: [
     'operators: no live worker runs on a host of that name',
@@ -99,6 +104,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
     'the account has as many keys as it may',
     'delete keys that are no longer used, or ask the operator to raise `max_keys`',
   ],
+  too_many_invitations: ['the account has 100 open invitations', 'withdraw some that are not needed'],
   task_not_cancelable: ['the task has ended, or its engine cannot stop it', 'wait for its end'],
   task_not_finished: ['the task has no files yet', 'wait, e.g. with `Prefer: wait=30`'],
   task_not_retryable: [

@@ -53,6 +53,7 @@ import { composeConsole, composeConsolePages, composeSessions } from './console.
 import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import { type Foundation, REDIS_PREFIX } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
+import { composeMembers, type MemberParts, memberActs } from './members.ts';
 import { composeOperatorSessions, composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeRedis } from './redis.ts';
@@ -107,7 +108,8 @@ export async function composeApi(
     ledger: foundation.ledger,
     circuits: invocation.circuits,
   });
-  const console = composeConsole(foundation, sessions, identity.keys);
+  const people = composeMembers(foundation, sessions, identity);
+  const console = composeConsole(foundation, sessions, identity.keys, people);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const paidRoutes = [
     ...invocation.routes,
@@ -134,7 +136,7 @@ export async function composeApi(
       corsOrigins: config.corsOrigins,
       pages: [
         operators.mounted,
-        ...composeConsolePages(config, consoleFolder),
+        ...composeConsolePages(config, consoleFolder, people),
         ...composeWorkerStorage(foundation),
       ],
     },
@@ -149,7 +151,10 @@ export async function composeApi(
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: async () => {
       await reaping.close();
-      await closeApi({ invocation, tasks, remote, identity, engines, operators, rates, redis, console });
+      await closeApi({
+        ...{ invocation, tasks, remote, identity, engines },
+        ...{ operators, rates, redis, console, people },
+      });
     },
   };
 }
@@ -185,6 +190,7 @@ function composeKernel(
       keys: identity.keyCache,
       clock,
       operators: config.operators,
+      members: config.oidc !== null,
     }),
     sessions: parts.sessions,
     workers: parts.workers,
@@ -206,6 +212,7 @@ function composeKernel(
       }
     },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
+    recordMemberAct: memberActs(foundation),
     onProven: (connection) => parts.strangers.proven(connection),
   };
 }
@@ -282,6 +289,7 @@ async function closeApi(parts: {
   readonly rates: FallbackRateStore;
   readonly redis: { close(): Promise<void> };
   readonly console: { endStreams(): void };
+  readonly people: MemberParts | undefined;
 }): Promise<void> {
   parts.console.endStreams();
   parts.tasks.waiter.close();
@@ -291,6 +299,7 @@ async function closeApi(parts: {
     parts.engines.close(),
     parts.operators.close(),
     parts.remote.close(),
+    parts.people?.close(),
   ]);
   parts.rates.close();
   await parts.redis.close();

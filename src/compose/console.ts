@@ -13,6 +13,7 @@ import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import { paymentOf } from './billing.ts';
 import type { Foundation } from './foundation.ts';
+import type { MemberParts } from './members.ts';
 
 /** Signing in and out. The kernel knows the sessions, and they know its authenticator: so one of them is asked for late. */
 export function composeSessions(
@@ -32,11 +33,13 @@ export function composeConsole(
   { database, config, catalogSource }: Pick<Foundation, 'database' | 'config' | 'catalogSource'>,
   sessions: SessionsService,
   keys: KeysService,
+  people: MemberParts | undefined,
 ): { readonly routes: Route[]; endStreams(): void } {
   const payment = paymentOf(config);
   const events = new AccountEvents({ rows: new EventsReadModel(database.sequelize) });
   const routes = [
-    ...sessionRoutes(sessions, keys),
+    ...sessionRoutes(sessions, keys, people?.members),
+    ...(people?.routes ?? []),
     ...accountOverviewRoutes({
       accounts: new AccountReadModel(database.sequelize),
       limits: () => catalogSource.current.limits,
@@ -54,14 +57,17 @@ export function composeConsole(
 export function composeConsolePages(
   config: Config,
   folder: string,
-): { readonly path: string; readonly handler: ReturnType<typeof frontDoor> }[] {
+  people: MemberParts | undefined,
+): { readonly path: string; readonly handler: ReturnType<typeof consolePages> }[] {
   const { origin, pathname } = new URL(config.publicUrl);
   const handler = consolePages({
     folder,
     prefix: pathname.replace(/\/$/, ''),
     mediaOrigins: [origin, ...bucketOrigin(config)],
+    signInBy: config.oidc?.name,
   });
   return [
+    ...(people ? [people.pages] : []),
     { path: '/console', handler },
     { path: '/', handler: frontDoor(folder) },
   ];

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { redisAddress } from '../lib/redis-url.ts';
 import { ConfigError } from './config-error.ts';
 import { databaseAddresses } from './database-url.ts';
+import { type OidcSettings, oidcSettings } from './oidc-settings.ts';
 import { DEFAULT_OPERATOR, type Operator } from './operator-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { type StorageChoice, storageChoice } from './storage-settings.ts';
@@ -70,6 +71,8 @@ export interface Config {
   readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
   /** Whether, without Stripe, credits may be had on a page that takes no money. */
   readonly testPayments: boolean;
+  /** The OpenID provider that people sign in by; null: with keys only. */
+  readonly oidc: OidcSettings | null;
   readonly storage: StorageChoice;
   /** What workers without storage of their own show to the API; undefined: derived from the secret. */
   readonly storageToken: string | undefined;
@@ -129,6 +132,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
     stripe: stripeSettings(settings.STRIPE_SECRET_KEY, settings.STRIPE_WEBHOOK_SECRET),
     testPayments: allowsTestPayments(settings.TEST_PAYMENTS, where),
+    oidc: oidcSettings(settings, where.production),
     storage: storageChoice(settings),
     storageToken: settings.STORAGE_TOKEN,
     variables: present,

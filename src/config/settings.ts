@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oidcVariables } from './oidc-settings.ts';
 import { adminToken, namedOperators } from './operator-settings.ts';
 import { storageVariables } from './storage-settings.ts';
 
@@ -212,6 +213,7 @@ export const SETTINGS = z.object({
     .optional()
     .meta({ allowed: '16 characters or more' })
     .describe('proves that payment events come from Stripe'),
+  ...oidcVariables,
   ...storageVariables,
   NODE_ENV: z
     .string()

@@ -1,14 +1,20 @@
 import { csrfProof } from '../http/browser-session.ts';
 import { publicId } from '../lib/ids.ts';
+import type { SessionMemberJson } from './members.schema.ts';
 import type { SessionJson, SessionSummaryJson } from './sessions.schema.ts';
 import type { SignedIn } from './sessions.service.ts';
 import type { SessionSummaryRow } from './sessions.store.ts';
 
-export function presentSession({ principal, session }: SignedIn, keyName: string): SessionJson {
+export function presentSession(
+  { principal, session }: SignedIn,
+  keyName: string,
+  member: SessionMemberJson,
+): SessionJson {
   return {
     id: publicId('browserSession', session.id),
     account: { id: publicId('account', principal.accountId), name: principal.accountName },
     key: { hash: principal.keyHash, name: keyName, role: principal.role },
+    member,
     csrf: csrfProof(session.token),
     created_at: new Date(session.createdAtMs).toISOString(),
     ends_at: new Date(session.endsAtMs).toISOString(),

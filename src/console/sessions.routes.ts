@@ -1,6 +1,8 @@
 import { linkHeader } from '../http/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
+import { presentSessionMember } from './members.presenter.ts';
+import type { MembersService } from './members.service.ts';
 import { presentSession, presentSessionSummary } from './sessions.presenter.ts';
 import {
   createdSessionResponse,
@@ -17,16 +19,26 @@ type Keys = Pick<KeysService, 'get'>;
 const common = { tag: 'Console', envelope: 'data' } as const;
 
 /** `/api/v1/session` and `/api/v1/sessions`: how a browser signs in, and what is signed in. */
-export function sessionRoutes(sessions: SessionsService, keys: Keys): Route[] {
-  return [...listRoutes(sessions), ...currentRoutes(sessions, keys)];
+export function sessionRoutes(sessions: SessionsService, keys: Keys, members?: MembersService): Route[] {
+  return [...listRoutes(sessions), ...currentRoutes(sessions, keys, members)];
 }
 
-async function present(signedIn: SignedIn, keys: Keys) {
-  const { accountId, keyHash } = signedIn.principal;
-  return presentSession(signedIn, (await keys.get(accountId, keyHash)).name);
+/** A session as its own browser sees it. */
+export async function present(signedIn: SignedIn, keys: Keys, members: MembersService | undefined) {
+  const { accountId, keyHash, member } = signedIn.principal;
+  const [{ name }, memberships] = await Promise.all([
+    keys.get(accountId, keyHash),
+    member && members ? members.memberships(member.id) : [],
+  ]);
+  return presentSession(signedIn, name, member ? presentSessionMember(member, memberships) : null);
 }
 
-function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
+/** Headers of the answer that makes a session: its cookie. */
+export function cookieOf(sessions: SessionsService, { session }: SignedIn): Record<string, string> {
+  return { 'Set-Cookie': sessions.cookie(session), 'Cache-Control': 'no-store' };
+}
+
+function currentRoutes(sessions: SessionsService, keys: Keys, members: MembersService | undefined): Route[] {
   return [
     defineRoute({
       ...common,
@@ -40,11 +52,8 @@ function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
       errors: ['invalid_api_key', 'key_disabled', 'key_expired', 'csrf_rejected'],
       async handle({ body, headers, response }) {
         const signedIn = await sessions.signIn(body.api_key, headers, response.req.ip ?? '');
-        const headersOfReply = {
-          'Set-Cookie': sessions.cookie(signedIn.session),
-          'Cache-Control': 'no-store',
-        };
-        return { headers: headersOfReply, body: { data: await present(signedIn, keys) } };
+        const data = await present(signedIn, keys, members);
+        return { headers: cookieOf(sessions, signedIn), body: { data } };
       },
     }),
     defineRoute({
@@ -58,7 +67,7 @@ function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
       errors: ['csrf_rejected'],
       async handle({ headers }) {
         const signedIn = await sessions.current(headers);
-        const data = signedIn ? await present(signedIn, keys) : null;
+        const data = signedIn ? await present(signedIn, keys, members) : null;
         return { headers: { 'Cache-Control': 'no-store' }, body: { data } };
       },
     }),
@@ -69,6 +78,7 @@ function currentRoutes(sessions: SessionsService, keys: Keys): Route[] {
       operationId: 'endCurrentSession',
       summary: 'Sign this browser out',
       access: 'inference',
+      leastRole: 'viewer',
       response: { status: 200, schema: endedSessionsResponse },
       errors: ['csrf_rejected'],
       async handle({ session }) {
@@ -90,6 +100,7 @@ function listRoutes(sessions: SessionsService): Route[] {
       operationId: 'endSession',
       summary: 'Sign one browser out',
       access: 'inference',
+      leastRole: 'viewer',
       params: sessionParams,
       response: { status: 200, schema: endedSessionsResponse },
       errors: ['session_not_found', 'csrf_rejected'],
@@ -121,6 +132,7 @@ function listRoutes(sessions: SessionsService): Route[] {
       operationId: 'endSessions',
       summary: 'Sign out everywhere; an inference key ends its own sessions',
       access: 'inference',
+      leastRole: 'viewer',
       recentLogin: true,
       response: { status: 200, schema: endedSessionsResponse },
       errors: ['csrf_rejected'],

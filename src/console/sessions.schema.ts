@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/page.ts';
 import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
+import { sessionMember } from './members.schema.ts';
 
 const sessionId = z.string().meta({ description: 'Id of the session, ses_…' });
 const keyHash = z.string().meta({ description: 'Hash of the key it was opened with' });
@@ -31,7 +32,8 @@ export const sessionJson = z
           .enum(['owner', 'inference'])
           .meta({ description: 'What the session may do: as much as its key' }),
       })
-      .meta({ description: 'The key it was opened with' }),
+      .meta({ description: 'The key it was opened with; of a member, their own' }),
+    member: sessionMember,
     csrf: z.string().meta({ description: 'To be sent as x-csrf-token with everything but GET' }),
     created_at: createdAt,
     ends_at: endsAt,

@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { newOwnedUuid, parsePublicId } from '../lib/ids.ts';
 import { LruMap } from '../lib/lru-map.ts';
-import type { SessionScope, SessionSummaryRow, SessionsStore } from './sessions.store.ts';
+import type { SessionRow, SessionScope, SessionSummaryRow, SessionsStore } from './sessions.store.ts';
 
 export interface SessionsParts {
   readonly store: SessionsStore;
@@ -62,8 +62,7 @@ export class SessionsService implements BrowserSessions {
       id: row.id,
       accountId: row.account_id,
       keyHash: row.key_hash,
-      createdAtMs: row.created_at.getTime(),
-      endsAtMs: row.ends_at.getTime(),
+      ...timesOf(row),
     };
     this.#entries.set(tokenHash, { session, freshUntilMs: now + FRESH_MS });
     return session;
@@ -77,6 +76,30 @@ export class SessionsService implements BrowserSessions {
     refuseForeignPage(headers);
     const shown = { authorization: `Bearer ${apiKey.trim()}` };
     const principal = await this.#parts.authenticator().principal(shown, address, true);
+    return this.#open(principal, headers, address);
+  }
+
+  /** A session of somebody who proved otherwise than by a key who they are. Throws what authentication throws. */
+  async openFor(keyHash: string, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
+    const principal = await this.#parts.authenticator().principalOfKey(keyHash, true);
+    return this.#open(principal, headers, address);
+  }
+
+  /** The same sign-in with another key, that of the person in another account. The cookie is a new one. Throws AppError session_not_found. */
+  async move(from: PresentedSession | undefined, keyHash: string): Promise<SignedIn> {
+    const principal = await this.#parts.authenticator().principalOfKey(keyHash, true);
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const { accountId, apiKeyId } = principal;
+    const moved = { id: newOwnedUuid(accountId), tokenHash: sha256(token), accountId, apiKeyId };
+    const row = from && (await this.#parts.store.move(from.id, moved));
+    if (!from || !row) {
+      throw new AppError('session_not_found', 'Only a signed-in browser can go on in another account.');
+    }
+    this.#entries.delete(sha256(from.token));
+    return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
+  }
+
+  async #open(principal: Principal, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const { accountId, apiKeyId, keyHash } = principal;
     const row = await this.#parts.store.insert({
@@ -84,8 +107,7 @@ export class SessionsService implements BrowserSessions {
       userAgent: (headers['user-agent'] ?? '').slice(0, TEXT_MAX),
       address: address.slice(0, TEXT_MAX),
     });
-    const times = { createdAtMs: row.created_at.getTime(), endsAtMs: row.ends_at.getTime() };
-    return { principal, session: { id: row.id, accountId, keyHash, ...times, token } };
+    return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
   }
 
   /** Who is signed in in the browser that asks; undefined for nobody, which is no error. */
@@ -123,7 +145,7 @@ export class SessionsService implements BrowserSessions {
     }
   }
 
-  /** Newest first. An owner sees the sessions of the account, another key's holder those of that key. */
+  /** Newest first. An owner sees the sessions of the account, everybody else those of their own key. */
   async list(principal: Principal, query: PageQuery): Promise<Page<SessionSummaryRow>> {
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
     const rows = await this.#parts.store.list(scopeOf(principal), query.limit + 1, beforeId);
@@ -167,8 +189,12 @@ export class SessionsService implements BrowserSessions {
   }
 }
 
-function scopeOf({ accountId, role, keyHash }: Principal): SessionScope {
-  return { accountId, keyHash: role === 'owner' ? null : keyHash };
+function scopeOf({ accountId, role, keyHash, member }: Principal): SessionScope {
+  return { accountId, keyHash: (member?.role ?? role) === 'owner' ? null : keyHash };
+}
+
+function timesOf({ created_at: created, ends_at: ends }: Pick<SessionRow, 'created_at' | 'ends_at'>) {
+  return { createdAtMs: created.getTime(), endsAtMs: ends.getTime() };
 }
 
 function sha256(text: string): string {

@@ -15,6 +15,16 @@ export const insertConsoleSession: Statement = {
     RETURNING id, created_at, ends_at`,
 };
 
+/** $1 session, $2 new id, $3 new token hash, $4 account, $5 key. The same sign-in goes on under another key. */
+export const moveConsoleSession: Statement = {
+  name: 'console_session_move',
+  text: `
+    WITH ended AS (DELETE FROM console_sessions s WHERE s.id = $1 AND ${LIVE} RETURNING s.*)
+    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, created_at, ends_at, user_agent, address)
+    SELECT $2, $3, $4, $5, created_at, ends_at, user_agent, address FROM ended
+    RETURNING id, created_at, ends_at`,
+};
+
 /** $1 token hash. Being looked up is being used: noted once a minute. */
 export const findConsoleSession: Statement = {
   name: 'console_session_find',

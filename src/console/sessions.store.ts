@@ -5,6 +5,7 @@ import {
   findConsoleSession,
   insertConsoleSession,
   listConsoleSessions,
+  moveConsoleSession,
 } from './sessions.sql.ts';
 
 export interface SessionRow extends pg.QueryResultRow {
@@ -52,6 +53,15 @@ export class SessionsStore {
     const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address];
     const [row] = await run<SessionRow>(this.#pool, insertConsoleSession, values);
     return row as SessionRow;
+  }
+
+  /** The session goes on as another one, with its times. Undefined when it has ended. */
+  async move(
+    id: string,
+    to: Pick<NewSession, 'id' | 'tokenHash' | 'accountId' | 'apiKeyId'>,
+  ): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'> | undefined> {
+    const values = [id, to.id, to.tokenHash, to.accountId, to.apiKeyId];
+    return (await run<SessionRow>(this.#pool, moveConsoleSession, values))[0];
   }
 
   async find(tokenHash: string): Promise<SessionRow | undefined> {

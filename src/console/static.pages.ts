@@ -14,6 +14,8 @@ export interface ConsolePagesOptions {
   readonly prefix: string;
   /** Origins that media is loaded from beside our own. */
   readonly mediaOrigins: readonly string[];
+  /** What people sign in with as themselves; absent: with keys only. */
+  readonly signInBy?: string | undefined;
 }
 
 interface Asset {
@@ -127,13 +129,18 @@ function sendPage({ page, etag }: ShellPage, request: Request, response: Respons
   response.end(request.method === 'HEAD' ? undefined : page);
 }
 
-function readPage({ folder, prefix }: ConsolePagesOptions): ShellPage | undefined {
+function readPage({ folder, prefix, signInBy }: ConsolePagesOptions): ShellPage | undefined {
   const file = join(folder, 'index.html');
   if (!existsSync(file)) {
     return undefined;
   }
   const base = String(html`href="${prefix}/console/"`);
-  const page = Buffer.from(readFileSync(file, 'utf8').replace('href="/console/"', base));
+  const name =
+    signInBy === undefined ? '' : String(html`<meta name="tollgate-sign-in" content="${signInBy}">`);
+  const text = readFileSync(file, 'utf8')
+    .replace('href="/console/"', () => base)
+    .replace('</head>', () => `${name}</head>`);
+  const page = Buffer.from(text);
   const digest = createHash('sha256').update(page).digest('base64url').slice(0, 22);
   return { page, etag: `"${digest}"` };
 }

@@ -1,4 +1,4 @@
-import { ACCOUNT, BROWSER, CREATED, HASH, TASK } from './example-ids.ts';
+import { ACCOUNT, BROWSER, CREATED, HASH, INVITATION, MEMBER, TASK } from './example-ids.ts';
 
 const ENDS = '2026-11-21T21:30:00.000Z';
 
@@ -16,6 +16,13 @@ export const CONSOLE_EXAMPLES = {
     id: BROWSER,
     account: { id: ACCOUNT, name: 'acme' },
     key: { hash: HASH, name: 'production', role: 'owner' },
+    member: {
+      id: MEMBER,
+      email: 'ada@example.com',
+      name: 'Ada Lovelace',
+      role: 'owner',
+      accounts: [{ id: ACCOUNT, name: 'acme', role: 'owner' }],
+    },
     csrf: 'q1Zc0m5v8x2B4n6M7l9K3j5H1g2F4d6S8a0P1o3I5u7',
     created_at: CREATED,
     ends_at: ENDS,
@@ -30,6 +37,28 @@ export const CONSOLE_EXAMPLES = {
     address: '203.0.113.7',
     current: true,
   },
+  Member: {
+    id: MEMBER,
+    email: 'ada@example.com',
+    name: 'Ada Lovelace',
+    role: 'developer',
+    key_hash: HASH,
+    disabled: false,
+    created_at: CREATED,
+    signed_in_at: CREATED,
+    you: false,
+  },
+  ChangeMember: { role: 'viewer' },
+  Invite: { email: 'ada@example.com', role: 'developer' },
+  Invitation: {
+    id: INVITATION,
+    email: 'ada@example.com',
+    role: 'developer',
+    invited_by: 'grace@example.com',
+    created_at: CREATED,
+    ends_at: '2026-11-28T09:30:00.000Z',
+  },
+  MoveSession: { account_id: ACCOUNT },
   EstimateCall: {
     endpoint: '/api/v1/chat/completions',
     request: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1_024 },

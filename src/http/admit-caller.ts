@@ -3,6 +3,7 @@ import { publicId } from '../lib/ids.ts';
 import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
+import { isRecorded, requireMemberRole } from './member-role.ts';
 import type { Principal, Route } from './route.ts';
 import type { WorkerIdentity } from './worker-door.types.ts';
 
@@ -75,6 +76,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   }
   requireRole(route, principal);
   requireRecentLogin(route, session);
+  await recordAct(kernel, route, principal, exchange);
   const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
   return { ...NOBODY, principal, session, reportTokens };
 }
@@ -119,7 +121,30 @@ function requireRecentLogin(route: Route, session: PresentedSession | undefined)
 }
 
 function requireRole(route: Route, principal: Principal): void {
-  if (route.access === 'owner' && principal.role !== 'owner') {
+  if (principal.member) {
+    requireMemberRole(route, principal.member);
+  } else if (route.access === 'owner' && principal.role !== 'owner') {
     throw new AppError('insufficient_scope', 'this operation needs an owner key');
+  }
+}
+
+/** Before it is done: nothing that a member changed is missing from the log. */
+async function recordAct(
+  kernel: Kernel,
+  route: Route,
+  { member, accountId }: Principal,
+  { request, requestId }: Exchange,
+): Promise<void> {
+  if (member && isRecorded(route)) {
+    const { operationId } = route;
+    const [path = ''] = request.originalUrl.split('?');
+    await kernel.recordMemberAct({
+      member,
+      accountId,
+      operationId,
+      path,
+      requestId,
+      address: request.ip ?? '',
+    });
   }
 }

@@ -14,6 +14,8 @@ export interface AuthenticatorOptions {
   readonly clock: Clock;
   /** Who may operate, by token. */
   readonly operators: readonly { readonly name: string; readonly token: string }[];
+  /** Whether people sign in as themselves here; otherwise no session of a member is good. */
+  readonly members?: boolean;
   /** Failed authentications that one client address may make per minute. Default 120. */
   readonly failuresPerMinute?: number;
 }
@@ -109,7 +111,7 @@ export class Authenticator {
   }
 
   #admit(facts: KeyFacts | undefined, readOnly: boolean): Principal {
-    if (!facts) {
+    if (!facts || (facts.principal.member && !this.#options.members)) {
       throw new AppError('invalid_api_key', 'the API key is not valid');
     }
     if (facts.disabled) {

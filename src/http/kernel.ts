@@ -7,9 +7,21 @@ import type { BodyBytes } from './body-bytes.ts';
 import type { BrowserSessions, OperatorBrowsers } from './browser-session.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { Member } from './member-role.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { Principal } from './route.ts';
 import type { WorkerDoor } from './worker-door.types.ts';
+
+/** What a member asked for that changes something. */
+export interface MemberAct {
+  readonly member: Member;
+  readonly accountId: string;
+  readonly operationId: string;
+  readonly path: string;
+  readonly requestId: string;
+  /** Of the client. */
+  readonly address: string;
+}
 
 /** What every route runs on. The kernel knows no feature; all of it is passed in. */
 export interface Kernel {
@@ -33,6 +45,8 @@ export interface Kernel {
   readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */
   readonly onAuthenticated: (principal: Principal) => void;
+  /** Writes into the audit log what a member is about to do. Rejects when it cannot: then it is not done. */
+  readonly recordMemberAct: (act: MemberAct) => Promise<void>;
   /** Told about every connection that a right key, session or operator's token came on; must be cheap and not throw. */
   readonly onProven: (connection: Socket) => void;
 }

@@ -6,6 +6,7 @@ import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './browser-session.ts';
+import type { Member, MemberRole } from './member-role.ts';
 import type { OwnRateLimits } from './rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
 import type { WorkerIdentity } from './worker-door.types.ts';
@@ -23,7 +24,10 @@ export interface Principal {
   readonly apiKeyId: string;
   /** SHA-256 hex of the secret: the key's public name. */
   readonly keyHash: string;
+  /** A member reads as an owner does; what they may change is said by {@link member}. */
   readonly role: 'owner' | 'inference';
+  /** The person whose key it is; absent for a program's key. */
+  readonly member?: Member;
   /** Model ids the account or the key is confined to; null = every model of the catalog. */
   readonly allowedModels: readonly string[] | null;
   /** Limits that were set for the account and the key. */
@@ -130,6 +134,10 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
    * refused, because a repetition would act again.
    */
   readonly idempotency?: 'replay' | 'booked' | 'natural';
+  /** The least role a member needs; see member-role.ts for what goes without saying. */
+  readonly leastRole?: MemberRole;
+  /** A POST that changes and costs nothing: a viewer may ask, and nothing is written into the audit log. */
+  readonly asksOnly?: boolean;
   /** A browser's session must be of a sign-in within the last 15 minutes. */
   readonly recentLogin?: boolean;
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;

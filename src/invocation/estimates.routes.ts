@@ -70,6 +70,7 @@ export function estimateRoutes(
       response: { status: 200, schema: answerOf(estimateJson, 'The most it can cost') },
       errors: [...COUNT_ERRORS, 'context_length_exceeded', 'max_cost_exceeded'],
       idempotency: 'natural',
+      asksOnly: true,
       async handle(context) {
         const { endpoint, request } = context.body;
         const invocation = await estimated(context, endpoint, request);

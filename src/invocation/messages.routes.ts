@@ -70,6 +70,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       response: { status: 200, schema: inputCount },
       errors: COUNT_ERRORS,
       idempotency: 'natural',
+      asksOnly: true,
       handle: (context) => countInput(context, context.body, versioned(route, context.headers)),
     }),
   ];

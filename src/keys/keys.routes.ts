@@ -33,6 +33,7 @@ function collectionRoutes(keys: KeysService): Route[] {
       errors: ['idempotency_in_progress', 'idempotency_key_reused', 'too_many_keys'],
       idempotency: 'replay',
       recentLogin: true,
+      leastRole: 'developer',
       async handle({ principal, body }) {
         const { row, secret } = await keys.create(principal.accountId, body, principal);
         return { body: { data: presentKey(row), key: secret } };
@@ -86,6 +87,7 @@ function itemRoutes(keys: KeysService): Route[] {
       body: updateKeyBody,
       response: { status: 200, schema: keyResponse },
       errors: ['key_not_found', 'key_in_use'],
+      leastRole: 'developer',
       async handle({ principal, params, body }) {
         return { body: { data: presentKey(await keys.update(principal, params.hash, body)) } };
       },
@@ -102,6 +104,7 @@ function itemRoutes(keys: KeysService): Route[] {
       params: keyParams,
       response: { status: 200, schema: keyResponse },
       errors: ['key_not_found', 'key_in_use'],
+      leastRole: 'developer',
       async handle({ principal, params }) {
         return { body: { data: presentKey(await keys.delete(principal, params.hash)) } };
       },

@@ -41,13 +41,16 @@ export class KeysService {
 
   /**
    * Creates a key of an account, for a caller or for an operator. Throws AppError invalid_parameter for an expiry that has passed and
-   * for a model that there is not, too_many_keys.
+   * for a model that there is not, too_many_keys, insufficient_scope for an owner key that a developer asks for.
    */
   async create(
     accountId: string,
     body: CreateKeyBody,
-    caller: Pick<Principal, 'allowedModels'> = { allowedModels: null },
+    caller: Pick<Principal, 'allowedModels' | 'member'> = { allowedModels: null },
   ): Promise<CreatedKey> {
+    if (body.role === 'owner' && mustKeepToPrograms(caller)) {
+      throw beyondDevelopers();
+    }
     this.#models.requireModels(body.models ?? [], 'models', caller);
     const secret = newSecret(accountId);
     const limit = toNanoUsd(body.limit ?? null);
@@ -87,12 +90,13 @@ export class KeysService {
 
   /**
    * Changes a key; once it returns, no call that contradicts the change can be admitted anywhere. Throws AppError key_in_use,
-   * key_not_found, invalid_parameter as {@link create} does.
+   * key_not_found, insufficient_scope for an owner's or a member's key and a developer, invalid_parameter as {@link create} does.
    */
   async update(principal: Principal, hash: string, body: UpdateKeyBody): Promise<ApiKeyRow> {
     if (body.disabled === true && hash === principal.keyHash) {
       throw new AppError('key_in_use', 'A key cannot disable itself.');
     }
+    await this.#requireMay(principal, hash);
     this.#models.requireModels(body.models ?? [], 'models', principal);
     const changes: KeyChanges = {
       ...(body.name !== undefined && { name: body.name }),
@@ -107,12 +111,23 @@ export class KeysService {
     return this.#change(principal.accountId, hash, changes);
   }
 
-  /** Deletes a key for good; its history stays. Returns it as it was last. */
+  /** Deletes a key for good; its history stays. Returns it as it was last. Throws as {@link update} does. */
   async delete(principal: Principal, hash: string): Promise<ApiKeyRow> {
     if (hash === principal.keyHash) {
       throw new AppError('key_in_use', 'A key cannot delete itself.');
     }
+    await this.#requireMay(principal, hash);
     return this.#change(principal.accountId, hash, { deleted: true });
+  }
+
+  /** A developer's hands are off what reaches further than they do: owner keys, and the keys that people sign in by. */
+  async #requireMay(principal: Principal, hash: string): Promise<void> {
+    if (mustKeepToPrograms(principal)) {
+      const row = await this.get(principal.accountId, hash);
+      if (row.role === 'owner' || (await this.#store.isMembers(row.id))) {
+        throw beyondDevelopers();
+      }
+    }
   }
 
   async #change(accountId: string, hash: string, changes: KeyChanges): Promise<ApiKeyRow> {
@@ -122,6 +137,17 @@ export class KeysService {
     this.#cache.forget(hash);
     return row ?? notFound();
   }
+}
+
+function mustKeepToPrograms({ member }: Pick<Principal, 'member'>): boolean {
+  return member !== undefined && member.role !== 'owner';
+}
+
+function beyondDevelopers(): AppError {
+  return new AppError(
+    'insufficient_scope',
+    'Only an owner makes or changes owner keys and the keys of members.',
+  );
 }
 
 function notFound(): never {

@@ -5,8 +5,10 @@ export const findKeyFacts: Statement = {
   text: `
     SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
            a.rate_limits AS account_limits, k.rate_limits AS key_limits, a.allowed_models AS account_models, k.allowed_models AS key_models,
+           m.id AS member_id, m.role AS member_role, m.email AS member_email,
            CASE WHEN b.debt > 0 THEN 0 ELSE least(b.posted - b.held, budget_free(k, ledger_now())) END AS spendable
       FROM api_keys k JOIN accounts a ON a.id = k.account_id JOIN balances b ON b.account_id = k.account_id
+      LEFT JOIN members m ON m.api_key_id = k.id
      WHERE k.hash = ANY ($1::text[]) AND k.deleted_at IS NULL`,
 };
 
@@ -24,6 +26,12 @@ export const markKeysUsed: Statement = {
 export const createApiKey: Statement = {
   name: 'create_api_key',
   text: 'SELECT * FROM create_api_key($1, $2::jsonb)',
+};
+
+/** $1 key. → is_members: whether a person signs in by it */
+export const isMembersKey: Statement = {
+  name: 'key_is_members',
+  text: 'SELECT EXISTS (SELECT FROM members m WHERE m.api_key_id = $1) AS is_members',
 };
 
 /** $1 days since a key was deleted or expired, $2 how many at most. → how many were ended or judged */

@@ -2,12 +2,13 @@ import type pg from 'pg';
 import type { Sequelize, Utils } from 'sequelize';
 import { literal, Op } from 'sequelize';
 import type { KeyFacts } from '../http/key-cache.ts';
+import type { Member, MemberRole } from '../http/member-role.ts';
 import type { RateLimits } from '../http/rate-policy.ts';
 import { nanoUsd } from '../lib/money.ts';
 import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
-import { createApiKey, findKeyFacts, forgetApiKeys, markKeysUsed } from './keys.sql.ts';
+import { createApiKey, findKeyFacts, forgetApiKeys, isMembersKey, markKeysUsed } from './keys.sql.ts';
 
 export interface NewKeyRow {
   readonly id: string;
@@ -40,6 +41,9 @@ interface FactsRow extends pg.QueryResultRow {
   readonly account_limits: StoredRateLimits | null;
   readonly key_limits: StoredRateLimits | null;
   readonly spendable: string;
+  readonly member_id: string | null;
+  readonly member_role: MemberRole | null;
+  readonly member_email: string | null;
 }
 
 /** Days that the row of a key stays after its deletion, or after its expiry, before it is deleted. */
@@ -93,6 +97,12 @@ export class KeysStore {
   async idOfHash(accountId: string, hash: string): Promise<string | undefined> {
     const row = await this.#model.findOne({ where: { account_id: accountId, hash }, attributes: ['id'] });
     return row?.get('id') as string | undefined;
+  }
+
+  /** Whether a person signs in by this key. */
+  async isMembers(id: string): Promise<boolean> {
+    const [row] = await run<{ is_members: boolean }>(this.#pool, isMembersKey, [id]);
+    return row?.is_members ?? false;
   }
 
   /** Hashes by id; ids of other accounts are left out. */
@@ -156,7 +166,7 @@ function toFacts(row: FactsRow): KeyFacts {
       accountName: row.account_name,
       apiKeyId: row.id,
       keyHash: row.hash,
-      role: row.role,
+      ...roleOf(row),
       allowedModels: intersection(row.account_models, row.key_models),
       rateLimits: {
         key: ratesOf(row.key_limits),
@@ -168,6 +178,17 @@ function toFacts(row: FactsRow): KeyFacts {
     disabled: row.disabled,
     suspended: row.suspended,
     expiresAtMs: row.expires_at?.getTime() ?? null,
+  };
+}
+
+/** A member reads all of the account; their own role is beside it. */
+function roleOf(row: FactsRow): { readonly role: 'owner' | 'inference'; readonly member?: Member } {
+  if (row.member_id === null || row.member_role === null) {
+    return { role: row.role };
+  }
+  return {
+    role: 'owner',
+    member: { id: row.member_id, role: row.member_role, email: row.member_email ?? '' },
   };
 }
 

@@ -43,6 +43,8 @@ const PREFIXES = {
   invoice: 'inv_',
   webhookDelivery: 'whd_',
   browserSession: 'ses_',
+  member: 'mem_',
+  invitation: 'ivt_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

@@ -31,6 +31,7 @@ function secretRoutes(secrets: WebhookSecretsService): Route[] {
       envelope: 'data',
       response: { status: 200, schema: WEBHOOK_SECRET_RESPONSE },
       errors: [],
+      leastRole: 'owner',
       async handle({ principal }) {
         return { body: { data: presentSecret(await secrets.get(principal.accountId)) } };
       },
@@ -83,6 +84,7 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       response: { status: 200, schema: REDELIVERY_RESPONSE },
       errors: ['task_not_found'],
       idempotency: 'replay',
+      leastRole: 'developer',
       async handle({ principal, params }) {
         const id = parsePublicId('webhookDelivery', params.id);
         if (id === undefined || !(await deliveries.redeliver(id, principal.accountId))) {

@@ -149,7 +149,7 @@ describe('every operation', () => {
 
   test('of a POST says what an Idempotency-Key does, but for the sign-in of browsers and claims of tasks, where the header is refused', () => {
     const refusing = routes.filter((route) => route.method === 'post' && route.idempotency === undefined);
-    expect(refusing.map((route) => route.operationId)).toEqual(['createSession', 'claimTask']);
+    expect(refusing.map((route) => route.operationId)).toEqual(['createSession', 'moveSession', 'claimTask']);
   });
 
   test('of the interface is there', () => {

@@ -62,6 +62,12 @@ const OWNER_ONLY = [
   'redeliverWebhook',
   'getAlerts',
   'changeAlerts',
+  'listMembers',
+  'changeMember',
+  'removeMember',
+  'invite',
+  'listInvitations',
+  'withdrawInvitation',
 ];
 const PUBLIC = [
   'getMedia',

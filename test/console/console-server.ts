@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 // @ts-expect-error: a script of Node's own modules, without types
 import { buildConsole } from '../../ops/build-console.mjs';
 import { choosePort } from '../../ops/embedded/free-port.ts';
+import { startOpenIdProvider, type TestOpenIdProvider } from '../api/support/openid-provider.ts';
 import { startWholeApplication } from '../api/support/whole-application.ts';
 import { startBrowser } from '../browser/browser.ts';
 import { type Customer, createCustomer } from '../operators/support/customer.ts';
@@ -18,6 +19,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export interface ConsoleServer {
   readonly server: OperatorServer;
   readonly browser: Browser;
+  /** Where people sign in as themselves. */
+  readonly provider: TestOpenIdProvider;
   /** A customer and a browser profile of theirs, signed in. */
   signIn(options?: BrowserContextOptions): Promise<Visit>;
   /** A browser profile of an operator, signed in. */
@@ -47,11 +50,13 @@ export async function builtConsole(): Promise<{ folder: string; remove(): Promis
 export async function startConsole(redisDatabase: number): Promise<ConsoleServer> {
   const [built, browser] = await Promise.all([builtConsole(), startBrowser()]);
   const port = await choosePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const provider = await startOpenIdProvider(publicUrl);
   const server = await startWholeApplication({
     redisDatabase,
     port,
     consoleFolder: built.folder,
-    environment: { PUBLIC_URL: `http://127.0.0.1:${port}` },
+    environment: { PUBLIC_URL: publicUrl, ...provider.settings },
   });
   const worker: OperatorWorker = await startOperatorWorker(server.environment);
   const visit = async (options: BrowserContextOptions = {}) => {
@@ -61,6 +66,7 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
   return {
     server,
     browser,
+    provider,
     visit,
     signIn: async (options) => {
       const opened = await visit(options);
@@ -82,6 +88,7 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
       await browser.close();
       await worker.close();
       await server.close();
+      await provider.close();
       await built.remove();
     },
   };

@@ -136,6 +136,47 @@ test('a key that is disabled elsewhere asks for another one, over the page', asy
   await context.close();
 });
 
+test('somebody invited signs in as themselves, does what their role may, and is out when removed', async () => {
+  const owner = await console.signIn();
+  await owner.open('members');
+  await owner.page.getByRole('button', { name: 'Invite somebody' }).click();
+  const dialog = owner.page.getByRole('dialog');
+  await dialog.getByLabel('E-mail address').fill('ada@example.com');
+  await dialog.getByRole('button', { name: 'Invite', exact: true }).click();
+  const link = (await dialog.locator('.secret').textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Done' }).click();
+
+  const { provider } = console;
+  provider.people.ada = { email: 'ada@example.com', email_verified: true, name: 'Ada <b>Lovelace</b>' };
+  provider.person = 'ada';
+  const { page, context, open, wrongs } = await console.visit();
+  await page.goto(link);
+  await page.getByText('You are invited.').waitFor();
+  await page.getByRole('link', { name: 'Sign in with Acme SSO' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await open('members');
+  await page.locator('#content').getByText('ada@example.com').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Invite somebody' }).count()).toBe(0);
+  await open('billing');
+  await page.getByRole('heading', { name: 'Billing' }).waitFor();
+  expect(await page.getByRole('button', { name: /^Pay/ }).count()).toBe(0);
+  await open('keys');
+  await page.getByRole('button', { name: 'Create key' }).waitFor();
+
+  await owner.page.reload();
+  await owner.page.locator('#content').getByText('Ada <b>Lovelace</b>').first().waitFor();
+  await owner.page.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await owner.page.getByText('Nobody signs in as themselves yet.').waitFor();
+  await page.getByRole('link', { name: 'Billing' }).first().click();
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+  const unexpected = [...wrongs, ...owner.wrongs].filter(
+    (wrong) => !wrong.includes(provider.issuer) && !wrong.includes('status of 401'),
+  );
+  expect(unexpected).toEqual([]);
+  await Promise.all([context.close(), owner.context.close()]);
+});
+
 test('a browser that asks for Chinese gets it; the menu brings English', async () => {
   const { page, context, open, wrongs, customer } = await console.visit({ locale: 'zh-CN' });
   await open('');

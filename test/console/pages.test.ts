@@ -25,6 +25,7 @@ const PAGES = [
   'keys',
   'billing',
   'billing?tab=statements',
+  'members',
   'start',
   'account',
   'no/such/page',

@@ -72,6 +72,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     turns: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
+    recordMemberAct: async () => undefined,
     onProven: () => undefined,
   };
   const routes = [

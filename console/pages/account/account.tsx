@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { useActing } from '../../api/acting.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
+import { isOwner } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import { currentSession, signOut } from '../../api/session.ts';
 import type { AccountOverview, SessionSummary } from '../../api/types.gen.ts';
@@ -23,7 +24,7 @@ export function AccountPage() {
       <Panel title={t('Account')}>
         <Loaded reading={account}>{(data) => <Facts account={data} />}</Loaded>
       </Panel>
-      {currentSession().key.role === 'owner' ? <AlertsPanel /> : null}
+      {isOwner() ? <AlertsPanel /> : null}
       <Sessions />
       <Device />
     </div>

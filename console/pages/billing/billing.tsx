@@ -1,3 +1,4 @@
+import { isOwner } from '../../api/members.ts';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOverview } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
@@ -35,7 +36,7 @@ export function BillingPage() {
           <Amount value={account.data?.remaining_credits} />
         </Figure>
       </dl>
-      <Buy account={account.data} />
+      {isOwner() ? <Buy account={account.data} /> : null}
       <Tabs
         label={t('Billing')}
         value={tab}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useActing } from '../../api/acting.ts';
 import { send } from '../../api/client.ts';
+import { mayChangeKeys } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import { currentSession } from '../../api/session.ts';
 import type { ApiKey } from '../../api/types.gen.ts';
@@ -57,8 +58,12 @@ function KeyDetails({ of: key, onGone }: { readonly of: ApiKey; readonly onGone:
         <a href={to('usage', { key: key.hash })}>{t('Its usage and costs')}</a> ·{' '}
         <a href={to('generations', { key: key.hash })}>{t('Its generations')}</a>
       </p>
-      <EditKey of={key} />
-      <EndKey of={key} onGone={onGone} />
+      {mayChangeKeys() ? (
+        <>
+          <EditKey of={key} />
+          <EndKey of={key} onGone={onGone} />
+        </>
+      ) : null}
     </div>
   );
 }

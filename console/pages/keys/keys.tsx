@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useList } from '../../api/lists.ts';
+import { mayChangeKeys } from '../../api/members.ts';
 import type { ApiKey } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
@@ -27,7 +28,7 @@ export function KeysPage() {
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Keys')}</h1>
-        <div class="page-actions">{create}</div>
+        {mayChangeKeys() ? <div class="page-actions">{create}</div> : null}
       </div>
       <Panel flush>
         <List

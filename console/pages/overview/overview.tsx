@@ -1,5 +1,5 @@
+import { isOwner } from '../../api/members.ts';
 import { useRead, useReadAll } from '../../api/queries.ts';
-import { currentSession } from '../../api/session.ts';
 import { chartSeries, spendingOf } from '../../api/spending.ts';
 import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
@@ -85,9 +85,7 @@ function Figures() {
       </Figure>
       <Figure
         label={t('At this rate')}
-        note={
-          currentSession().key.role === 'owner' ? <a href={to('billing')}>{t('Add credits')}</a> : undefined
-        }
+        note={isOwner() ? <a href={to('billing')}>{t('Add credits')}</a> : undefined}
       >
         {account.data && months.data ? runway(usd(account.data.available), months.data, now) : '–'}
       </Figure>

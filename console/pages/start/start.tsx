@@ -1,6 +1,6 @@
 import { useFirstCall } from '../../api/first-call.ts';
+import { mayChangeKeys } from '../../api/members.ts';
 import { useRead } from '../../api/queries.ts';
-import { currentSession } from '../../api/session.ts';
 import type { Model } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
@@ -19,7 +19,7 @@ export function StartPage() {
       <h1 tabIndex={-1}>{t('Start')}</h1>
       <Panel title={t('1. A key')}>
         <p>
-          {currentSession().key.role === 'owner' ? (
+          {mayChangeKeys() ? (
             <a href={to('keys')}>{t('Create a key for your program')}</a>
           ) : (
             t('Use the key that you signed in with, or ask its owner for one.')

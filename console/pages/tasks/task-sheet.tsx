@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useActing } from '../../api/acting.ts';
 import { send } from '../../api/client.ts';
+import { mayCall } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { promptOf } from '../../lib/device-store.ts';
@@ -33,7 +34,7 @@ export function TaskSheet({ id, onClose }: { readonly id: string; readonly onClo
           <div class="form">
             <Result task={task} />
             <Facts task={task} />
-            <Acts task={task} onGone={onClose} />
+            {mayCall() ? <Acts task={task} onGone={onClose} /> : null}
           </div>
         )}
       </Loaded>

@@ -3,6 +3,7 @@ import { createAccount } from '../../factories/account.ts';
 import { createKey } from '../../factories/api-key.ts';
 import { createGeneration } from '../../factories/generation.ts';
 import { purchaseCredits, usd } from '../../factories/ledger.ts';
+import { createMember } from '../../factories/member.ts';
 import { failTask, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer } from '../../operators/support/operator-server.ts';
 import type { FuzzWorld } from './fuzz-requests.ts';
@@ -50,6 +51,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
     const body = { api_key: own.owner };
     return (await server.call('POST', '/api/v1/sessions', { token: null, body })).json.data.id;
   });
+  const members = () => several(async () => (await createMember(database, own.accountId, 'viewer')).id);
   const debtor = await createDebtor(server);
   const content = await server.call('GET', `/api/v1/tasks/${own.ids.task}/content`, { token: own.owner });
   const media = new URL(content.headers.get('location') ?? '');
@@ -100,6 +102,12 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         ]),
       ),
       'endSession.id': browsers,
+      'changeMember.id': await members(),
+      'removeMember.id': await members(),
+      'withdrawInvitation.id': await several(async () => {
+        const body = { email: `${newUuid()}@example.com` };
+        return (await server.call('POST', '/api/v1/invitations', { token: own.owner, body })).json.data.id;
+      }),
       'redeliverWebhook.id': [own.ids.delivery],
       'redeliverOperatorDelivery.id': [own.ids.delivery],
       id: account,

@@ -2,6 +2,7 @@ import { transactionId } from '../../../src/billing/transaction-id.ts';
 import { parsePublicId } from '../../../src/lib/ids.ts';
 import { createKey } from '../../factories/api-key.ts';
 import { eventually } from '../../factories/eventually.ts';
+import { createMember } from '../../factories/member.ts';
 import { type Customer, createCustomer, orderImage, orderVideo } from '../../operators/support/customer.ts';
 import type { OperatorServer } from '../../operators/support/operator-server.ts';
 import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
@@ -21,6 +22,8 @@ export const OBJECT_KINDS = [
   'file',
   'queue',
   'browser',
+  'member',
+  'invitation',
 ] as const;
 export type ObjectKind = (typeof OBJECT_KINDS)[number];
 
@@ -71,6 +74,11 @@ async function createEnded(server: OperatorServer, model: string): Promise<Ended
     token: null,
     body: { api_key: token },
   });
+  const member = await createMember(server.db.database, customer.accountId, 'viewer');
+  const invitation = await server.call('POST', '/api/v1/invitations', {
+    token,
+    body: { email: 'invited@example.com' },
+  });
   const invoices = await server.call('GET', '/api/v1/billing/invoices', { token });
   const found = await eventually(
     async () => {
@@ -102,6 +110,8 @@ async function createEnded(server: OperatorServer, model: string): Promise<Ended
       file: new URL(content.headers.get('location') ?? '').pathname.replace('/media/', ''),
       queue: 'webhooks',
       browser: browser.json.data.id,
+      member: member.id,
+      invitation: invitation.json.data.id,
     },
   };
 }

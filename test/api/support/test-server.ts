@@ -75,6 +75,7 @@ export interface ServerOptions {
   readonly corsOrigins?: readonly string[];
   readonly requireFunds?: Kernel['requireFunds'];
   readonly onProven?: Kernel['onProven'];
+  readonly recordMemberAct?: Kernel['recordMemberAct'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
   /** Who documents are from. */
@@ -200,6 +201,7 @@ function createKernel(
       keys: parts.keyCache,
       clock,
       operators: [{ name: 'operator', token: ADMIN_TOKEN }],
+      members: true,
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
     sessions: parts.sessions,
@@ -223,6 +225,7 @@ function createKernel(
     turns: new EventLoopQueue(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
+    recordMemberAct: options.recordMemberAct ?? (async () => undefined),
     onProven: options.onProven ?? (() => undefined),
   };
 }

@@ -1,0 +1,166 @@
+import { useState } from 'preact/hooks';
+import { useActing } from '../../api/acting.ts';
+import { send } from '../../api/client.ts';
+import { useList } from '../../api/lists.ts';
+import { isOwner } from '../../api/members.ts';
+import { refresh } from '../../api/queries.ts';
+import type { Invitation, Member } from '../../api/types.gen.ts';
+import { to } from '../../lib/location.ts';
+import { t } from '../../lib/text.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/feedback.tsx';
+import { Choice } from '../../ui/field.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { List } from '../../ui/list.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { Invite, roleOptions } from './invite.tsx';
+
+/** Who may sign in to the account, and who is asked to. */
+export function MembersPage() {
+  const [isInviting, setInviting] = useState(false);
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1 tabIndex={-1}>{t('Members')}</h1>
+        {isOwner() ? (
+          <div class="page-actions">
+            <button type="button" class="button button-main" onClick={() => setInviting(true)}>
+              <Icon name="plus" /> {t('Invite somebody')}
+            </button>
+          </div>
+        ) : null}
+      </div>
+      <Members />
+      <Invitations />
+      {isInviting ? <Invite onClose={() => setInviting(false)} /> : null}
+    </div>
+  );
+}
+
+function Members() {
+  const listing = useList<Member>('/api/v1/members', {});
+  const [leaving, setLeaving] = useState<Member>();
+  const changing = useActing(async (id: string, role: string) => {
+    await send('PATCH', `/api/v1/members/${id}`, { body: { role } });
+    refresh('/api/v1/members');
+  });
+  const removing = useActing(async ({ id }: Member) => {
+    await send('DELETE', `/api/v1/members/${id}`);
+    setLeaving(undefined);
+    refresh('/api/v1/members');
+  });
+  const columns: Column<Member>[] = [
+    {
+      name: t('Person'),
+      cell: ({ email, name, you }) => (
+        <>
+          {email} {name === '' ? null : <span class="quiet">{name}</span>}{' '}
+          {you ? <span class="quiet">({t('you')})</span> : null}
+        </>
+      ),
+      card: 'wide',
+    },
+    {
+      name: t('Role'),
+      cell: ({ id, email, role }) =>
+        isOwner() ? (
+          <Choice
+            label={t('Role of {name}', { name: email })}
+            bare
+            value={role}
+            options={roleOptions()}
+            onChange={(next) => void changing.run(id, next)}
+          />
+        ) : (
+          t(role)
+        ),
+    },
+    { name: t('Last signed in'), cell: ({ signed_in_at: at }) => <Time at={at} relative /> },
+    {
+      name: t('Costs'),
+      cell: ({ key_hash: key }) => <a href={to('usage', { key })}>{t('Usage & Costs')}</a>,
+    },
+    ...(isOwner()
+      ? [
+          {
+            name: t('Act'),
+            cell: (member: Member) => (
+              <button type="button" class="button" onClick={() => setLeaving(member)}>
+                {t('Remove')}
+              </button>
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <Panel flush>
+      {changing.error === undefined ? null : <Problem error={changing.error} />}
+      <List
+        label={t('Members')}
+        listing={listing}
+        rowKey={({ id }) => id}
+        empty={t('Nobody signs in as themselves yet. Keys work as before.')}
+        columns={columns}
+      />
+      {leaving === undefined ? null : (
+        <Confirm
+          title={t('Remove {name}?', { name: leaving.email })}
+          text={t(
+            'Their sessions end at once. Keys that they made go on working; what they spent stays in the reports.',
+          )}
+          action={t('Remove')}
+          isPending={removing.isPending}
+          onConfirm={() => void removing.run(leaving)}
+          onClose={() => setLeaving(undefined)}
+        >
+          {removing.error === undefined ? null : <Problem error={removing.error} />}
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function Invitations() {
+  const listing = useList<Invitation>('/api/v1/invitations', {});
+  const withdrawing = useActing(async (id: string) => {
+    await send('DELETE', `/api/v1/invitations/${id}`);
+    refresh('/api/v1/invitations');
+  });
+  return (
+    <Panel title={t('Open invitations')} flush>
+      {withdrawing.error === undefined ? null : <Problem error={withdrawing.error} />}
+      <List
+        label={t('Open invitations')}
+        listing={listing}
+        rowKey={({ id }) => id}
+        empty={t('Nobody is invited.')}
+        columns={[
+          { name: t('E-mail address'), cell: ({ email }) => email, card: 'wide' },
+          { name: t('Role'), cell: ({ role }) => t(role) },
+          { name: t('Invited by'), cell: ({ invited_by: by }) => by },
+          { name: t('Good until'), cell: ({ ends_at: at }) => <Time at={at} /> },
+          ...(isOwner()
+            ? [
+                {
+                  name: t('Act'),
+                  cell: ({ id }: Invitation) => (
+                    <button
+                      type="button"
+                      class="button"
+                      disabled={withdrawing.isPending}
+                      onClick={() => void withdrawing.run(id)}
+                    >
+                      {t('Withdraw')}
+                    </button>
+                  ),
+                },
+              ]
+            : []),
+        ]}
+      />
+    </Panel>
+  );
+}

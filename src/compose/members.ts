@@ -1,0 +1,68 @@
+import { memberRoutes } from '../console/members.routes.ts';
+import { MembersService } from '../console/members.service.ts';
+import { MembersStore } from '../console/members.store.ts';
+import { OpenIdProvider } from '../console/openid-provider.ts';
+import { moveSessionRoute } from '../console/session-account.routes.ts';
+import type { SessionsService } from '../console/sessions.service.ts';
+import { signInPages } from '../console/sign-in.pages.ts';
+import { createAnswerCipher } from '../http/answer-cipher.ts';
+import type { Kernel } from '../http/kernel.ts';
+import type { KeyCache } from '../http/key-cache.ts';
+import type { Route } from '../http/route.ts';
+import type { KeysService } from '../keys/keys.service.ts';
+import { publicId } from '../lib/ids.ts';
+import { AuditStore } from '../operators/audit.store.ts';
+import type { Foundation } from './foundation.ts';
+
+/** People who sign in as themselves. */
+export interface MemberParts {
+  readonly members: MembersService;
+  readonly routes: readonly Route[];
+  readonly pages: { readonly path: string; readonly handler: ReturnType<typeof signInPages> };
+  close(): Promise<void>;
+}
+
+/** Undefined where no OpenID provider is configured: then nothing of this exists. */
+export function composeMembers(
+  { config, clock, database, log }: Pick<Foundation, 'config' | 'clock' | 'database' | 'log'>,
+  sessions: SessionsService,
+  { keys, keyCache }: { readonly keys: KeysService; readonly keyCache: KeyCache },
+): MemberParts | undefined {
+  const { oidc, publicUrl } = config;
+  if (!oidc) {
+    return undefined;
+  }
+  const base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
+  const members = new MembersService({ store: new MembersStore(database.money), keys: keyCache, publicUrl });
+  const provider = new OpenIdProvider(oidc, `${publicUrl}/console/oidc/callback`, clock);
+  const audit = new AuditStore(database.sequelize);
+  const handler = signInPages({
+    ...{ provider, members, sessions, clock, log, base },
+    cipher: createAnswerCipher(config.secret, config.previousSecrets),
+    secure: publicUrl.startsWith('https:'),
+    record: ({ email, account, member, requestId, address }) =>
+      audit.append({
+        ...{ operator: email, action: 'member.signIn', object: account, requestId },
+        detail: { member, address },
+      }),
+  });
+  return {
+    members,
+    routes: [...memberRoutes(members), moveSessionRoute(sessions, keys, members)],
+    pages: { path: '/console/oidc', handler },
+    close: () => provider.close(),
+  };
+}
+
+/** Writes what members do into the audit log, under their own names. */
+export function memberActs({ database }: Pick<Foundation, 'database'>): Kernel['recordMemberAct'] {
+  const audit = new AuditStore(database.sequelize);
+  return ({ member, accountId, operationId, path, requestId, address }) =>
+    audit.append({
+      operator: member.email,
+      action: `member.${operationId}`,
+      object: publicId('account', accountId),
+      requestId,
+      detail: { member: publicId('member', member.id), role: member.role, path, address },
+    });
+}

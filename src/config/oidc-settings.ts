@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+
+/** The OpenID provider that people sign in by. */
+export interface OidcSettings {
+  /** As its discovery document names itself. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What the button calls it. */
+  readonly name: string;
+  readonly scopes: string;
+  /** Whether an e-mail address counts that the provider does not call verified. */
+  readonly trustEmail: boolean;
+}
+
+const provider = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), {
+    message: 'must be a URL that starts with https://',
+  });
+
+/** The part of the environment that {@link oidcSettings} reads. */
+export const oidcVariables = {
+  OIDC_ISSUER: provider
+    .optional()
+    .describe(
+      '[people sign in as themselves](../members.md) by this OpenID provider; set this and the next two together',
+    ),
+  OIDC_CLIENT_ID: z.string().min(1).max(512).optional().describe('what the provider calls this installation'),
+  OIDC_CLIENT_SECRET: z.string().min(1).max(2_048).optional().describe('proves to the provider who asks'),
+  OIDC_NAME: z
+    .string()
+    .trim()
+    .min(1)
+    .max(60, 'must have at most 60 characters')
+    .default('single sign-on')
+    .meta({ allowed: '1 to 60 characters' })
+    .describe('what the sign-in page calls the provider: “Sign in with …”'),
+  OIDC_SCOPES: z
+    .string()
+    .regex(
+      /^openid( [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/,
+      'must begin with openid and be separated by spaces',
+    )
+    .default('openid email profile')
+    .meta({ allowed: '`openid` and others, separated by spaces' })
+    .describe('what the provider is asked to tell'),
+  OIDC_TRUST_EMAIL: z
+    .enum(['no', 'yes'], 'must be no or yes')
+    .default('no')
+    .describe(
+      '`yes`: addresses that the provider does not call verified count, too; only where it gives nobody an address that is not theirs',
+    ),
+};
+
+type OidcVariables = z.output<z.ZodObject<typeof oidcVariables>>;
+
+const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
+
+/** The provider that is configured; null: people sign in with keys only. Throws ConfigError for half of one, and for one without TLS in production. */
+export function oidcSettings(variables: OidcVariables, production: boolean): OidcSettings | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = variables;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    const given = REQUIRED.filter((name) => variables[name] !== undefined);
+    const missing = REQUIRED.find((name) => variables[name] === undefined);
+    if (given.length > 0) {
+      throw new ConfigError(`${missing} is not set: ${REQUIRED.join(', ')} go together`);
+    }
+    return null;
+  }
+  if (production && !issuer.startsWith('https:')) {
+    throw new ConfigError('OIDC_ISSUER must start with https://: who signs in is told by it');
+  }
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    name: variables.OIDC_NAME,
+    scopes: variables.OIDC_SCOPES,
+    trustEmail: variables.OIDC_TRUST_EMAIL === 'yes',
+  };
+}

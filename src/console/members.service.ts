@@ -1,0 +1,204 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { decodeCursor, UUID_PART } from '../http/cursor.ts';
+import type { KeyCache } from '../http/key-cache.ts';
+import type { MemberRole } from '../http/member-role.ts';
+import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import type { Principal } from '../http/route.ts';
+import { newSecret, secretHash } from '../keys/secret.ts';
+import { AppError } from '../lib/errors.ts';
+import { newOwnedUuid, parsePublicId, publicId } from '../lib/ids.ts';
+import type { InvitationRow, MemberRow, MembersStore } from './members.store.ts';
+import type { Identity } from './openid-provider.ts';
+
+export interface MembersParts {
+  readonly store: MembersStore;
+  readonly keys: KeyCache;
+  /** Base of the links that are handed out. */
+  readonly publicUrl: string;
+}
+
+/** Why somebody whom the provider vouches for is let into no account. */
+export type NotAdmitted =
+  | 'not_a_member'
+  | 'invitation_ended'
+  | 'invitation_for_another'
+  | 'email_not_verified'
+  | 'account_full';
+
+const INVITATION_HOURS = 7 * 24;
+const INVITATIONS_MAX = 100;
+const TOKEN_BYTES = 32;
+
+/** Who is in an account, who is asked in, and which account somebody who signs in comes to. */
+export class MembersService {
+  readonly #parts: MembersParts;
+
+  constructor(parts: MembersParts) {
+    this.#parts = parts;
+  }
+
+  /** Newest first. */
+  async list({ accountId }: Principal, query: PageQuery): Promise<Page<MemberRow>> {
+    const rows = await this.#parts.store.list(accountId, query.limit + 1, beforeOf(query));
+    return cutPage(rows, query.limit, (row) => [row.id]);
+  }
+
+  /** In force everywhere within a second. Throws AppError member_not_found. */
+  async changeRole({ accountId }: Principal, id: string, role: MemberRole): Promise<MemberRow> {
+    const member = parsePublicId('member', id);
+    const row = member && (await this.#parts.store.changeRole(accountId, member, role));
+    if (!row) {
+      throw noSuchMember();
+    }
+    this.#parts.keys.forget(row.key_hash);
+    return row;
+  }
+
+  /** Ends a membership; its sessions are refused everywhere within a second. Throws AppError member_not_found. */
+  async remove({ accountId }: Principal, id: string): Promise<void> {
+    const member = parsePublicId('member', id);
+    const keyHash = member && (await this.#parts.store.remove(accountId, member));
+    if (!keyHash) {
+      throw noSuchMember();
+    }
+    this.#parts.keys.forget(keyHash);
+  }
+
+  /** Invites an address; the link is told this once. Another one to the same address ends the one before. Throws AppError too_many_invitations. */
+  async invite(
+    principal: Principal,
+    email: string,
+    role: MemberRole,
+  ): Promise<{ readonly row: InvitationRow; readonly url: string }> {
+    const { accountId, member } = principal;
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const row = await this.#parts.store.invite({
+      ...{ id: newOwnedUuid(accountId), tokenHash: sha256(token), accountId, role },
+      ...{ email: email.toLowerCase(), invitedBy: member?.email ?? 'an owner key' },
+      ...{ hours: INVITATION_HOURS, most: INVITATIONS_MAX },
+    });
+    if (!row) {
+      throw new AppError(
+        'too_many_invitations',
+        `The account has ${INVITATIONS_MAX} open invitations: withdraw some that are not needed.`,
+      );
+    }
+    return { row, url: `${this.#parts.publicUrl}/console/sign-in?invitation=${token}` };
+  }
+
+  /** Newest first. */
+  async invitations({ accountId }: Principal, query: PageQuery): Promise<Page<InvitationRow>> {
+    const rows = await this.#parts.store.invitations(accountId, query.limit + 1, beforeOf(query));
+    return cutPage(rows, query.limit, (row) => [row.id]);
+  }
+
+  /** Throws AppError invitation_not_found. */
+  async withdraw({ accountId }: Principal, id: string): Promise<void> {
+    const invitation = parsePublicId('invitation', id);
+    if (invitation === undefined || !(await this.#parts.store.withdraw(accountId, invitation))) {
+      throw new AppError('invitation_not_found', 'There is no such invitation; it may have been used.');
+    }
+  }
+
+  /** Every account that the person behind a member is in. */
+  memberships(memberId: string): Promise<MemberRow[]> {
+    return this.#parts.store.besides(memberId);
+  }
+
+  /** The key that a member has in another account of theirs. Throws AppError account_not_found. */
+  async keyIn(principal: Principal, account: string): Promise<MemberRow> {
+    const accountId = parsePublicId('account', account);
+    const rows = principal.member ? await this.memberships(principal.member.id) : [];
+    const row = rows.find((candidate) => candidate.account_id === accountId && !candidate.disabled);
+    if (!row) {
+      throw new AppError('account_not_found', 'You are a member of no such account.');
+    }
+    return row;
+  }
+
+  /**
+   * The membership that somebody signs in to: the one they are invited to, else the account they ask for, else the one they used last.
+   * `invitation`: the secret of the link.
+   */
+  async admit(
+    identity: Identity,
+    wish: { readonly invitation?: string | undefined; readonly account?: string | undefined },
+    requestId: string,
+  ): Promise<MemberRow | NotAdmitted> {
+    const joined =
+      wish.invitation === undefined ? undefined : await this.#join(identity, wish.invitation, requestId);
+    if (typeof joined === 'string') {
+      return joined;
+    }
+    const rows = await this.#parts.store.ofPerson(identity.issuer, identity.subject);
+    const open = rows.filter(({ disabled }) => !disabled);
+    const wished = joined?.accountId ?? (wish.account && parsePublicId('account', wish.account));
+    const row = open.find(({ account_id: id }) => id === wished) ?? open[0];
+    if (!row) {
+      return 'not_a_member';
+    }
+    await this.#parts.store.noteSignIn(row.id, identity.email || row.email, identity.name || row.name);
+    this.#parts.keys.forget(row.key_hash);
+    return row;
+  }
+
+  async #join(
+    identity: Identity,
+    token: string,
+    requestId: string,
+  ): Promise<{ readonly accountId: string } | NotAdmitted> {
+    const { store } = this.#parts;
+    const invitation = await store.invitationOf(sha256(token));
+    if (!invitation) {
+      return 'invitation_ended';
+    }
+    if (identity.email === '') {
+      return 'email_not_verified';
+    }
+    if (identity.email !== invitation.email) {
+      return 'invitation_for_another';
+    }
+    const { account_id: accountId } = invitation;
+    const id = newOwnedUuid(accountId);
+    const act = {
+      ...{ actor: identity.email, request_id: requestId, action: 'member.join' },
+      ...{ object: publicId('account', accountId), detail: { member: publicId('member', id) } },
+    };
+    const { issuer, subject, email, name } = identity;
+    const joined = await store.join(
+      invitation,
+      { id, issuer, subject, email, name },
+      personalKey(accountId, email),
+      act,
+    );
+    if (joined === undefined) {
+      return (await store.invitationOf(sha256(token))) ? 'account_full' : 'invitation_ended';
+    }
+    return { accountId };
+  }
+}
+
+/** A key whose secret is forgotten at once. By itself it could do no more than call; what it may do is the member's role. */
+function personalKey(accountId: string, email: string): Record<string, string> {
+  const hash = secretHash(newSecret(accountId)) ?? '';
+  return {
+    id: newOwnedUuid(accountId),
+    hash,
+    name: email.slice(0, 200),
+    label: email.slice(0, 200),
+    role: 'inference',
+  };
+}
+
+function beforeOf({ cursor }: PageQuery): string | null {
+  const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [UUID_PART]);
+  return beforeId;
+}
+
+function noSuchMember(): AppError {
+  return new AppError('member_not_found', 'There is no such member.');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

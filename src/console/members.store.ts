@@ -1,0 +1,128 @@
+import type pg from 'pg';
+import type { MemberRole } from '../http/member-role.ts';
+import { run } from '../store/statement.ts';
+import {
+  changeMemberRole,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  joinAccount,
+  listInvitations,
+  listMembers,
+  membershipsBesides,
+  membershipsOfPerson,
+  noteMemberSignIn,
+  removeMember,
+} from './members.sql.ts';
+
+export interface MemberRow extends pg.QueryResultRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly key_hash: string;
+  /** Shut out for the time being, by disabling the key. */
+  readonly disabled: boolean;
+  readonly email: string;
+  readonly name: string;
+  readonly role: MemberRole;
+  readonly created_at: Date;
+  readonly signed_in_at: Date;
+}
+
+export interface InvitationRow extends pg.QueryResultRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly invited_by: string;
+  readonly created_at: Date;
+  readonly ends_at: Date;
+}
+
+export interface NewInvitation {
+  readonly id: string;
+  readonly tokenHash: string;
+  readonly accountId: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly invitedBy: string;
+  /** Hours it is good for. */
+  readonly hours: number;
+  /** How many an account may have at a time. */
+  readonly most: number;
+}
+
+/** Accounts that one person can choose from. */
+const MEMBERSHIPS_MAX = 100;
+
+/** People who sign in as themselves, and those who are invited to. Members whose key was deleted are none. */
+export class MembersStore {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Newest first. */
+  list(accountId: string, limit: number, beforeId: string | null): Promise<MemberRow[]> {
+    return run<MemberRow>(this.#pool, listMembers, [accountId, beforeId, limit]);
+  }
+
+  /** What a person is a member of, the account that was used last first. */
+  ofPerson(issuer: string, subject: string): Promise<MemberRow[]> {
+    return run<MemberRow>(this.#pool, membershipsOfPerson, [issuer, subject, MEMBERSHIPS_MAX]);
+  }
+
+  /** What the person behind a member is a member of, by the accounts' names. */
+  besides(memberId: string): Promise<MemberRow[]> {
+    return run<MemberRow>(this.#pool, membershipsBesides, [memberId, MEMBERSHIPS_MAX]);
+  }
+
+  async changeRole(accountId: string, id: string, role: MemberRole): Promise<MemberRow | undefined> {
+    return (await run<MemberRow>(this.#pool, changeMemberRole, [accountId, id, role]))[0];
+  }
+
+  /** Ends a membership, its key and its sessions. Returns the hash of the key. */
+  async remove(accountId: string, id: string): Promise<string | undefined> {
+    return (await run<{ key_hash: string }>(this.#pool, removeMember, [accountId, id]))[0]?.key_hash;
+  }
+
+  async noteSignIn(id: string, email: string, name: string): Promise<void> {
+    await run(this.#pool, noteMemberSignIn, [id, email, name]);
+  }
+
+  /** Undefined when the account has as many as it may. */
+  async invite(invitation: NewInvitation): Promise<InvitationRow | undefined> {
+    const { id, tokenHash, accountId, email, role, invitedBy, hours, most } = invitation;
+    const values = [id, tokenHash, accountId, email, role, invitedBy, hours, most];
+    return (await run<InvitationRow>(this.#pool, insertInvitation, values))[0];
+  }
+
+  /** Newest first, ended ones left out. */
+  invitations(accountId: string, limit: number, beforeId: string | null): Promise<InvitationRow[]> {
+    return run<InvitationRow>(this.#pool, listInvitations, [accountId, beforeId, limit]);
+  }
+
+  async invitationOf(tokenHash: string): Promise<InvitationRow | undefined> {
+    return (await run<InvitationRow>(this.#pool, findInvitation, [tokenHash]))[0];
+  }
+
+  async withdraw(accountId: string, id: string): Promise<boolean> {
+    return (await run(this.#pool, deleteInvitation, [accountId, id])).length > 0;
+  }
+
+  /** Uses an invitation up. Undefined when it has ended, or the account has as many keys as it may. */
+  async join(
+    invitation: InvitationRow,
+    person: Readonly<Record<string, string>>,
+    key: Readonly<Record<string, string>>,
+    act: object,
+  ): Promise<string | undefined> {
+    const values = [
+      invitation.account_id,
+      invitation.id,
+      ...[person, key, act].map((part) => JSON.stringify(part)),
+    ];
+    return (await run<{ id: string }>(this.#pool, joinAccount, values))[0]?.id;
+  }
+}

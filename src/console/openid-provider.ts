@@ -1,0 +1,188 @@
+import * as oidc from 'openid-client';
+import { Agent, fetch as undiciFetch } from 'undici';
+import type { OidcSettings } from '../config/oidc-settings.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** Who signed in, as the provider says. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** In lower case; empty where the provider tells none that counts. */
+  readonly email: string;
+  readonly name: string;
+}
+
+/** What the answer to a request for a sign-in is checked by; kept by the browser that asked, sealed. */
+export interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Why nobody could be signed in: the provider does not answer, or does not vouch. */
+export class SignInFailure extends Error {
+  readonly reason: 'provider_away' | 'refused';
+
+  constructor(reason: SignInFailure['reason'], cause: unknown) {
+    super(`the OpenID provider ${reason === 'provider_away' ? 'does not answer' : 'refused'}`, { cause });
+    this.reason = reason;
+  }
+}
+
+/** Seconds for one request to the provider, answer included. */
+const REQUEST_SECONDS = 5;
+const CONNECT_MS = 3_000;
+/** Largest answer read: documents and keys are a few kilobytes. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+/** Seconds that the provider's clock and ours may differ. */
+const CLOCK_SECONDS = 30;
+/** How long the provider's description of itself is believed. */
+const DISCOVERY_MS = 3_600_000;
+const TEXT_MAX = 200;
+const EMAIL_PATTERN = /^[^\s@\p{C}]{1,100}@[^\s@\p{C}]{1,100}$/u;
+/** Characters that no page shows and the database does not store. */
+const UNSEEN = /\p{C}/gu;
+
+/** Codes of answers that are none: late, cut off, or of something else than the provider. */
+const AWAY = [
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+];
+
+/**
+ * Signs people in by authorization code with PKCE, state and nonce; the signature of what the provider says is checked, too. Asks the
+ * provider for nothing before somebody signs in. Owns its connections.
+ */
+export class OpenIdProvider {
+  readonly #settings: OidcSettings;
+  readonly #redirectUri: string;
+  readonly #clock: Clock;
+  readonly #agent = new Agent({
+    connect: { timeout: CONNECT_MS },
+    maxResponseSize: ANSWER_BYTES_MAX,
+    connections: 8,
+  });
+  #found: { readonly configuration: Promise<oidc.Configuration>; readonly untilMs: number } | undefined;
+
+  constructor(settings: OidcSettings, redirectUri: string, clock: Clock) {
+    this.#settings = settings;
+    this.#redirectUri = redirectUri;
+    this.#clock = clock;
+  }
+
+  /** Where the browser is sent, and what its answer is checked by. `again`: the person is asked even if signed in there. Throws SignInFailure. */
+  async begin(again: boolean): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
+    const configuration = await this.#configuration();
+    const checks = {
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      verifier: oidc.randomPKCECodeVerifier(),
+    };
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.#redirectUri,
+      scope: this.#settings.scopes,
+      state: checks.state,
+      nonce: checks.nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(checks.verifier),
+      code_challenge_method: 'S256',
+      ...(again && { prompt: 'login' }),
+    });
+    return { url, checks };
+  }
+
+  /** Who the provider says it is. `query`: of the address that it sent the browser back to. Throws SignInFailure. */
+  async finish(query: string, checks: SignInChecks): Promise<Identity> {
+    const configuration = await this.#configuration();
+    try {
+      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(this.#redirectUri + query), {
+        expectedState: checks.state,
+        expectedNonce: checks.nonce,
+        pkceCodeVerifier: checks.verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (!claims) {
+        throw new Error('the answer has no ID token');
+      }
+      const isTold =
+        claims.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined;
+      const more = isTold ? {} : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return this.#identity({ ...more, ...claims });
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #identity(claims: oidc.IDToken & oidc.UserInfoResponse): Identity {
+    const told = typeof claims.email === 'string' ? claims.email.trim().toLowerCase() : '';
+    const counts = (claims.email_verified === true || this.#settings.trustEmail) && EMAIL_PATTERN.test(told);
+    const shown = typeof claims.name === 'string' ? claims.name.replace(UNSEEN, '').trim() : '';
+    const name = [...shown].slice(0, TEXT_MAX).join('');
+    return { issuer: claims.iss, subject: claims.sub, email: counts ? told : '', name };
+  }
+
+  /** Found once and believed for an hour; a failure is not remembered. */
+  #configuration(): Promise<oidc.Configuration> {
+    const now = this.#clock.now();
+    if (!this.#found || this.#found.untilMs <= now) {
+      const found = { configuration: this.#discover(), untilMs: now + DISCOVERY_MS };
+      this.#found = found;
+      found.configuration.catch(() => {
+        if (this.#found === found) {
+          this.#found = undefined;
+        }
+      });
+    }
+    return this.#found.configuration;
+  }
+
+  async #discover(): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const [byHeader, byBody] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)];
+    const authenticate: oidc.ClientAuth = (server, ...rest) => {
+      const known = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      return (known.includes('client_secret_basic') ? byHeader : byBody)(server, ...rest);
+    };
+    const execute = [
+      oidc.enableNonRepudiationChecks,
+      // only outside production: see oidc-settings.ts
+      ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : []),
+    ];
+    try {
+      return await oidc.discovery(
+        new URL(issuer),
+        clientId,
+        { client_secret: clientSecret, [oidc.clockTolerance]: CLOCK_SECONDS },
+        authenticate,
+        { [oidc.customFetch]: this.#fetch, timeout: REQUEST_SECONDS, execute },
+      );
+    } catch (error) {
+      throw new SignInFailure('provider_away', error);
+    }
+  }
+
+  /** Follows no redirect: what the provider's document names is where things are. */
+  readonly #fetch = (url: string, options: oidc.CustomFetchOptions): Promise<Response> =>
+    undiciFetch(url, {
+      ...(options as Parameters<typeof undiciFetch>[1]),
+      redirect: 'manual',
+      dispatcher: this.#agent,
+    }) as unknown as Promise<Response>;
+}
+
+function failureOf(error: unknown): SignInFailure {
+  if (error instanceof SignInFailure) {
+    return error;
+  }
+  const { code } = error as { code?: unknown };
+  const isAway =
+    (error instanceof TypeError && error.message === 'fetch failed') || AWAY.includes(String(code));
+  return new SignInFailure(isAway ? 'provider_away' : 'refused', error);
+}

@@ -1,0 +1,182 @@
+import { type Request, type Response, Router } from 'express';
+import type { AnswerCipher } from '../http/answer-cipher.ts';
+import { readCookie } from '../http/cookie.ts';
+import { exchangeOf } from '../http/exchange.ts';
+import { FailureLimiter } from '../http/failure-limiter.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { publicId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { MembersService, NotAdmitted } from './members.service.ts';
+import { type OpenIdProvider, type SignInChecks, SignInFailure } from './openid-provider.ts';
+import type { SessionsService } from './sessions.service.ts';
+
+export interface SignInParts {
+  readonly provider: Pick<OpenIdProvider, 'begin' | 'finish'>;
+  readonly members: Pick<MembersService, 'admit'>;
+  readonly sessions: Pick<SessionsService, 'openFor' | 'cookie'>;
+  readonly cipher: AnswerCipher;
+  readonly record: (entry: SignInRecord) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Path of the console as browsers see it: `/console`, `/tollgate/console`. */
+  readonly base: string;
+  /** Whether browsers reach the service over https. */
+  readonly secure: boolean;
+}
+
+/** What the audit log is told of a sign-in. */
+export interface SignInRecord {
+  readonly email: string;
+  /** Public ids. */
+  readonly account: string;
+  readonly member: string;
+  readonly requestId: string;
+  readonly address: string;
+}
+
+/** A sign-in that waits for the provider's answer. */
+interface Pending extends SignInChecks {
+  /** Unix ms. */
+  readonly begunAt: number;
+  readonly next: string;
+  readonly invitation?: string | undefined;
+  readonly account?: string | undefined;
+}
+
+/** Why there is no session; the sign-in page says it in the viewer's language. */
+type Problem = NotAdmitted | SignInFailure['reason'] | 'expired' | 'too_many';
+
+const COOKIE = 'tollgate_sign_in';
+const BINDING = 'console sign-in';
+/** Time to sign in at the provider, in seconds. */
+const PENDING_SECONDS = 600;
+/** Failed sign-ins of one address in a minute: each has asked the provider. */
+const FAILURES_PER_MINUTE = 20;
+/** Pages of the console a sign-in may lead to; anything else would be an open redirect. */
+const NEXT_PATTERN = /^[a-z][a-z/-]{0,60}$/;
+const TOKEN_PATTERN = /^[\w-]{43}$/;
+const ACCOUNT_PATTERN = /^acc_\w{26}$/;
+
+/** `/console/oidc/start` sends a browser to the OpenID provider, `/console/oidc/callback` takes it back and signs it in. */
+export function signInPages(parts: SignInParts): Router {
+  const failures = new FailureLimiter(FAILURES_PER_MINUTE, parts.clock);
+  const router = Router({ strict: true, caseSensitive: true });
+  router.get('/start', (request, response) =>
+    named('/console/oidc/start', response, () => start(parts, request, response)),
+  );
+  router.get('/callback', (request, response) =>
+    named('/console/oidc/callback', response, () => finish(parts, failures, request, response)),
+  );
+  router.use(() => {
+    throw new AppError('route_not_found', 'there is no such page of the sign-in');
+  });
+  return router;
+}
+
+/** Gives the request its name for log and metrics; its address has secrets in it. */
+function named(route: string, response: Response, handle: () => Promise<void>): Promise<void> {
+  const exchange = exchangeOf(response);
+  if (exchange) {
+    exchange.route = route;
+  }
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  return handle();
+}
+
+async function start(parts: SignInParts, request: Request, response: Response): Promise<void> {
+  const { provider, clock } = parts;
+  const wish = {
+    next: matching(request.query.next, NEXT_PATTERN) ?? '',
+    invitation: matching(request.query.invitation, TOKEN_PATTERN),
+    account: matching(request.query.account, ACCOUNT_PATTERN),
+  };
+  try {
+    const { url, checks } = await provider.begin(request.query.again === 'yes');
+    keep(parts, response, { ...checks, ...wish, begunAt: clock.now() });
+    response.redirect(303, url.href);
+  } catch (error) {
+    turnAway(parts, response, problemOf(parts, error), wish.invitation);
+  }
+}
+
+async function finish(
+  parts: SignInParts,
+  failures: FailureLimiter,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const pending = pendingOf(parts, request);
+  const address = request.ip ?? '';
+  forget(parts, response);
+  if (!pending) {
+    return turnAway(parts, response, 'expired');
+  }
+  if (failures.retryAfterSeconds(address) > 0) {
+    return turnAway(parts, response, 'too_many', pending.invitation);
+  }
+  const requestId = String(response.getHeader('x-request-id'));
+  try {
+    const query = request.originalUrl.slice(request.originalUrl.indexOf('?'));
+    const identity = await parts.provider.finish(query, pending);
+    const member = await parts.members.admit(identity, pending, requestId);
+    if (typeof member === 'string') {
+      failures.recordFailure(address);
+      return turnAway(parts, response, member, pending.invitation);
+    }
+    const [account, id] = [publicId('account', member.account_id), publicId('member', member.id)];
+    await parts.record({ email: member.email, account, member: id, requestId, address });
+    const { session } = await parts.sessions.openFor(member.key_hash, request.headers, address);
+    response.appendHeader('Set-Cookie', parts.sessions.cookie(session));
+    response.redirect(303, `${parts.base}/${pending.next}`);
+  } catch (error) {
+    const problem = problemOf(parts, error);
+    failures.recordFailure(address);
+    turnAway(parts, response, problem, pending.invitation);
+  }
+}
+
+/** Back to the sign-in page, which says why. Something else than the provider's failing is thrown. */
+function problemOf({ log }: SignInParts, error: unknown): Problem {
+  if (!(error instanceof SignInFailure)) {
+    throw error;
+  }
+  const { name, message, code } = (error.cause ?? {}) as { name?: string; message?: string; code?: string };
+  log.warn(
+    { reason: error.reason, cause: { name, message, code } },
+    'nobody was signed in by the OpenID provider',
+  );
+  return error.reason;
+}
+
+function turnAway({ base }: SignInParts, response: Response, problem: Problem, invitation?: string): void {
+  const query = new URLSearchParams({ problem, ...(invitation !== undefined && { invitation }) });
+  response.redirect(303, `${base}/sign-in?${query}`);
+}
+
+/** Lax, since the provider's page leads back here; it is good for one sign-in and only with what the provider answers. */
+function keep(parts: SignInParts, response: Response, pending: Pending): void {
+  const sealed = parts.cipher.seal(JSON.stringify(pending), BINDING).toString('base64url');
+  response.appendHeader('Set-Cookie', cookieText(parts, sealed, PENDING_SECONDS));
+}
+
+function forget(parts: SignInParts, response: Response): void {
+  response.appendHeader('Set-Cookie', cookieText(parts, '', 0));
+}
+
+function cookieText({ base, secure }: SignInParts, value: string, seconds: number): string {
+  const attributes = [`Path=${base}/oidc`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Lax'];
+  return [`${COOKIE}=${value}`, ...attributes, ...(secure ? ['Secure'] : [])].join('; ');
+}
+
+function pendingOf({ cipher, clock }: SignInParts, request: Request): Pending | undefined {
+  const sealed = readCookie(request.headers, COOKIE) ?? '';
+  const plain = cipher.open(Buffer.from(sealed, 'base64url'), BINDING);
+  const pending = plain === undefined ? undefined : (JSON.parse(plain) as Pending);
+  return pending && clock.now() - pending.begunAt < PENDING_SECONDS * 1_000 ? pending : undefined;
+}
+
+function matching(value: unknown, pattern: RegExp): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? value : undefined;
+}

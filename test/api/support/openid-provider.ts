@@ -1,0 +1,91 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { choosePort } from '../../../ops/embedded/free-port.ts';
+
+export interface Person {
+  readonly email?: string;
+  readonly email_verified?: boolean;
+  readonly name?: string;
+}
+
+/** A real OpenID provider. Whoever comes is signed in as `person`, without being asked. */
+export interface TestOpenIdProvider {
+  readonly issuer: string;
+  /** Subject of the person at the keyboard. */
+  person: string;
+  readonly people: Record<string, Person>;
+  /** It answers with 503 to everything. */
+  isAway: boolean;
+  /** Settings of an installation that trusts it. */
+  readonly settings: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const CLIENT = { client_id: 'tollgate', client_secret: 'a secret between the two, 32 characters' };
+
+/** `publicUrl`: of the installation that people are sent back to. */
+export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenIdProvider> {
+  const port = await choosePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  const people: Record<string, Person> = {};
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        ...CLIENT,
+        redirect_uris: [`${publicUrl}/console/oidc/callback`],
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] },
+    cookies: { keys: ['of the test provider'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    pkce: { required: () => true },
+    ttl: { Interaction: 60, Grant: 60, Session: 60, AccessToken: 60, IdToken: 60 },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    findAccount: (_context, subject) => ({
+      accountId: subject,
+      claims: async () => ({ sub: subject, ...people[subject] }),
+    }),
+    loadExistingGrant: (context) => consent(provider, context),
+  });
+  const answer = provider.callback();
+  const server = createServer((request, response) => {
+    if (found.isAway) {
+      response.writeHead(503).end();
+    } else if (request.url?.startsWith('/interaction/')) {
+      void provider.interactionFinished(request, response, { login: { accountId: found.person } });
+    } else {
+      void answer(request, response);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const found: TestOpenIdProvider = {
+    ...{ issuer, people, person: '', isAway: false },
+    settings: {
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: CLIENT.client_id,
+      OIDC_CLIENT_SECRET: CLIENT.client_secret,
+      OIDC_NAME: 'Acme SSO',
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return found;
+}
+
+/** Nobody is asked whether Tollgate may know their address. */
+async function consent(provider: Provider, { oidc }: KoaContextWithOIDC) {
+  const [clientId, accountId] = [oidc.client?.clientId, oidc.session?.accountId];
+  if (clientId === undefined || accountId === undefined) {
+    return undefined;
+  }
+  const grant = new provider.Grant({ clientId, accountId });
+  grant.addOIDCScope('openid email profile');
+  await grant.save();
+  return grant;
+}
