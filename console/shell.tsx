@@ -31,7 +31,7 @@ const PAGES: readonly Page[] = [
   { page: 'usage', icon: 'usage', word: 'Usage & Costs' },
   { page: 'keys', icon: 'keys', word: 'Keys', ownerOnly: true },
   { page: 'billing', icon: 'billing', word: 'Billing', ownerOnly: true },
-  { page: 'members', icon: 'account', word: 'Members', ownerOnly: true, forPeople: true },
+  { page: 'members', icon: 'members', word: 'Members', ownerOnly: true, forPeople: true },
   { page: 'start', icon: 'start', word: 'Start' },
   { page: 'account', icon: 'account', word: 'Account' },
 ];

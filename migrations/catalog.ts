@@ -42,6 +42,7 @@ import { callArchives } from './0074-call-archives.ts';
 import { workerTokens } from './0080-worker-tokens.ts';
 import { misconfiguredPools } from './0085-misconfigured-pools.ts';
 import { members } from './0095-members.ts';
+import { operatorSessions } from './0096-operator-sessions.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -90,4 +91,5 @@ export const MIGRATIONS: readonly Migration[] = [
   workerTokens,
   misconfiguredPools,
   members,
+  operatorSessions,
 ];

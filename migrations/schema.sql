@@ -443,6 +443,21 @@ TABLE members
   CREATE UNIQUE INDEX members_key ON members USING btree (api_key_id)
   CREATE UNIQUE INDEX members_person ON members USING btree (issuer, subject, account_id)
 
+TABLE operator_sessions
+  id uuid NOT NULL
+  token_hash text NOT NULL
+  operator text NOT NULL
+  rule text NOT NULL
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp()
+  ends_at timestamp with time zone NOT NULL
+  user_agent text NOT NULL DEFAULT ''::text
+  address text NOT NULL DEFAULT ''::text
+  operator_sessions_pkey PRIMARY KEY (id)
+  operator_sessions_token UNIQUE (token_hash)
+  operator_sessions_token_hash_check CHECK ((token_hash ~ '^[0-9a-f]{64}$'::text))
+  CREATE INDEX operator_sessions_end ON operator_sessions USING btree (ends_at)
+  CREATE UNIQUE INDEX operator_sessions_token ON operator_sessions USING btree (token_hash)
+
 TABLE payment_moves
   provider text NOT NULL
   id text NOT NULL

@@ -77,6 +77,7 @@ export const API_EXAMPLES: ApiExamples = {
     'submitImageOfModel.model': 'acme/photo',
     'getGeneration.id': GENERATION,
     'endSession.id': BROWSER,
+    'endOperatorSession.id': BROWSER,
     'changeMember.id': MEMBER,
     'removeMember.id': MEMBER,
     'withdrawInvitation.id': INVITATION,
@@ -179,6 +180,7 @@ export const API_EXAMPLES: ApiExamples = {
     getSession: { 'application/json': { data: CONSOLE_EXAMPLES.Session, request_id: REQUEST } },
     endCurrentSession: ENDED_SESSION,
     endSession: ENDED_SESSION,
+    endOperatorSession: ENDED_SESSION,
     endSessions: ENDED_SESSION,
     getReadiness: {
       'application/json': { status: 'ready', checks: { database: true }, optional: { redis: true } },

@@ -46,7 +46,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
   const kernel = {
     authenticator: new Authenticator({ digest: secretHash, keys, clock, operators: [] }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
-    operatorBrowsers: { operatorOf: () => undefined },
+    operatorBrowsers: { operatorOf: async () => undefined },
     workers: { identify: () => Promise.reject(new Error('no workers here')) },
     rateLimiter: new RateLimiter(new MemoryRateStore(clock), () => ({
       requestsPerMinute: 1e9,

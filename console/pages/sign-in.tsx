@@ -44,6 +44,8 @@ function problemText(problem: string): string {
       return t('This invitation is for another e-mail address than the one you signed in with.');
     case 'email_not_verified':
       return t('The sign-in service tells no verified e-mail address of yours, which an invitation needs.');
+    case 'not_an_operator':
+      return t('The sign-in service does not say that you are an operator here.');
     case 'account_full':
       return t('The account has as many keys and members as it may. Ask an owner to make room.');
     default:

@@ -49,6 +49,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
     '此邀请对应的邮箱与您登录所用的邮箱不同。',
   'The sign-in service tells no verified e-mail address of yours, which an invitation needs.':
     '登录服务没有提供您已验证的邮箱，而接受邀请需要它。',
+  'The sign-in service does not say that you are an operator here.': '登录服务未表明您是此处的运营人员。',
   'The account has as many keys and members as it may. Ask an owner to make room.':
     '该账户的密钥和成员数量已达上限。请让所有者腾出名额。',
   'The sign-in service did not vouch for you. Try again.': '登录服务未能确认您的身份。请重试。',

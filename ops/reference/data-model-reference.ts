@@ -23,6 +23,10 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
         'a person in an account, with their role: who the OpenID provider says it is, and the key they act by',
         'until they are removed or the account is erased',
       ],
+      operator_sessions: [
+        'a sign-in of an operator by the OpenID provider',
+        'eight hours at most, then until a later sign-in',
+      ],
       invitations: [
         'an e-mail address that may join, and the SHA-256 of the link',
         'until it is used or withdrawn, seven days at most, then until a later invitation',

@@ -32,6 +32,8 @@ export const ROUTE_PATHS: readonly string[] = [
   '/admin/v1/reports/write-offs',
   '/admin/v1/search',
   '/admin/v1/session',
+  '/admin/v1/sessions',
+  '/admin/v1/sessions/{id}',
   '/admin/v1/tasks',
   '/admin/v1/tasks/{id}',
   '/admin/v1/tasks/{id}/retry',

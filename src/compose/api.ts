@@ -108,7 +108,7 @@ export async function composeApi(
     ledger: foundation.ledger,
     circuits: invocation.circuits,
   });
-  const people = composeMembers(foundation, sessions, identity);
+  const people = composeMembers(foundation, sessions, identity, operators.admitClaimed);
   const console = composeConsole(foundation, sessions, identity.keys, people);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
   const paidRoutes = [

@@ -4,7 +4,7 @@ import { MembersStore } from '../console/members.store.ts';
 import { OpenIdProvider } from '../console/openid-provider.ts';
 import { moveSessionRoute } from '../console/session-account.routes.ts';
 import type { SessionsService } from '../console/sessions.service.ts';
-import { signInPages } from '../console/sign-in.pages.ts';
+import { type SignInParts, signInPages } from '../console/sign-in.pages.ts';
 import { createAnswerCipher } from '../http/answer-cipher.ts';
 import type { Kernel } from '../http/kernel.ts';
 import type { KeyCache } from '../http/key-cache.ts';
@@ -27,6 +27,7 @@ export function composeMembers(
   { config, clock, database, log }: Pick<Foundation, 'config' | 'clock' | 'database' | 'log'>,
   sessions: SessionsService,
   { keys, keyCache }: { readonly keys: KeysService; readonly keyCache: KeyCache },
+  admitOperator: SignInParts['admitOperator'],
 ): MemberParts | undefined {
   const { oidc, publicUrl } = config;
   if (!oidc) {
@@ -37,7 +38,7 @@ export function composeMembers(
   const provider = new OpenIdProvider(oidc, `${publicUrl}/console/oidc/callback`, clock);
   const audit = new AuditStore(database.sequelize);
   const handler = signInPages({
-    ...{ provider, members, sessions, clock, log, base },
+    ...{ provider, members, sessions, admitOperator, clock, log, base },
     cipher: createAnswerCipher(config.secret, config.previousSecrets),
     secure: publicUrl.startsWith('https:'),
     record: ({ email, account, member, requestId, address }) =>

@@ -19,6 +19,8 @@ import { AccountsReadModel } from '../operators/accounts.read-model.ts';
 import { AccountsService } from '../operators/accounts.service.ts';
 import { AuditReadModel } from '../operators/audit.read-model.ts';
 import { AuditStore } from '../operators/audit.store.ts';
+import { ClaimedSessions } from '../operators/board/claimed-sessions.store.ts';
+import { admitClaimed, type LoginParts } from '../operators/board/login.ts';
 import { operatorPages } from '../operators/board/operator-pages.ts';
 import { OperatorSessions } from '../operators/board/operator-session.ts';
 import { BookingReferences } from '../operators/booking-references.store.ts';
@@ -71,8 +73,12 @@ export type OperatorParts = ReturnType<typeof composeOperators>;
 export function composeOperatorSessions({
   config,
   clock,
-}: Pick<Foundation, 'config' | 'clock'>): OperatorSessions {
+  database,
+}: Pick<Foundation, 'config' | 'clock' | 'database'>): OperatorSessions {
+  const made = config.oidc?.operators;
+  const rule = made ? `${made.claim}=${made.value}` : null;
   return new OperatorSessions({
+    claimed: new ClaimedSessions({ pool: database.money, clock, rule }),
     installationSecrets: [config.secret, ...config.previousSecrets],
     operators: config.operators,
     clock,
@@ -105,14 +111,16 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
     audit,
   );
   const base = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/admin`;
+  const login: LoginParts = {
+    authenticator: needs.authenticator,
+    sessions,
+    cookies: { path: base, secure: config.publicUrl.startsWith('https:') },
+    base,
+    audit,
+    signInBy: config.oidc?.operators ? config.oidc.name : undefined,
+  };
   const pages = operatorPages({
-    login: {
-      authenticator: needs.authenticator,
-      sessions,
-      cookies: { path: base, secure: config.publicUrl.startsWith('https:') },
-      base,
-      audit,
-    },
+    login,
     tasks: services.tasks,
     deliveries: services.deliveries,
     producer,
@@ -122,6 +130,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
     services,
     redis,
     mounted: { path: '/admin', handler: pages },
+    admitClaimed: admitClaimed.bind(undefined, login),
     close: async () => {
       await producer.close();
       redis.disconnect();
@@ -204,6 +213,7 @@ export function composeOperatorServices(
     }),
     sessions: operatorSessions,
     grafanaUrl,
+    acts: audit,
   };
 }
 

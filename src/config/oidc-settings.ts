@@ -10,6 +10,8 @@ export interface OidcSettings {
   /** What the button calls it. */
   readonly name: string;
   readonly scopes: string;
+  /** The claim that makes operators, and its value; null: tokens alone do. */
+  readonly operators: { readonly claim: string; readonly value: string } | null;
   /** Whether an e-mail address counts that the provider does not call verified. */
   readonly trustEmail: boolean;
 }
@@ -46,6 +48,20 @@ export const oidcVariables = {
     .default('openid email profile')
     .meta({ allowed: '`openid` and others, separated by spaces' })
     .describe('what the provider is asked to tell'),
+  OIDC_OPERATOR_CLAIM: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'claim of the provider that makes [operators](../members.md#operators), e.g. `groups`; with the next',
+    ),
+  OIDC_OPERATOR_VALUE: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('what that claim must be, or have among its values'),
   OIDC_TRUST_EMAIL: z
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
@@ -69,6 +85,10 @@ export function oidcSettings(variables: OidcVariables, production: boolean): Oid
     }
     return null;
   }
+  const { OIDC_OPERATOR_CLAIM: claim, OIDC_OPERATOR_VALUE: value } = variables;
+  if ((claim === undefined) !== (value === undefined)) {
+    throw new ConfigError('OIDC_OPERATOR_CLAIM and OIDC_OPERATOR_VALUE go together');
+  }
   if (production && !issuer.startsWith('https:')) {
     throw new ConfigError('OIDC_ISSUER must start with https://: who signs in is told by it');
   }
@@ -78,6 +98,7 @@ export function oidcSettings(variables: OidcVariables, production: boolean): Oid
     clientSecret,
     name: variables.OIDC_NAME,
     scopes: variables.OIDC_SCOPES,
+    operators: claim === undefined || value === undefined ? null : { claim, value },
     trustEmail: variables.OIDC_TRUST_EMAIL === 'yes',
   };
 }

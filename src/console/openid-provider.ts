@@ -10,6 +10,8 @@ export interface Identity {
   /** In lower case; empty where the provider tells none that counts. */
   readonly email: string;
   readonly name: string;
+  /** Whether the claim says so that makes operators. */
+  readonly isOperator: boolean;
 }
 
 /** What the answer to a request for a sign-in is checked by; kept by the browser that asked, sealed. */
@@ -107,8 +109,10 @@ export class OpenIdProvider {
       if (!claims) {
         throw new Error('the answer has no ID token');
       }
+      const wanted = ['email', ...(this.#settings.operators ? [this.#settings.operators.claim] : [])];
       const isTold =
-        claims.email !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined;
+        wanted.every((claim) => claims[claim] !== undefined) ||
+        configuration.serverMetadata().userinfo_endpoint === undefined;
       const more = isTold ? {} : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
       return this.#identity({ ...more, ...claims });
     } catch (error) {
@@ -125,7 +129,18 @@ export class OpenIdProvider {
     const counts = (claims.email_verified === true || this.#settings.trustEmail) && EMAIL_PATTERN.test(told);
     const shown = typeof claims.name === 'string' ? claims.name.replace(UNSEEN, '').trim() : '';
     const name = [...shown].slice(0, TEXT_MAX).join('');
-    return { issuer: claims.iss, subject: claims.sub, email: counts ? told : '', name };
+    return {
+      ...{ issuer: claims.iss, subject: claims.sub, email: counts ? told : '', name },
+      isOperator: this.#isOperator(claims),
+    };
+  }
+
+  #isOperator(claims: oidc.IDToken & oidc.UserInfoResponse): boolean {
+    const { operators } = this.#settings;
+    const told = operators ? claims[operators.claim] : undefined;
+    return (
+      operators !== null && (Array.isArray(told) ? told.includes(operators.value) : told === operators.value)
+    );
   }
 
   /** Found once and believed for an hour; a failure is not remembered. */

@@ -8,13 +8,15 @@ import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MembersService, NotAdmitted } from './members.service.ts';
-import { type OpenIdProvider, type SignInChecks, SignInFailure } from './openid-provider.ts';
+import { type Identity, type OpenIdProvider, type SignInChecks, SignInFailure } from './openid-provider.ts';
 import type { SessionsService } from './sessions.service.ts';
 
 export interface SignInParts {
   readonly provider: Pick<OpenIdProvider, 'begin' | 'finish'>;
   readonly members: Pick<MembersService, 'admit'>;
   readonly sessions: Pick<SessionsService, 'openFor' | 'cookie'>;
+  /** A session of the operator pages, for somebody whom the provider's claim makes an operator. */
+  readonly admitOperator: (name: string, request: Request, response: Response) => Promise<void>;
   readonly cipher: AnswerCipher;
   readonly record: (entry: SignInRecord) => Promise<void>;
   readonly clock: Clock;
@@ -40,12 +42,13 @@ interface Pending extends SignInChecks {
   /** Unix ms. */
   readonly begunAt: number;
   readonly next: string;
+  readonly asOperator: boolean;
   readonly invitation?: string | undefined;
   readonly account?: string | undefined;
 }
 
 /** Why there is no session; the sign-in page says it in the viewer's language. */
-type Problem = NotAdmitted | SignInFailure['reason'] | 'expired' | 'too_many';
+type Problem = NotAdmitted | SignInFailure['reason'] | 'not_an_operator' | 'expired' | 'too_many';
 
 const COOKIE = 'tollgate_sign_in';
 const BINDING = 'console sign-in';
@@ -91,6 +94,7 @@ async function start(parts: SignInParts, request: Request, response: Response): 
     next: matching(request.query.next, NEXT_PATTERN) ?? '',
     invitation: matching(request.query.invitation, TOKEN_PATTERN),
     account: matching(request.query.account, ACCOUNT_PATTERN),
+    asOperator: request.query.as === 'operator',
   };
   try {
     const { url, checks } = await provider.begin(request.query.again === 'yes');
@@ -116,25 +120,58 @@ async function finish(
   if (failures.retryAfterSeconds(address) > 0) {
     return turnAway(parts, response, 'too_many', pending.invitation);
   }
-  const requestId = String(response.getHeader('x-request-id'));
   try {
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?'));
     const identity = await parts.provider.finish(query, pending);
-    const member = await parts.members.admit(identity, pending, requestId);
-    if (typeof member === 'string') {
+    const problem = await (pending.asOperator
+      ? admitOperator(parts, identity, request, response)
+      : admitMember(parts, identity, pending, request, response));
+    if (problem !== undefined) {
       failures.recordFailure(address);
-      return turnAway(parts, response, member, pending.invitation);
+      turnAway(parts, response, problem, pending.invitation);
     }
-    const [account, id] = [publicId('account', member.account_id), publicId('member', member.id)];
-    await parts.record({ email: member.email, account, member: id, requestId, address });
-    const { session } = await parts.sessions.openFor(member.key_hash, request.headers, address);
-    response.appendHeader('Set-Cookie', parts.sessions.cookie(session));
-    response.redirect(303, `${parts.base}/${pending.next}`);
   } catch (error) {
     const problem = problemOf(parts, error);
     failures.recordFailure(address);
     turnAway(parts, response, problem, pending.invitation);
   }
+}
+
+/** To the operators' part of the console: its own requests carry the cookie, which this redirect of the provider would not. */
+async function admitOperator(
+  parts: SignInParts,
+  { isOperator, email, subject }: Identity,
+  request: Request,
+  response: Response,
+): Promise<Problem | undefined> {
+  if (!isOperator) {
+    return 'not_an_operator';
+  }
+  // no name of an operator by token has these signs in it
+  await parts.admitOperator(email || `oidc:${subject}`, request, response);
+  response.redirect(303, `${parts.base}/operator`);
+  return undefined;
+}
+
+async function admitMember(
+  parts: SignInParts,
+  identity: Identity,
+  pending: Pending,
+  request: Request,
+  response: Response,
+): Promise<Problem | undefined> {
+  const address = request.ip ?? '';
+  const requestId = String(response.getHeader('x-request-id'));
+  const member = await parts.members.admit(identity, pending, requestId);
+  if (typeof member === 'string') {
+    return member;
+  }
+  const [account, id] = [publicId('account', member.account_id), publicId('member', member.id)];
+  await parts.record({ email: member.email, account, member: id, requestId, address });
+  const { session } = await parts.sessions.openFor(member.key_hash, request.headers, address);
+  response.appendHeader('Set-Cookie', parts.sessions.cookie(session));
+  response.redirect(303, `${parts.base}/${pending.next}`);
+  return undefined;
 }
 
 /** Back to the sign-in page, which says why. Something else than the provider's failing is thrown. */

@@ -59,6 +59,14 @@ export const CONSOLE_EXAMPLES = {
     ends_at: '2026-11-28T09:30:00.000Z',
   },
   MoveSession: { account_id: ACCOUNT },
+  OperatorBrowser: {
+    id: BROWSER,
+    operator: 'ada@example.com',
+    created_at: CREATED,
+    ends_at: ENDS,
+    user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+    address: '203.0.113.7',
+  },
   EstimateCall: {
     endpoint: '/api/v1/chat/completions',
     request: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1_024 },

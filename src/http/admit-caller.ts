@@ -38,7 +38,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     return NOBODY;
   }
   if (route.access === 'operator') {
-    const signedIn = kernel.operatorBrowsers.operatorOf(request.headers, route.method);
+    const signedIn = await kernel.operatorBrowsers.operatorOf(request.headers, route.method);
     const operator = signedIn ?? kernel.authenticator.operator(request.headers, address);
     kernel.onProven(request.socket);
     return { ...NOBODY, operator };

@@ -24,10 +24,10 @@ export interface BrowserSessions {
 /** Browsers whose operators signed in on the operator pages. */
 export interface OperatorBrowsers {
   /**
-   * Name of the operator whose session a request shows; undefined where it shows none. Throws AppError csrf_rejected for a request that
+   * Name of the operator whose session a request shows; undefined where it shows none. Rejects with AppError csrf_rejected for a request that
    * another site's page made, or that changes something without the proof that only our own page can read.
    */
-  operatorOf(headers: IncomingHttpHeaders, method: string): string | undefined;
+  operatorOf(headers: IncomingHttpHeaders, method: string): Promise<string | undefined>;
 }
 
 /** A session together with the secret of its cookie. */

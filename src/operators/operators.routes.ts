@@ -6,6 +6,8 @@ import { accountRoutes } from './accounts.routes.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
 import { auditRoutes } from './audit.routes.ts';
+import type { AuditStore } from './audit.store.ts';
+import { claimedSessionRoutes } from './board/claimed-sessions.routes.ts';
 import { operatorSessionRoute } from './board/operator-session.routes.ts';
 import type { OperatorSessions } from './board/operator-session.ts';
 import type { BookReportsReadModel } from './books/book-reports.read-model.ts';
@@ -52,6 +54,7 @@ export interface OperatorServices {
   readonly sessions: OperatorSessions;
   /** Where the dashboards are. */
   readonly grafanaUrl: string | null;
+  readonly acts: Pick<AuditStore, 'append'>;
 }
 
 /** `/admin/v1/…`. */
@@ -74,5 +77,6 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...lookupRoutes(services.lookup, services.accounts),
     ...fleetRoutes(services.fleet),
     operatorSessionRoute(services.sessions, services.grafanaUrl),
+    ...claimedSessionRoutes(services.sessions, services.acts),
   ];
 }

@@ -134,6 +134,14 @@ interface Seen {
   readonly text: string;
 }
 
+let addresses = 0;
+
+/** Another one for each request, so that failed authentications do not add up. */
+function nextAddress(): string {
+  addresses += 1;
+  return `10.0.${addresses >> 8}.${addresses & 255}`;
+}
+
 /** The whole answer to a request that differs in one id alone; the request id is the same, so that all of it can be compared. */
 async function ask({ operation, parameter }: Use, token: string, id: string, others: Tenant): Promise<Seen> {
   let { path } = operation;
@@ -146,7 +154,7 @@ async function ask({ operation, parameter }: Use, token: string, id: string, oth
   const query = parameter.in === 'query' ? `?${parameter.name}=${encodeURIComponent(id)}` : '';
   const answer = await server.call(operation.method, path + query, {
     token,
-    headers: { 'x-request-id': 'the-same' },
+    headers: { 'x-request-id': 'the-same', 'x-forwarded-for': nextAddress() },
     ...(operation.body && { body: { name: 'taken over', role: 'owner' } }),
   });
   const headers = [...answer.headers].filter(([name]) => !VARYING.test(name));

@@ -270,6 +270,43 @@ test('a provider that is away is said, and keys work as before', async () => {
   expect(byKey.json.data.member).toBeNull();
 });
 
+test('the claim makes operators, whose sessions can be ended', async () => {
+  provider.people.opa = {
+    email: 'opa@example.com',
+    email_verified: true,
+    groups: ['staff', 'tollgate-operators'],
+  };
+  provider.people.vis = {
+    email: 'vis@example.com',
+    email_verified: true,
+    groups: ['tollgate-operators-not'],
+  };
+  expect((await server.call('GET', '/admin/login', { token: null })).text).toContain('Sign in with Acme SSO');
+  expect((await signIn('vis', '?as=operator')).led).toContain('problem=not_an_operator');
+  // nobody is one by signing in as a customer
+  expect((await signIn('opa')).led).toContain('problem=not_a_member');
+  const browser = await signIn('opa', '?as=operator');
+  expect(browser.led).toBe('/console/operator');
+  expect(browser.jar.header).not.toContain('tollgate=');
+  const who = await browser.call('GET', '/admin/v1/session');
+  expect(who.json.data).toMatchObject({ operator: 'opa@example.com', csrf: expect.any(String) });
+  const call = (method: string, path: string, csrf: string, body?: object) => {
+    const headers = { cookie: browser.jar.header, 'x-csrf-token': csrf };
+    return server.call(method, path, { token: null, headers, ...(body && { body }) });
+  };
+  const opened = (csrf: string) => call('POST', '/admin/v1/accounts', csrf, { name: 'by claim' });
+  expect(codeOf(await opened('wrong'))).toBe('csrf_rejected');
+  const account = await opened(who.json.data.csrf);
+  expect(account.status).toBe(201);
+  const audit = await server.call('GET', `/admin/v1/audit?object=${account.json.data.id}`);
+  expect(audit.json.data[0].actor).toBe('opa@example.com');
+  const [listed] = (await server.call('GET', '/admin/v1/sessions')).json.data;
+  expect(listed.operator).toBe('opa@example.com');
+  expect((await server.call('DELETE', `/admin/v1/sessions/${listed.id}`)).json.data).toEqual({ ended: 1 });
+  expect((await browser.call('GET', '/admin/v1/session')).status).toBe(401);
+  expect((await browser.call('GET', '/admin/queues')).status).toBe(401);
+});
+
 test('without the settings nothing of it exists, and who was a member is out', async () => {
   const { browser } = await member('owner', 'off');
   const plain = await startWholeApplication({

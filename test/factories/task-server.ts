@@ -57,7 +57,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
       failuresPerMinute: 1_000_000,
     }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
-    operatorBrowsers: { operatorOf: () => undefined },
+    operatorBrowsers: { operatorOf: async () => undefined },
     workers: { identify: () => Promise.reject(new Error('no workers here')) },
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
     idempotency: new Idempotency(

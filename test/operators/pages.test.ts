@@ -4,7 +4,9 @@ import { Redis } from 'ioredis';
 import { generateTask } from '../../queues/jobs/generate-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
 import { REDIS_PREFIX } from '../../src/compose/foundation.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
+import { ClaimedSessions } from '../../src/operators/board/claimed-sessions.store.ts';
 import { OperatorSessions, SESSION_SECONDS } from '../../src/operators/board/operator-session.ts';
 import { startFaultProxy } from '../setup/fault-proxy.ts';
 import { Browser } from './support/browser.ts';
@@ -33,6 +35,7 @@ function sessionsAt(offsetMs: number, changes: { secret?: string; token?: string
   return new OperatorSessions({
     installationSecrets: [changes.secret ?? INSTALLATION_SECRET],
     operators: [{ name: 'operator', token: changes.token ?? ADMIN_TOKEN }],
+    claimed: new ClaimedSessions({ pool: server.db.database.money, clock: systemClock, rule: null }),
     clock: { now: () => Date.now() + offsetMs },
   });
 }

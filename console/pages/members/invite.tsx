@@ -9,7 +9,7 @@ import { Problem } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 
 /** The roles, as the viewer's language says them. */
-export function roleOptions(): [string, string][] {
+function roleOptions(): [string, string][] {
   return [
     ['viewer', t('viewer: reads')],
     ['developer', t('developer: also calls models, makes keys')],

@@ -15,7 +15,7 @@ import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { Invite, roleOptions } from './invite.tsx';
+import { Invite } from './invite.tsx';
 
 /** Who may sign in to the account, and who is asked to. */
 export function MembersPage() {
@@ -70,7 +70,7 @@ function Members() {
             label={t('Role of {name}', { name: email })}
             bare
             value={role}
-            options={roleOptions()}
+            options={['viewer', 'developer', 'owner'].map((name) => [name, t(name)])}
             onChange={(next) => void changing.run(id, next)}
           />
         ) : (

@@ -11,6 +11,8 @@ export interface LoginForm {
   /** Why the last try failed, in a sentence. */
   readonly problem?: string;
   readonly status?: number;
+  /** The OpenID provider that operators may sign in by; undefined: by tokens alone. */
+  readonly signInBy: string | undefined;
 }
 
 /** Between two looks of a browser at queues that cannot be read. */
@@ -18,7 +20,9 @@ export const LOOK_AGAIN_SECONDS = 10;
 
 /** Asks for the operator's token. A plain form: works without script. */
 export function loginPage(form: LoginForm): OperatorPage {
-  const { base, proof, next, problem, status } = form;
+  const { base, proof, next, problem, status, signInBy } = form;
+  const start = `${base.replace(/\/admin$/, '')}/console/oidc/start?as=operator`;
+  const byProvider = signInBy !== undefined && html`<p><a href="${start}">Sign in with ${signInBy}</a></p>`;
   const alert = problem !== undefined && html`<p class="alert" role="alert" id="problem">${problem}</p>`;
   const invalid = problem !== undefined && html` aria-invalid="true"`;
   const describedBy = problem === undefined ? 'hint' : 'problem hint';
@@ -26,7 +30,7 @@ export function loginPage(form: LoginForm): OperatorPage {
     title: 'Sign in',
     shape: 'card',
     ...(status !== undefined && { status }),
-    content: html`<h1>Operators</h1><p>Accounts, money and queues of this installation.</p>${alert}
+    content: html`<h1>Operators</h1><p>Accounts, money and queues of this installation.</p>${alert}${byProvider}
 <form method="post" action="${`${base}/login`}">
 <input type="hidden" name="proof" value="${proof}"><input type="hidden" name="next" value="${next}">
 <input type="text" name="username" value="operator" autocomplete="username" hidden>

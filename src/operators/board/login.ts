@@ -11,6 +11,8 @@ import { sendOperatorPage } from './page-frame.ts';
 
 export interface LoginParts extends OperatorGateParts {
   readonly audit: Pick<AuditStore, 'append'>;
+  /** The OpenID provider that operators may sign in by, as its button calls it; undefined: by tokens alone. */
+  readonly signInBy: string | undefined;
 }
 
 const FORM_BYTES_MAX = 4_096;
@@ -23,9 +25,9 @@ const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$
 const CONSOLE_PATTERN = /^\/console\/operator(?:\/[\w-]{1,64}){0,2}$/;
 
 /** Shows the form, or the way on to somebody who has signed in. */
-export function showLogin(parts: LoginParts, request: Request, response: Response): void {
+export async function showLogin(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const next = nextOf(request.query.next);
-  if (parts.sessions.operatorOf(readCookie(request.headers, COOKIES.session)) !== undefined) {
+  if ((await parts.sessions.operatorOf(readCookie(request.headers, COOKIES.session))) !== undefined) {
     response.redirect(303, addressOf(parts.base, next));
     return;
   }
@@ -60,6 +62,19 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   response.redirect(303, addressOf(parts.base, next));
 }
 
+/** A session for somebody whom the OpenID provider vouches for. */
+export async function admitClaimed(
+  parts: LoginParts,
+  operator: string,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  await record(parts, operator, 'operator.login', request, response);
+  const agent = request.headers['user-agent'] ?? '';
+  const session = await parts.sessions.claimed.issue(operator, SESSION_SECONDS, agent, request.ip ?? '');
+  setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
+}
+
 /** Asks whether to leave. */
 export function showLogout(parts: LoginParts, request: Request, response: Response): void {
   const session = readCookie(request.headers, COOKIES.session) ?? '';
@@ -71,9 +86,10 @@ export async function signOut(parts: LoginParts, request: Request, response: Res
   const form = await readForm(request);
   const session = readCookie(request.headers, COOKIES.session);
   requireProof(parts.sessions, session, request.headers, form.get('proof') ?? undefined);
-  const operator = parts.sessions.operatorOf(session);
-  if (operator !== undefined) {
+  const operator = await parts.sessions.operatorOf(session);
+  if (session !== undefined && operator !== undefined) {
     await record(parts, operator, 'operator.logout', request, response);
+    await parts.sessions.claimed.signOut(session);
   }
   setSession(parts, response, '', '', 0);
   response.redirect(303, `${parts.base}/login`);
@@ -84,10 +100,10 @@ function sendForm(
   response: Response,
   form: Pick<LoginForm, 'next' | 'problem' | 'status'>,
 ): void {
-  const { base, sessions, cookies } = parts;
+  const { base, sessions, cookies, signInBy } = parts;
   const nonce = sessions.nonce();
   writeCookie(response, cookies, { name: COOKIES.login, value: nonce, maxAgeSeconds: FORM_SECONDS });
-  sendOperatorPage(response, loginPage({ ...form, base, proof: sessions.proofFor(nonce) }));
+  sendOperatorPage(response, loginPage({ ...form, base, signInBy, proof: sessions.proofFor(nonce) }));
 }
 
 function setSession(

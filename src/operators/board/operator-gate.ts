@@ -23,14 +23,14 @@ const OPERATOR = 'operator';
  * changes something must also carry the proof that only our own pages can read.
  */
 export function operatorGate(parts: OperatorGateParts): RequestHandler {
-  return (request, response, next) => {
+  return async (request, response, next) => {
     if (request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined) {
       setOperator(response, parts.authenticator.operator(request.headers, request.ip ?? ''));
       next();
       return;
     }
     const session = readCookie(request.headers, COOKIES.session);
-    const operator = parts.sessions.operatorOf(session);
+    const operator = await parts.sessions.operatorOf(session);
     if (session === undefined || operator === undefined) {
       refuse(request, response, parts.base);
       return;
@@ -74,12 +74,12 @@ export function requireProof(
  */
 export function operatorBrowsers(sessions: OperatorSessions): OperatorBrowsers {
   return {
-    operatorOf(headers, method) {
+    async operatorOf(headers, method) {
       if (headers.authorization !== undefined || headers['x-api-key'] !== undefined) {
         return undefined;
       }
       const session = readCookie(headers, COOKIES.session);
-      const operator = sessions.operatorOf(session);
+      const operator = await sessions.operatorOf(session);
       if (operator === undefined) {
         return undefined;
       }

@@ -45,7 +45,7 @@ export function operatorSessionRoute(
       const browser =
         session === undefined
           ? { csrf: null, ends_at: null }
-          : { csrf: sessions.proofFor(session), ends_at: sessions.endOf(session).toISOString() };
+          : { csrf: sessions.proofFor(session), ends_at: (await sessions.endOf(session)).toISOString() };
       return { headers: { 'Cache-Control': 'no-store' }, body: { data: { operator, ...browser, links } } };
     },
   });

@@ -1,11 +1,14 @@
 import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import type { ClaimedSessions } from './claimed-sessions.store.ts';
 
 export interface OperatorSessionOptions {
   /** The first signs; what the others signed is still good. */
   readonly installationSecrets: readonly string[];
   /** Everybody who may sign in. A session ends when its operator's token changes. */
   readonly operators: readonly { readonly name: string; readonly token: string }[];
+  /** Sessions of those whom the OpenID provider vouches for. */
+  readonly claimed: ClaimedSessions;
   readonly clock: Clock;
 }
 
@@ -16,14 +19,17 @@ const NONCE_BYTES = 16;
 
 /**
  * Sessions of signed-in operators: `<expiry, Unix s>.<nonce>.<name>.<HMAC-SHA-256>` under a key made of the installation's secret
- * and the operator's token. Nothing is stored, so every replica accepts them; changing a token ends its operator's sessions.
+ * and the operator's token. Nothing is stored, so every replica accepts them; changing a token ends its operator's sessions. Those of
+ * operators by claim are stored: see claimed-sessions.store.ts.
  */
 export class OperatorSessions {
+  readonly claimed: ClaimedSessions;
   readonly #keys: ReadonlyMap<string, readonly Buffer[]>;
   readonly #pageKeys: readonly Buffer[];
   readonly #clock: Clock;
 
-  constructor({ installationSecrets, operators, clock }: OperatorSessionOptions) {
+  constructor({ installationSecrets, operators, claimed, clock }: OperatorSessionOptions) {
+    this.claimed = claimed;
     const keysFor = (salt: Buffer | string) =>
       installationSecrets.map((secret) => deriveKey(secret, salt, 'tollgate operator session'));
     this.#keys = new Map(
@@ -42,7 +48,10 @@ export class OperatorSessions {
   }
 
   /** Whose session the text is; undefined when we did not sign it or it has expired. */
-  operatorOf(session: string | undefined): string | undefined {
+  async operatorOf(session: string | undefined): Promise<string | undefined> {
+    if (session !== undefined && this.claimed.isOurs(session)) {
+      return (await this.claimed.find(session))?.operator;
+    }
     const [, expiry, operator = '', signature = ''] = SESSION_PATTERN.exec(session ?? '') ?? [];
     if (session === undefined || expiry === undefined) {
       return undefined;
@@ -56,8 +65,9 @@ export class OperatorSessions {
   }
 
   /** When a session of ours ends. */
-  endOf(session: string): Date {
-    return new Date(Number.parseInt(session, 10) * 1_000);
+  async endOf(session: string): Promise<Date> {
+    const claimed = this.claimed.isOurs(session) ? await this.claimed.find(session) : undefined;
+    return claimed?.ends_at ?? new Date(Number.parseInt(session, 10) * 1_000);
   }
 
   /** What a request that changes something has to show beside its cookie: bound to that very cookie. */

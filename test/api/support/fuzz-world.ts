@@ -102,6 +102,15 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
         ]),
       ),
       'endSession.id': browsers,
+      'endOperatorSession.id': await several(async () => {
+        const id = newUuid();
+        await database.money.query(
+          `INSERT INTO operator_sessions (id, token_hash, operator, rule, ends_at)
+           VALUES ($1, repeat(md5($2), 2), 'ada@example.com', 'groups=tollgate-operators', now() + interval '1 h')`,
+          [id, id],
+        );
+        return publicId('browserSession', id);
+      }),
       'changeMember.id': await members(),
       'removeMember.id': await members(),
       'withdrawInvitation.id': await several(async () => {

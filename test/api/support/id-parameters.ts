@@ -34,6 +34,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   getCheckoutSession: { session_id: 'session' },
   getCheckoutReceipt: { session_id: 'session' },
   endSession: { id: 'browser' },
+  endOperatorSession: { id: 'browser' },
   changeMember: { id: 'member' },
   removeMember: { id: 'member' },
   withdrawInvitation: { id: 'invitation' },

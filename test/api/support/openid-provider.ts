@@ -1,12 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
-import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { jest } from '@jest/globals';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { choosePort } from '../../../ops/embedded/free-port.ts';
 
 export interface Person {
   readonly email?: string;
   readonly email_verified?: boolean;
   readonly name?: string;
+  readonly groups?: readonly string[];
 }
 
 /** A real OpenID provider. Whoever comes is signed in as `person`, without being asked. */
@@ -30,7 +32,7 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
   const issuer = `http://127.0.0.1:${port}`;
   const people: Record<string, Person> = {};
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const provider = new Provider(issuer, {
+  const provider: Provider = await quietProvider(issuer, {
     clients: [
       {
         ...CLIENT,
@@ -40,7 +42,7 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] },
     cookies: { keys: ['of the test provider'] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
     pkce: { required: () => true },
     ttl: { Interaction: 60, Grant: 60, Session: 60, AccessToken: 60, IdToken: 60 },
     features: { devInteractions: { enabled: false } },
@@ -69,6 +71,8 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
       OIDC_CLIENT_ID: CLIENT.client_id,
       OIDC_CLIENT_SECRET: CLIENT.client_secret,
       OIDC_NAME: 'Acme SSO',
+      OIDC_OPERATOR_CLAIM: 'groups',
+      OIDC_OPERATOR_VALUE: 'tollgate-operators',
     },
     close: async () => {
       server.closeAllConnections();
@@ -76,6 +80,17 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
     },
   };
   return found;
+}
+
+/** Without its warnings, that it keeps everything in memory and wants another Node: both are right for a test. */
+async function quietProvider(issuer: string, configuration: Configuration): Promise<Provider> {
+  const warning = jest.spyOn(console, 'warn').mockReturnValue();
+  try {
+    const { Provider: OpenIdServer } = await import('oidc-provider');
+    return new OpenIdServer(issuer, configuration);
+  } finally {
+    warning.mockRestore();
+  }
 }
 
 /** Nobody is asked whether Tollgate may know their address. */

@@ -205,7 +205,7 @@ function createKernel(
       failuresPerMinute: options.failuresPerMinute ?? 1_000_000,
     }),
     sessions: parts.sessions,
-    operatorBrowsers: { operatorOf: () => undefined },
+    operatorBrowsers: { operatorOf: async () => undefined },
     workers: new TokenDoor(new WorkerTokensStore(parts.database.money), clock),
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),

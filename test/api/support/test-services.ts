@@ -15,6 +15,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createUrlSigner } from '../../../src/media/signed-url.ts';
 import type { Storage } from '../../../src/media/storage.types.ts';
 import { AuditStore } from '../../../src/operators/audit.store.ts';
+import { ClaimedSessions } from '../../../src/operators/board/claimed-sessions.store.ts';
 import { OperatorSessions } from '../../../src/operators/board/operator-session.ts';
 import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
 import type { Database } from '../../../src/store/database.ts';
@@ -104,6 +105,7 @@ export function createOperatorServices(
       operatorSessions: new OperatorSessions({
         installationSecrets: ['test'],
         operators: [],
+        claimed: new ClaimedSessions({ pool: database.money, clock: systemClock, rule: null }),
         clock: systemClock,
       }),
     },

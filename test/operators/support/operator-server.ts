@@ -71,6 +71,8 @@ export async function startOperatorServer(options: {
     OIDC_ISSUER: 'http://127.0.0.1:9',
     OIDC_CLIENT_ID: 'tollgate',
     OIDC_CLIENT_SECRET: 'of nobody',
+    OIDC_OPERATOR_CLAIM: 'groups',
+    OIDC_OPERATOR_VALUE: 'tollgate-operators',
     ...options.environment,
   };
   const logger = createLogger({ name: 'api', level: 'info' }, log);

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { linkHeader, pageQuery } from '../../http/page.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { answerOf, listOf } from '../../http/wire-shapes.ts';
+import { AppError } from '../../lib/errors.ts';
+import { parsePublicId, publicId } from '../../lib/ids.ts';
+import type { AuditStore } from '../audit.store.ts';
+import { OPERATOR_ROUTE } from '../operator-access.ts';
+import type { ClaimedSession, ClaimedSessions } from './claimed-sessions.store.ts';
+
+const sessionId = z.string().min(1).max(64).meta({ description: 'Id of the session, ses_…' });
+
+const operatorBrowserJson = z
+  .object({
+    id: z.string().meta({ description: 'Id of the session, ses_…' }),
+    operator: z.string().meta({ description: 'Who it is, as the audit log says' }),
+    created_at: z.iso.datetime().meta({ description: 'When they signed in' }),
+    ends_at: z.iso.datetime().meta({ description: 'When it ends by itself' }),
+    user_agent: z.string().meta({ description: 'What the browser said of itself' }),
+    address: z.string().meta({ description: 'Address that signed in' }),
+  })
+  .meta({ id: 'OperatorBrowser' });
+
+const endedResponse = answerOf(
+  z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were ended' }) }),
+  'What was ended',
+);
+
+/** `/admin/v1/sessions`: the browsers of operators whom the OpenID provider vouches for. */
+export function claimedSessionRoutes(
+  sessions: { readonly claimed: Pick<ClaimedSessions, 'list' | 'end'> },
+  audit: Pick<AuditStore, 'append'>,
+): Route[] {
+  return [
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'get',
+      path: '/admin/v1/sessions',
+      operationId: 'listOperatorSessions',
+      summary: 'List the browsers of operators who signed in by the OpenID provider, newest first',
+      query: z.strictObject(pageQuery),
+      response: { status: 200, schema: listOf(operatorBrowserJson, 'Sessions, newest first') },
+      errors: ['invalid_cursor'],
+      async handle({ query, url }) {
+        const page = await sessions.claimed.list(query);
+        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(present) } };
+      },
+    }),
+    defineRoute({
+      ...OPERATOR_ROUTE,
+      method: 'delete',
+      path: '/admin/v1/sessions/{id}',
+      operationId: 'endOperatorSession',
+      summary: 'Sign an operator’s browser out; in force within a second',
+      params: z.object({ id: sessionId }),
+      response: { status: 200, schema: endedResponse },
+      errors: ['session_not_found'],
+      async handle({ params, operator, requestId }) {
+        const id = parsePublicId('browserSession', params.id);
+        const whose = id && (await sessions.claimed.end(id));
+        if (!whose) {
+          throw new AppError('session_not_found', 'There is no such session.');
+        }
+        const act = { operator, action: 'operator.endSession', object: params.id, requestId };
+        await audit.append({ ...act, detail: { operator: whose } });
+        return { body: { data: { ended: 1 } } };
+      },
+    }),
+  ];
+}
+
+function present(row: ClaimedSession): z.output<typeof operatorBrowserJson> {
+  return {
+    id: publicId('browserSession', row.id),
+    operator: row.operator,
+    created_at: row.created_at.toISOString(),
+    ends_at: row.ends_at.toISOString(),
+    user_agent: row.user_agent,
+    address: row.address,
+  };
+}

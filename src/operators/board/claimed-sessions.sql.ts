@@ -1,0 +1,32 @@
+import type { Statement } from '../../store/statement.ts';
+
+/** $1 id, $2 token hash, $3 operator, $4 rule, $5 seconds, $6 user agent, $7 address. Takes ended ones away. */
+export const insertOperatorSession: Statement = {
+  name: 'operator_session_insert',
+  text: `
+    WITH ended AS (
+      DELETE FROM operator_sessions WHERE id IN (
+        SELECT id FROM operator_sessions WHERE ends_at < statement_timestamp() ORDER BY ends_at LIMIT 100))
+    INSERT INTO operator_sessions (id, token_hash, operator, rule, ends_at, user_agent, address)
+    VALUES ($1, $2, $3, $4, statement_timestamp() + $5 * interval '1 second', $6, $7)`,
+};
+
+/** $1 token hash, $2 rule. */
+export const findOperatorSession: Statement = {
+  name: 'operator_session_find',
+  text: `SELECT id, operator, created_at, ends_at, user_agent, address FROM operator_sessions
+          WHERE token_hash = $1 AND rule = $2 AND ends_at > statement_timestamp()`,
+};
+
+/** $1 rule, $2 before id or NULL, $3 how many. Newest first. */
+export const listOperatorSessions: Statement = {
+  name: 'operator_session_list',
+  text: `SELECT id, operator, created_at, ends_at, user_agent, address FROM operator_sessions
+          WHERE rule = $1 AND ends_at > statement_timestamp() AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+};
+
+/** $1 id or NULL, $2 token hash or NULL. */
+export const deleteOperatorSession: Statement = {
+  name: 'operator_session_delete',
+  text: 'DELETE FROM operator_sessions WHERE id = $1 OR token_hash = $2 RETURNING token_hash, operator',
+};

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { decodeCursor, UUID_PART } from '../../http/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../../http/page.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { newUuid } from '../../lib/ids.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import { run } from '../../store/statement.ts';
+import {
+  deleteOperatorSession,
+  findOperatorSession,
+  insertOperatorSession,
+  listOperatorSessions,
+} from './claimed-sessions.sql.ts';
+
+export interface ClaimedSession extends pg.QueryResultRow {
+  readonly id: string;
+  /** What the audit log calls the operator. */
+  readonly operator: string;
+  readonly created_at: Date;
+  readonly ends_at: Date;
+  readonly user_agent: string;
+  readonly address: string;
+}
+
+export interface ClaimedSessionsParts {
+  readonly pool: pg.Pool;
+  readonly clock: Clock;
+  /** The claim that makes operators, `groups=tollgate-operators`; null: none does, and no session is good. */
+  readonly rule: string | null;
+}
+
+/** As long as keys are remembered: a session that was ended is refused everywhere within a second. */
+const FRESH_MS = 800;
+const ENTRIES_MAX = 1_000;
+const TOKEN_BYTES = 32;
+const TEXT_MAX = 300;
+const TOKEN_PATTERN = /^oidc\.[\w-]{43}$/;
+
+interface Entry {
+  readonly session: ClaimedSession | undefined;
+  readonly freshUntilMs: number;
+}
+
+/** Sessions of operators whom the OpenID provider vouches for. Stored, unlike those by token, so that each can be ended. */
+export class ClaimedSessions {
+  readonly #parts: ClaimedSessionsParts;
+  readonly #entries = new LruMap<string, Entry>(ENTRIES_MAX);
+
+  constructor(parts: ClaimedSessionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a cookie's value is of this kind, good or not. */
+  isOurs(cookie: string): boolean {
+    return TOKEN_PATTERN.test(cookie);
+  }
+
+  /** A new session, as the value of its cookie. Throws Error where no claim makes operators. */
+  async issue(operator: string, seconds: number, userAgent: string, address: string): Promise<string> {
+    const { pool, rule } = this.#parts;
+    if (rule === null) {
+      throw new Error('no claim makes operators here');
+    }
+    const cookie = `oidc.${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+    const browser = [userAgent.slice(0, TEXT_MAX), address.slice(0, TEXT_MAX)];
+    await run(pool, insertOperatorSession, [newUuid(), sha256(cookie), operator, rule, seconds, ...browser]);
+    return cookie;
+  }
+
+  async find(cookie: string): Promise<ClaimedSession | undefined> {
+    const { pool, clock, rule } = this.#parts;
+    if (rule === null) {
+      return undefined;
+    }
+    const hash = sha256(cookie);
+    const now = clock.now();
+    const known = this.#entries.get(hash);
+    if (known && known.freshUntilMs > now) {
+      return known.session;
+    }
+    const [session] = await run<ClaimedSession>(pool, findOperatorSession, [hash, rule]);
+    this.#entries.set(hash, { session, freshUntilMs: now + FRESH_MS });
+    return session;
+  }
+
+  /** Newest first. */
+  async list({ limit, cursor }: PageQuery): Promise<Page<ClaimedSession>> {
+    const { pool, rule } = this.#parts;
+    const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [UUID_PART]);
+    const rows = await run<ClaimedSession>(pool, listOperatorSessions, [rule ?? '', beforeId, limit + 1]);
+    return cutPage(rows, limit, (row) => [row.id]);
+  }
+
+  /** Ends a session by its id (UUID). Returns whose it was. */
+  end(id: string): Promise<string | undefined> {
+    return this.#delete([id, null]);
+  }
+
+  /** Ends the session of a cookie. */
+  async signOut(cookie: string): Promise<void> {
+    await this.#delete([null, sha256(cookie)]);
+  }
+
+  async #delete(which: readonly (string | null)[]): Promise<string | undefined> {
+    const [row] = await run<{ token_hash: string; operator: string }>(
+      this.#parts.pool,
+      deleteOperatorSession,
+      which,
+    );
+    if (row) {
+      this.#entries.delete(row.token_hash);
+    }
+    return row?.operator;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
