@@ -11,6 +11,7 @@ import { DeviceSettings } from './ui/device-settings.tsx';
 import { Choice } from './ui/field.tsx';
 import { Frame } from './ui/frame.tsx';
 import type { IconName } from './ui/icon.tsx';
+import type { Command } from './ui/palette.tsx';
 
 interface Page {
   readonly page: string;
@@ -38,7 +39,7 @@ const PAGES: readonly Page[] = [
 /** Navigation, the balance and the settings around every page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const { account: holder, key } = currentSession();
-  const { path } = useLocation();
+  const { path, route } = useLocation();
   const current = path.slice(BASE.length).split('/')[0] ?? '';
   const entries = PAGES.filter(
     ({ ownerOnly, forPeople, calls }) =>
@@ -55,11 +56,35 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       top={<Balance account={account.data} />}
       menuName={holder.name}
       menu={<AccountMenu />}
+      palette={{ commands: commandsOf(route), find: (text) => findId(text, route) }}
     >
       <Ribbons account={account.data} />
       {children}
     </Frame>
   );
+}
+
+type Route = (path: string) => void;
+
+function commandsOf(route: Route): Command[] {
+  return [
+    { word: 'New chat', run: () => route(to('playground')) },
+    { word: 'New image', run: () => route(to('playground', { kind: 'image' })) },
+    { word: 'New video', run: () => route(to('playground', { kind: 'video' })) },
+    { word: 'Sign out', run: () => void signOut() },
+  ];
+}
+
+/** A call and a task of the service have the same kind of id; only who pastes it knows what it is. */
+function findId(text: string, route: Route): Command[] {
+  if (!/^gen-\w+$/.test(text)) {
+    return [];
+  }
+  const values = { id: text };
+  return [
+    { word: 'Generation {id}', values, run: () => route(to('generations', { generation: text })) },
+    { word: 'Task {id}', values, run: () => route(to('tasks', { task: text })) },
+  ];
 }
 
 function Balance({ account }: { readonly account: AccountOverview | undefined }) {

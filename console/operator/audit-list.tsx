@@ -27,7 +27,7 @@ export function AuditList({ query }: { readonly query: Readonly<Record<string, s
         },
         { name: t('Act'), cell: ({ action }) => <span class="mono">{action}</span> },
         { name: t('On'), cell: ({ object }) => <ObjectLink object={object} />, clip: true, card: 'wide' },
-        { name: t('Detail'), cell: ({ detail }) => <Detail of={detail} />, card: 'wide' },
+        { name: t('Detail'), cell: ({ detail }) => detailOf(detail), card: 'wide' },
       ]}
     />
   );
@@ -44,13 +44,24 @@ function ObjectLink({ object }: { readonly object: string }) {
 }
 
 /** As much of it as says what was done; all of it in the tooltip. */
-function Detail({ of }: { readonly of: AuditEntry['detail'] }) {
-  const text = JSON.stringify(of);
-  return text === '{}' ? (
-    <>–</>
+function detailOf(of: AuditEntry['detail']) {
+  const text = wordsOf(of).join(', ');
+  return text === '' ? (
+    '–'
   ) : (
-    <span class="mono audit-detail" title={text}>
+    <span class="audit-detail" title={JSON.stringify(of)}>
       {text.length > DETAIL_MAX ? `${text.slice(0, DETAIL_MAX)} …` : text}
     </span>
   );
+}
+
+/** Its members by name; what has members of its own is told by those, and prices of nothing are left out. */
+function wordsOf(detail: object): string[] {
+  return Object.entries(detail).flatMap(([name, value]) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return wordsOf(value);
+    }
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return text === '0' ? [] : [`${name.replaceAll('_', ' ')} ${text}`];
+  });
 }

@@ -10,6 +10,7 @@ import { DeviceSettings } from '../ui/device-settings.tsx';
 import { Empty, Problem, Skeleton } from '../ui/feedback.tsx';
 import { Frame } from '../ui/frame.tsx';
 import type { IconName } from '../ui/icon.tsx';
+import type { Command } from '../ui/palette.tsx';
 import { Time } from '../ui/time.tsx';
 import { HomePage } from './home/home.tsx';
 import { SearchBox } from './search/search-box.tsx';
@@ -35,7 +36,7 @@ const PAGES: readonly { readonly page: string; readonly icon: IconName; readonly
 
 /** What operators see: only for who has signed in on the operators' login, which the service decides. */
 export function OperatorConsole() {
-  const { path } = useLocation();
+  const { path, route } = useLocation();
   const [session, setSession] = useState<OperatorSession>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
@@ -67,6 +68,7 @@ export function OperatorConsole() {
       top={<SearchBox />}
       menuName={session.operator}
       menu={<Menu session={session} />}
+      palette={{ commands: [], find: (text) => searchFor(text, route) }}
     >
       <Arrival titleOf={(at) => PAGES.find(({ page }) => page === partOf(at))?.word ?? 'Search'} />
       <Router>
@@ -83,6 +85,19 @@ export function OperatorConsole() {
       </Router>
     </Frame>
   );
+}
+
+/** Whatever is no page is looked for in all accounts. */
+function searchFor(text: string, route: (path: string) => void): Command[] {
+  return text.length < 2
+    ? []
+    : [
+        {
+          word: 'Search for “{text}”',
+          values: { text },
+          run: () => route(to('operator/search', { q: text })),
+        },
+      ];
 }
 
 /** Name of the page that an address belongs to. */

@@ -9,18 +9,28 @@ export interface DialogProps {
   readonly children: ComponentChildren;
   /** `sheet`: at the side, for the details of a row. */
   readonly kind?: 'dialog' | 'sheet';
+  /** What has the focus at first; else the first thing that can. */
+  readonly first?: { readonly current: HTMLElement | null };
   /** Without a way to close it but its own buttons. */
   readonly mustAnswer?: boolean;
 }
 
 /** A native modal dialog: focus stays inside, Escape closes, and focus goes back to where it was. */
-export function Dialog({ title, onClose, children, kind = 'dialog', mustAnswer = false }: DialogProps) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  kind = 'dialog',
+  first,
+  mustAnswer = false,
+}: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    first?.current?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) {
@@ -36,14 +46,14 @@ export function Dialog({ title, onClose, children, kind = 'dialog', mustAnswer =
   };
   return (
     <dialog ref={ref} class={kind} aria-labelledby={heading} onCancel={cancel}>
-      <header class="dialog-head">
+      <div class="dialog-head">
         <h2 id={heading}>{title}</h2>
         {mustAnswer ? null : (
           <button type="button" class="icon-button" aria-label={t('Close')} onClick={onClose}>
             <Icon name="close" />
           </button>
         )}
-      </header>
+      </div>
       <div class="dialog-body">{children}</div>
     </dialog>
   );

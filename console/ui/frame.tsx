@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { t } from '../lib/text.ts';
 import { Icon, type IconName } from './icon.tsx';
+import { type Command, Palette, type PaletteProps } from './palette.tsx';
 
 export interface Entry {
   readonly href: string;
@@ -21,6 +22,8 @@ export interface FrameProps {
   /** What the menu at the top right is called, and what is in it. */
   readonly menuName: string;
   readonly menu: ComponentChildren;
+  /** What Ctrl K offers beside the pages. */
+  readonly palette: PaletteProps;
   readonly children: ComponentChildren;
 }
 
@@ -28,7 +31,9 @@ export interface FrameProps {
 const BAR_ENTRIES = 4;
 
 /** Navigation and a top line around every page. */
-export function Frame({ home, brand, entries, top, menuName, menu, children }: FrameProps) {
+export function Frame({ home, brand, entries, top, menuName, menu, palette, children }: FrameProps) {
+  const { route } = useLocation();
+  const pages = entries.map(({ word, href }): Command => ({ word, run: () => route(href) }));
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -39,6 +44,7 @@ export function Frame({ home, brand, entries, top, menuName, menu, children }: F
           {brand}
         </a>
         {top}
+        <Palette commands={[...pages, ...palette.commands]} find={palette.find} />
         <TopMenu name={menuName}>{menu}</TopMenu>
       </header>
       <SideBar entries={entries} />

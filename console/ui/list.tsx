@@ -27,6 +27,9 @@ export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction,
   return (
     <div class={isStale ? 'stale' : undefined}>
       <Table label={label} columns={columns} rows={rows} rowKey={rowKey} foot={foot} />
+      {rows.length === 0 ? (
+        <Empty text={t('Nothing fits among those that were looked at. Older ones may.')} />
+      ) : null}
       <div class="list-foot">
         {error ? <Problem error={error} /> : null}
         {older ? (

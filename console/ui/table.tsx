@@ -40,13 +40,7 @@ export function Table<Row>({ label, columns, rows, rowKey, foot, plain = false }
           {rows.map((row) => (
             <tr key={rowKey(row)}>
               {columns.map((column) => (
-                <td
-                  key={column.name}
-                  class={classOf(column)}
-                  data-name={column.number ? column.name : undefined}
-                >
-                  {column.cell(row)}
-                </td>
+                <Cell key={column.name} column={column} content={column.cell(row)} />
               ))}
             </tr>
           ))}
@@ -57,12 +51,27 @@ export function Table<Row>({ label, columns, rows, rowKey, foot, plain = false }
   );
 }
 
-function classOf<Row>({ number, card, clip }: Column<Row>): string | undefined {
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly content: ComponentChildren;
+}
+
+/** On cards a value that there is not is left out. */
+function Cell<Row>({ column, content }: CellProps<Row>) {
+  return (
+    <td class={classOf(column, content === '–')} data-name={column.number ? column.name : undefined}>
+      {content}
+    </td>
+  );
+}
+
+function classOf<Row>({ number, card, clip }: Column<Row>, isNothing: boolean): string | undefined {
   const classes = [
     number && 'number',
     card === 'wide' && 'wide',
     card === 'hidden' && 'card-hidden',
     clip && 'clip',
+    isNothing && 'nothing',
   ];
   return classes.filter(Boolean).join(' ') || undefined;
 }

@@ -21,6 +21,8 @@ export interface ConsoleServer {
   readonly browser: Browser;
   /** Where people sign in as themselves. */
   readonly provider: TestOpenIdProvider;
+  /** Where the built console is. */
+  readonly folder: string;
   /** A customer and a browser profile of theirs, signed in. */
   signIn(options?: BrowserContextOptions): Promise<Visit>;
   /** A browser profile of an operator, signed in. */
@@ -67,6 +69,7 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
     server,
     browser,
     provider,
+    folder: built.folder,
     visit,
     signIn: async (options) => {
       const opened = await visit(options);

@@ -1,5 +1,8 @@
+import { eventually } from '../factories/eventually.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
+import { HOSTILE } from './hostile-strings.ts';
+import { byAddress, byKeyboard, elsewhere } from './navigation.ts';
 
 /** What people come for, done with mouse and keyboard in a real browser against the real service. */
 
@@ -8,6 +11,12 @@ beforeAll(async () => {
   console = await startConsole(6);
 }, CHROMIUM_TIMEOUT_MS);
 afterAll(() => console?.close());
+
+interface Ordered {
+  readonly seed: string;
+  readonly parameters: object;
+  readonly outputs: readonly { readonly sha256: string }[];
+}
 
 test('signing in leaves the key nowhere, and signing out ends the session', async () => {
   const { page, context, customer, wrongs } = await console.signIn();
@@ -68,7 +77,7 @@ test('a chat streams, costs at most what was shown, and a hostile answer is text
   await open('playground');
   await page.getByLabel('Message').fill('Say <img src=x onerror=alert(1)> back to me');
   await page.getByText('tokens in').waitFor();
-  const shown = await page.locator('.amount[title]').last().getAttribute('title');
+  const shown = await page.locator('.form-row .amount[title]').first().getAttribute('title');
   await page.getByRole('button', { name: 'Send' }).dblclick();
   await page.getByRole('link', { name: 'Details' }).waitFor();
   const rows = (await console.server.call('GET', '/api/v1/generations', { token: customer.secret })).json
@@ -83,8 +92,8 @@ test('a chat streams, costs at most what was shown, and a hostile answer is text
   await context.close();
 });
 
-test('an image is ordered, made and shown; what it cost is what the books say', async () => {
-  const { page, context, open, wrongs, customer } = await console.signIn();
+test('an image is ordered, made and shown, and made again; what it cost is what the books say', async () => {
+  const { page, context, open, wrongs, customer, requests } = await console.signIn();
   await open('playground?kind=image');
   await page.getByLabel('Prompt').fill('a toll gate at dawn');
   await page.getByLabel('Size').selectOption('512*512');
@@ -93,13 +102,32 @@ test('an image is ordered, made and shown; what it cost is what the books say', 
   const sheet = page.getByRole('dialog');
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   await sheet.getByText('a toll gate at dawn').waitFor();
-  await page.waitForFunction('document.querySelector("dialog img").naturalWidth === 512');
-  await page.keyboard.press('Escape');
+  await eventually(
+    async () => (await page.evaluate('document.querySelector("dialog img").naturalWidth')) === 512,
+    10_000,
+    'the whole picture',
+  );
+  await sheet.getByRole('link', { name: 'Run again with this seed' }).click();
+  expect(await page.getByLabel('Prompt').inputValue()).toBe('a toll gate at dawn');
+  expect(await page.getByLabel('Size').inputValue()).toBe('512*512');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('link', { name: 'Ordered. See it being made' }).click();
+  await sheet.getByRole('img').waitFor({ timeout: 60_000 });
+  const { data } = (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json;
+  const [again, first] = data.map(({ seed, parameters, outputs }: Ordered) => ({
+    ...{ seed, parameters, picture: outputs[0]?.sha256 },
+  }));
+  expect(again).toEqual(first);
+  // a gallery costs one request and the pictures: no address leads to another one, and what is kept is not asked for again
+  requests.length = 0;
+  await open('tasks');
+  await page.locator('.card img').nth(1).waitFor();
+  expect(requests.filter((line) => line.includes('/api/v1/tasks'))).toHaveLength(1);
   await open('usage');
   const total = await page.locator('tfoot .amount').textContent();
-  expect(total?.replaceAll('\u202f', '')).toBe('$0.005');
+  expect(total?.replaceAll('\u202f', '')).toBe('$0.01');
   const credits = (await console.server.call('GET', '/api/v1/credits', { token: customer.secret })).json.data;
-  expect(credits.total_usage).toBe('0.005');
+  expect(credits.total_usage).toBe('0.01');
   expect(wrongs).toEqual([]);
   await context.close();
 });
@@ -191,3 +219,84 @@ test('a browser that asks for Chinese gets it; the menu brings English', async (
   expect(wrongs).toEqual([]);
   await context.close();
 });
+
+/** What none of the texts may have become. */
+const INJECTED = `[typeof globalThis.hostile, document.querySelectorAll('iframe, object, base[href*=evil], meta[http-equiv], form[action*=evil]' +
+  ', #content script, #content style, #content [onerror], #content [onload], [href^="javascript:"], [src*=evil], [href*=evil]').length]`;
+
+test('forty hostile texts are text on every page that shows what people write', async () => {
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  const { call } = console.server;
+  const account = `/admin/v1/accounts/${customer.account}`;
+  expect(HOSTILE).toHaveLength(40);
+  for (const [index, text] of HOSTILE.entries()) {
+    const named = await call('POST', '/api/v1/keys', { token: customer.secret, body: { name: text } });
+    const body = { amount: '0.01', reason: 'goodwill', description: text };
+    const headers = { 'idempotency-key': `hostile-${customer.account}-${index}` };
+    const booked = await call('POST', `${account}/adjustments`, { body, headers });
+    expect([text, named.status, booked.status]).toEqual([text, 201, 201]);
+  }
+  await call('PATCH', account, { body: { name: HOSTILE.slice(0, 3).join(' ') } });
+  const texts = (selector: string) => page.locator(selector).allTextContents();
+  const looks = async (path: string, selector: string, wanted: readonly string[]) => {
+    await open(path);
+    await page
+      .locator(selector)
+      .nth(wanted.length - 1)
+      .waitFor({ state: 'attached' });
+    const seen = new Set((await texts(selector)).map((text) => text.trim()));
+    expect([path, wanted.filter((text) => !seen.has(text))]).toEqual([path, []]);
+    expect([path, await page.evaluate(INJECTED)]).toEqual([path, ['undefined', 0]]);
+  };
+  await looks('keys', '.row-button', HOSTILE);
+  for (const path of ['generations', 'tasks', 'usage']) {
+    await looks(path, 'option', HOSTILE);
+  }
+  await looks('billing', 'td', HOSTILE);
+  await looks(`generations?model=${encodeURIComponent(HOSTILE[1]!)}`, 'option', HOSTILE.slice(2));
+  await open('playground');
+  await page.getByRole('textbox', { name: 'System' }).fill(HOSTILE.join('\n'));
+  await page.getByLabel('Message').fill(HOSTILE.join('\n'));
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('link', { name: 'Details' }).waitFor();
+  expect((await texts('.turn-text'))[0]).toBe(HOSTILE.join('\n'));
+  expect(await page.evaluate(INJECTED)).toEqual(['undefined', 0]);
+  expect(wrongs).toEqual([]);
+  await context.close();
+
+  const operator = await console.signInOperator();
+  const looksAt = async (path: string, wanted: readonly string[]) => {
+    await operator.open(path);
+    await operator.page
+      .locator('tbody tr')
+      .nth(Math.max(0, wanted.length - 1))
+      .waitFor({ state: 'attached' });
+    const seen = new Set((await operator.page.locator('td').allTextContents()).map((text) => text.trim()));
+    expect([path, wanted.filter((text) => !seen.has(text))]).toEqual([path, []]);
+    expect([path, await operator.page.evaluate(INJECTED)]).toEqual([path, ['undefined', 0]]);
+  };
+  await looksAt(`operator/accounts/${customer.account}?tab=keys`, HOSTILE);
+  await looksAt(`operator/accounts/${customer.account}?tab=transactions`, HOSTILE);
+  await looksAt('operator/accounts', [HOSTILE.slice(0, 3).join(' ')]);
+  await looksAt(`operator/search?q=${encodeURIComponent(HOSTILE[0]!)}`, []);
+  await looksAt('operator/audit', []);
+  expect(operator.wrongs).toEqual([]);
+  await operator.context.close();
+}, 60_000);
+
+/** Many journeys in a row, on a machine that has other things to do, too. */
+const LONG_MS = 120_000;
+
+test(
+  'a key, a chat, its charge, a cancelled video and a payment by keyboard alone',
+  () => byKeyboard(console),
+  LONG_MS,
+);
+
+test('what was chosen is there again by a link, by reload and by Back', () => byAddress(console), LONG_MS);
+
+test(
+  'behind a path prefix, and in an old tab after an upgrade, nothing is blank',
+  () => elsewhere(console),
+  LONG_MS,
+);

@@ -128,6 +128,22 @@ describe('customers', () => {
 
   test.each(PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 
+  test('what Ctrl K opens, and a dialog', () =>
+    inBoth(async (theme) => {
+      const { page, open, wrongs } = visits[theme];
+      await open('');
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').getByRole('option').first().waitFor();
+      expect(await axe(page)).toEqual([]);
+      await picture(page, `console-palette-${theme}`);
+      await page.keyboard.press('Escape');
+      await open('keys');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByRole('dialog').getByLabel('Name').waitFor();
+      expect(await axe(page)).toEqual([]);
+      expect(wrongs).toEqual([]);
+    }));
+
   test('the login', () =>
     inBoth(async (colorScheme) => {
       const { page, open, wrongs } = await console.visit({ colorScheme });
@@ -146,8 +162,9 @@ describe('operators', () => {
   test.each(OPERATOR_PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 
   test('an account, as operators see it', () =>
-    inBoth((theme) => {
+    inBoth(async (theme) => {
       const { account } = visits[theme].customer;
-      return lookAt(visits[theme], `operator/accounts/${account}?tab=transactions`, theme);
+      await lookAt(visits[theme], `operator/accounts/${account}?tab=transactions`, theme);
+      await lookAt(visits[theme], `operator/accounts/${account}?tab=costs`, theme);
     }));
 });

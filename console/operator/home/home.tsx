@@ -62,7 +62,11 @@ function Figures() {
         label={t('Margin')}
         note={
           known &&
-          t('{share} of charges whose cost is known', { share: percentOf(known.margin ?? 0n, known.charged) })
+          (known.charged === 0n
+            ? t('no cost is known')
+            : t('{share} of charges whose cost is known', {
+                share: percentOf(known.margin ?? 0n, known.charged),
+              }))
         }
       >
         <Amount value={known?.margin} short />

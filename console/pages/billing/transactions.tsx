@@ -51,6 +51,17 @@ export function Transactions() {
   );
 }
 
+function relatedTo(generation: string | null, checkout: string | null) {
+  if (generation !== null) {
+    return (
+      <a class="mono" href={to('generations', { generation })}>
+        {generation}
+      </a>
+    );
+  }
+  return checkout === null ? '–' : <span class="mono">{checkout}</span>;
+}
+
 function columns(): Column<BalanceTransaction>[] {
   return [
     { name: t('Time'), cell: ({ created_at: at }) => <Time at={at} /> },
@@ -66,13 +77,7 @@ function columns(): Column<BalanceTransaction>[] {
     {
       name: t('For'),
       cell: ({ related_generation_id: generation, related_checkout_session_id: checkout }) =>
-        generation === null ? (
-          <span class="mono">{checkout ?? '–'}</span>
-        ) : (
-          <a class="mono" href={to('generations', { generation })}>
-            {generation}
-          </a>
-        ),
+        relatedTo(generation, checkout),
       card: 'wide',
       clip: true,
     },

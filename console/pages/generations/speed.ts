@@ -1,5 +1,5 @@
 import type { Generation } from '../../api/types.gen.ts';
-import { t } from '../../lib/text.ts';
+import { formatCount, t } from '../../lib/text.ts';
 
 /** Tokens per second after the first one; a dash where there is nothing to divide. */
 export function speedOf({ usage, latency_ms: latency, first_token_ms: first }: Generation): string {
@@ -7,5 +7,5 @@ export function speedOf({ usage, latency_ms: latency, first_token_ms: first }: G
   if (usage.output_tokens < 2 || ms <= 0) {
     return '–';
   }
-  return t('{count} tok/s', { count: Math.round((usage.output_tokens * 1_000) / ms) });
+  return t('{count} tok/s', { count: formatCount(Math.round((usage.output_tokens * 1_000) / ms)) });
 }

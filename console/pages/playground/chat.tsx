@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useEstimate } from '../../api/estimates.ts';
-import type { Model } from '../../api/types.gen.ts';
+import type { Estimate, Model } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { parseUsd, plainUsd, shortUsd } from '../../lib/money.ts';
 import { mostCost, mostTokens, perMillion } from '../../lib/price.ts';
@@ -103,6 +103,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
               ) : null}
             </span>
           </div>
+          {estimate ? <Lines of={estimate} /> : null}
           {estimate?.affordable === false ? (
             <Notice tone="wait">
               <p>
@@ -116,5 +117,19 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
         <CodeTabs snippets={chatSnippets(model?.id ?? '')} />
       </Panel>
     </div>
+  );
+}
+
+/** What the most is made of. */
+function Lines({ of }: { readonly of: Estimate }) {
+  return (
+    <p class="small quiet">
+      {Object.entries(of.lines).map(([item, most], index) => (
+        <span key={item}>
+          {index === 0 ? '' : ' + '}
+          {t(item.replace('_', ' '))} <Amount value={most} />
+        </span>
+      ))}
+    </p>
   );
 }

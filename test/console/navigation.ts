@@ -1,0 +1,187 @@
+import type { Page } from 'playwright-core';
+import { eventually } from '../factories/eventually.ts';
+import { behindPrefix } from './behind-prefix.ts';
+import type { ConsoleServer } from './console-server.ts';
+
+/** The main journeys without a mouse; pages as their addresses say; behind a path prefix and after an upgrade. */
+
+const FOCUSED = `(() => {
+  const at = document.activeElement === document.body ? null : document.activeElement;
+  const label = at?.getAttribute('aria-label') ?? at?.labels?.[0]?.textContent ?? at?.textContent ?? '';
+  return label.trim();
+})()`;
+const STOPS_MAX = 60;
+
+/** Tabs on until what has the focus is called so. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  while (passed.length < STOPS_MAX) {
+    const focused = String(await page.evaluate(FOCUSED));
+    if (focused.startsWith(name)) {
+      return;
+    }
+    passed.push(focused.slice(0, 40));
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`no tab stop is called "${name}": ${passed.join(' | ')}`);
+}
+
+async function press(page: Page, name: string, key = 'Enter'): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press(key);
+}
+
+async function fill(page: Page, name: string, text: string): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.insertText(text);
+}
+
+/** By the palette to the page with this heading. */
+async function goTo(page: Page, text: string, heading: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'A page, an act or an id' }).waitFor();
+  await page.keyboard.insertText(text);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor();
+}
+
+/** Signing in, a key, a chat, its charge, a cancelled video, a payment, signing out. */
+export async function byKeyboard(console: ConsoleServer): Promise<void> {
+  const { page, context, open, wrongs, customer } = await console.visit();
+  await open('');
+  await fill(page, 'API key', customer.secret);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+  await goTo(page, 'keys', 'Keys');
+  await press(page, 'Create key');
+  await fill(page, 'Name', 'by keyboard');
+  await page.keyboard.press('Enter');
+  await page.locator('.secret').waitFor();
+  await press(page, 'I have saved it', 'Space');
+  await press(page, 'Done');
+  await page.getByRole('button', { name: 'by keyboard' }).waitFor();
+
+  await goTo(page, 'new chat', 'Playground');
+  await fill(page, 'Message', 'hello');
+  await page.getByText('tokens in').waitFor();
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('link', { name: 'Details' }).waitFor();
+  await press(page, 'Details');
+  const id = await page.getByRole('dialog').getByText(/^gen-/).first().textContent();
+  await page.keyboard.press('Escape');
+  await goTo(page, id ?? '', 'Generations');
+  await page.getByRole('dialog').getByText('Tokens').first().waitFor();
+  await page.keyboard.press('Escape');
+
+  await open('playground?kind=video&steps=30');
+  await fill(page, 'Prompt', 'a toll gate at noon');
+  await press(page, 'Run');
+  await page.getByRole('link', { name: 'Ordered. See it being made' }).waitFor();
+  await press(page, 'Ordered. See it being made');
+  await page.getByRole('button', { name: 'Cancel: stops the work, you pay nothing' }).waitFor();
+  await press(page, 'Cancel');
+  await page.getByRole('dialog').getByText('You paid nothing.').waitFor({ timeout: 30_000 });
+  await page.keyboard.press('Escape');
+  const { data } = (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json;
+  expect(data).toMatchObject([{ kind: 'video', status: 'canceled', charged_amount: '0.00' }]);
+
+  await goTo(page, 'billing', 'Billing');
+  await press(page, 'Pay $25.00');
+  await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
+  await press(page, 'Pay $25.00');
+  await page.getByText('are on the balance').waitFor();
+
+  await tabTo(page, 'Skip to the content');
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog').getByRole('combobox');
+  await palette.fill('new im');
+  expect(await page.getByRole('dialog').getByRole('option').allTextContents()).toEqual(['New image']);
+  await palette.fill('nothing of ours');
+  await page.getByText('Nothing is called so.').waitFor();
+  await page.keyboard.press('Escape');
+  expect(await page.evaluate(FOCUSED)).toBe('Skip to the content');
+  await page.keyboard.press('Control+k');
+  await palette.waitFor();
+  await page.keyboard.press('ArrowUp');
+  expect(await page.getByRole('dialog').getByRole('option', { selected: true }).textContent()).toBe(
+    'Sign out',
+  );
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+}
+
+/** Addresses with everything that a page can be asked for, and where else one goes from there. */
+const CUSTOMER_VIEWS = [
+  'tasks?kind=image&status=succeeded&model=image-turbo',
+  'generations?status=failed&model=acme%2Fsmall&endpoint=%2Fvendorx%2Fv1%2Fmessages',
+  'usage?range=7d&group=endpoint',
+  'usage?tab=tokens&range=90d',
+  'billing?tab=statements',
+];
+const OPERATOR_VIEWS = [
+  'operator/accounts?q=acme&suspended=true&sort=usage_30d',
+  'operator/money?range=7d&by=provider',
+  'operator/tasks?state=failed',
+  'operator/deliveries?state=failed',
+  'operator/audit?action=account.update&actor=alice&since=2026-01-01',
+];
+
+const CONTROLS = `JSON.stringify([document.querySelector('.tabs [aria-current]')?.textContent,
+  ...[...document.querySelectorAll('#content select, #content input')].map((control) => control.value)])`;
+
+/** What is chosen on a list stands in its address. */
+export async function byAddress(console: ConsoleServer): Promise<void> {
+  const visits = [
+    [await console.signIn(), CUSTOMER_VIEWS],
+    [await console.signInOperator(), OPERATOR_VIEWS],
+  ] as const;
+  for (const [{ page, open, wrongs, context }, views] of visits) {
+    for (const view of views) {
+      await open(view);
+      const wanted = [...new URLSearchParams(view.split('?')[1]).values()];
+      const chosen = String(await page.evaluate(CONTROLS));
+      expect([view, wanted.filter((value) => !chosen.toLowerCase().includes(value.toLowerCase()))]).toEqual([
+        view,
+        [],
+      ]);
+      await page.locator('.side a').first().click();
+      await page.waitForURL((url) => url.search === '');
+      await page.goBack();
+      await eventually(
+        async () => (await page.evaluate(CONTROLS)) === chosen,
+        10_000,
+        `what ${view} had chosen`,
+      );
+    }
+    expect(wrongs).toEqual([]);
+    await context.close();
+  }
+}
+
+/** Behind a path prefix, and in an old tab after an upgrade. */
+export async function elsewhere(console: ConsoleServer): Promise<void> {
+  const proxy = await behindPrefix('/tollgate', console.server.url, console.folder);
+  const { page, context, customer, wrongs } = await console.visit();
+  await page.goto(`${proxy.url}/tollgate/console/usage?tab=tokens`);
+  await page.getByLabel('API key').fill(customer.secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Usage & Costs' }).waitFor();
+  await page.getByRole('link', { name: 'Keys' }).first().click();
+  await page.getByRole('button', { name: 'Create key' }).waitFor();
+  expect(page.url()).toBe(`${proxy.url}/tollgate/console/keys`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Create key' }).waitFor();
+  expect(
+    wrongs.filter((wrong) => !wrong.startsWith(`request to another host: ${proxy.url}/tollgate/`)),
+  ).toEqual([]);
+
+  proxy.upgrade();
+  await page.getByRole('link', { name: 'Billing' }).first().click();
+  await page.getByRole('heading', { name: 'Billing' }).waitFor();
+  expect(proxy.isNew()).toBe(true);
+  await context.close();
+  await proxy.close();
+}
