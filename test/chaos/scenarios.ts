@@ -32,7 +32,7 @@ import {
 } from './scenarios/g-behind-proxies.ts';
 import { engineAway } from './scenarios/h1-engine-away.ts';
 import { hostWithoutEngine } from './scenarios/h2-host-without-engine.ts';
-import { remoteWorker } from './scenarios/h3-remote-worker.ts';
+import { remoteWorker } from './scenarios/h4-remote-worker.ts';
 
 /** Every scenario there is, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [

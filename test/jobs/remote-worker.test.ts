@@ -159,7 +159,7 @@ test('a worker without database and Redis makes pictures and videos, killed at a
   expect((await unended()).map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'queued'));
   line.thaw();
   await allEnded(ordered);
-  // one of many points: `npm run chaos -- --only=H3` kills twenty times
+  // one of many points: `npm run chaos -- --only=H4` kills twenty times
   await order(6);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
   await end(remote, 'SIGKILL');

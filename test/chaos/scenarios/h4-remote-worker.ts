@@ -12,7 +12,7 @@ const AWAY_MS = 60_000;
 const AUDIT_MS = 180_000;
 
 export const remoteWorker: ChaosScenario = {
-  id: 'H3',
+  id: 'H4',
   fault:
     'a worker without database killed 20 times under 300 tasks, then its line to the API swallows everything for 60 s',
   asked: '0 tasks lost, failed or charged twice; the worker itself goes on afterwards',
