@@ -64,8 +64,22 @@ export const NOT_RUNNING: EngineFailure = {
   retryable: true,
 };
 
+/** Code of a call that was not answered in time. */
+export const ENGINE_TIMEOUT = 'upstream_timeout';
+
+/** An engine that takes connections and answers nothing: stopped, or stuck. */
+export const NOT_ANSWERING: EngineFailure = {
+  code: 'engine_not_answering',
+  message: 'the engine answers nothing',
+  retryable: true,
+};
+
 /** Codes of an engine that is not there: nothing was asked of it that could have failed. */
-export const ENGINE_AWAY: ReadonlySet<string> = new Set(['upstream_unreachable', NOT_RUNNING.code]);
+export const ENGINE_AWAY: ReadonlySet<string> = new Set([
+  'upstream_unreachable',
+  NOT_RUNNING.code,
+  NOT_ANSWERING.code,
+]);
 
 /** Codes of a run that ended with its engine. */
 export const INTERRUPTED: ReadonlySet<string> = new Set([RUN_LOST.code]);

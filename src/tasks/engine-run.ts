@@ -7,13 +7,15 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engines/engine.types.ts';
-import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
+import { ENGINE_TIMEOUT, NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
 
 /** Polls in a row that may fail before the attempt does. */
 const POLL_FAILURES_MAX = 5;
+/** Ms an engine that did not answer a poll has to say that it is there. */
+const READY_MS = 5_000;
 
 /** A failed run, and whether it is known that nothing of it goes on upstream. */
 export class RunFailureError extends Error {
@@ -146,6 +148,10 @@ async function pollUntilDone(parts: RunParts, reference: string): Promise<Engine
       }
     } catch (error) {
       failedPolls += 1;
+      if (await isHung(parts, error)) {
+        context.signal.throwIfAborted();
+        throw new RunFailureError(NOT_ANSWERING, false, error);
+      }
       waitMs = Math.max(waitMs, tolerable(error, failedPolls, isPaid(parts)));
     }
     await delay(waitMs, undefined, { signal: context.signal });
@@ -170,6 +176,15 @@ function isDone(status: EngineStatus, paid: boolean): boolean {
     throw new RunFailureError({ code: 'upstream_canceled', message, retryable: true }, true);
   }
   return status.state === 'succeeded';
+}
+
+/** Whether the engine that did not answer a poll answers nothing at all: then more polls would only wait for it. */
+async function isHung({ engine, context }: RunParts, error: unknown): Promise<boolean> {
+  if (!(engine.isReady && error instanceof EngineError && error.failure.code === ENGINE_TIMEOUT)) {
+    return false;
+  }
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READY_MS)]);
+  return !(await engine.isReady(signal).catch(() => false));
 }
 
 /** Ms to wait after a failed poll, or throws: a poll that fails says nothing about the run behind it. */

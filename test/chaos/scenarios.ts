@@ -32,6 +32,7 @@ import {
 } from './scenarios/g-behind-proxies.ts';
 import { engineAway } from './scenarios/h1-engine-away.ts';
 import { hostWithoutEngine } from './scenarios/h2-host-without-engine.ts';
+import { drainedHost } from './scenarios/h3-drained-host.ts';
 import { remoteWorker } from './scenarios/h4-remote-worker.ts';
 
 /** Every scenario there is, in the order of the table. */
@@ -67,5 +68,6 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   behindEnvoy,
   engineAway,
   hostWithoutEngine,
+  drainedHost,
   remoteWorker,
 ];

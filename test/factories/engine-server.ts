@@ -75,6 +75,8 @@ export abstract class EngineServer {
   /** Which submits a rate limit meets. */
   isLimited: (seen: SeenRequest) => boolean = () => true;
   media = Buffer.alloc(0);
+  /** Takes connections and answers nothing, as a process that was stopped. */
+  isFrozen = false;
   readonly #server: Server;
   #port = 0;
 
@@ -266,6 +268,9 @@ export abstract class EngineServer {
       json: parse(text),
     };
     this.requests.push(seen);
+    if (this.isFrozen) {
+      return;
+    }
     await send(response, this.route(seen) ?? { status: 404, bytes: Buffer.from('404: Not Found') });
   }
 }

@@ -19,6 +19,7 @@ beforeEach(async () => {
   await Promise.all([near.start(), far.start()]);
   near.reset();
   far.reset();
+  near.isFrozen = false;
   await open(engineAt(near.url));
 });
 
@@ -32,8 +33,8 @@ async function open(engine: Engine): Promise<void> {
   it = await TaskTest.open({ redisDatabase: 11, slots: 2, worker: 'near.1', engine });
 }
 
-function engineAt(url: string): Engine {
-  return sdCppKind.create({ id: 'gpu', kind: 'sdcpp', base_url: url, poll_interval_ms: 10 });
+function engineAt(url: string, timeouts = {}): Engine {
+  return sdCppKind.create({ id: 'gpu', kind: 'sdcpp', base_url: url, poll_interval_ms: 10, timeouts });
 }
 
 /** A second host with an engine of its own. */
@@ -106,6 +107,25 @@ test('a run that its engine takes along is made again, counted as an interruptio
   expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
   expect(await it.charges(id)).toHaveLength(1);
 });
+
+test('an engine that hangs is left after the first answer that does not come', async () => {
+  await it.close();
+  await open(engineAt(near.url, { first_byte_ms: 500 }));
+  it.stack.start();
+  near.reset('never_finishes');
+  const [id = ''] = await order(1);
+  await eventually(async () => near.requests.some(({ path }) => path.includes('/jobs/')));
+  near.isFrozen = true;
+  const before = near.requests.length;
+  await eventually(async () => (await hostsOfPool()).length === 0, 20_000, 'the rest');
+  const polls = near.requests.slice(before).filter(({ path }) => path.includes('/jobs/'));
+  expect(polls.length).toBeLessThanOrEqual(1);
+  expect(await it.events(id)).toContain('queued engine_not_answering');
+  near.isFrozen = false;
+  near.reset();
+  expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+  expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
+}, 30_000);
 
 test('a task that failed on one host is tried on another', async () => {
   near.reset('fails');
