@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
-import { createCancelPublisher } from '../../queues/cancel-channel.ts';
 import { firstAttempt } from '../../queues/connection.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { createApp } from '../app.ts';
@@ -23,7 +22,6 @@ import { KeyCache } from '../http/key-cache.ts';
 import { MemoryRateStore } from '../http/memory-rate-store.ts';
 import { RateLimiter } from '../http/rate-limiter.ts';
 import { RedisRateStore } from '../http/redis-rate-store.ts';
-import type { Route } from '../http/route.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
@@ -32,32 +30,21 @@ import { HoldReaper } from '../ledger/reaper.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { operatorBrowsers } from '../operators/board/operator-gate.ts';
 import type { OperatorSessions } from '../operators/board/operator-session.ts';
-import { CancelTaskService } from '../tasks/cancel-task.service.ts';
-import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
-import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
-import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
-import { requireMended } from '../tasks/require-mended.ts';
-import { SubmitTaskService } from '../tasks/submit-task.service.ts';
-import { taskRoutes } from '../tasks/tasks.routes.ts';
-import { TasksService } from '../tasks/tasks.service.ts';
-import { UnservedPools } from '../tasks/unserved-pools.ts';
-import { WorkersStore } from '../tasks/workers.store.ts';
 import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
-import { alertRoutes } from '../webhooks/alerts.routes.ts';
-import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import { composeBilling } from './billing.ts';
 import { composeConsole, composeConsolePages, composeSessions } from './console.ts';
 import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
-import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeMembers, type MemberParts, memberActs } from './members.ts';
 import { composeOperatorSessions, composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
 import { composeRedis } from './redis.ts';
 import { composeRemoteWorkers, type RemoteWorkers } from './remote-workers.ts';
+import { composeTaskRoutes } from './task-routes.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
 import { composeWorkerStorage } from './worker-storage.ts';
 
@@ -215,44 +202,6 @@ function composeKernel(
     recordMemberAct: memberActs(foundation),
     onProven: (connection) => parts.strangers.proven(connection),
   };
-}
-
-function composeTaskRoutes(
-  { ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
-  tasks: TaskParts,
-  redis: Redis,
-  stoppablePools: () => readonly string[],
-): Route[] {
-  const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
-  const workers = new WorkersStore(database.money);
-  const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
-    queuedTasksMax: () => catalogSource.current.queuedTasksMax,
-    requireMended: requireMended(() => workers.misconfigured()),
-    onOrder: (pools) => void unserved.ordered(pools),
-  });
-  const cancels = new CancelTaskService({
-    reads: tasks.reads,
-    sweeps: tasks.sweeps,
-    endings: tasks.endings,
-    publisher: createCancelPublisher(redis, REDIS_PREFIX),
-    stoppablePools,
-  });
-  const service = new TasksService(
-    tasks.reads,
-    tasks.retention,
-    tasks.estimates,
-    storage,
-    tasks.waiter,
-    clock,
-  );
-  return [
-    ...taskRoutes(submits, tasks.results),
-    ...nativeTaskRoutes(service, cancels),
-    ...openAiImageRoutes(submits, { results: tasks.results, cancels }),
-    ...openAiVideoRoutes(submits, service),
-    ...webhookRoutes(tasks.secrets, tasks.deliveries),
-    ...alertRoutes(tasks.alerts),
-  ];
 }
 
 function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {

@@ -16,6 +16,8 @@ import { startTestServer, type TestServer } from './support/test-server.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
 const REQUESTS_MIN = 5_000;
+/** Requests to an operation of which none has succeeded yet. */
+const MORE_REQUESTS_MAX = 100;
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
 /** What the transport answers to anything that is no request of the operation. */
 const TRANSPORT = [405, 413, 415, 431];
@@ -204,11 +206,29 @@ describe.each(api.operations.map((operation) => [operation.name, operation] as c
         }),
         { numRuns: runs, seed: SEED, endOnFailure: true },
       );
+      if (successes === 0 && !SUCCEEDS_ELSEWHERE.has(operation.name)) {
+        successes = await tryUntilOne(operation, valid);
+      }
       // what never succeeds was not tried
       expect(successes).toBeGreaterThan(SUCCEEDS_ELSEWHERE.has(operation.name) ? -1 : 0);
     }, 60_000);
   },
 );
+
+/** Operations with many filters seldom get ones that agree: more requests, until one succeeds. */
+async function tryUntilOne(
+  operation: DescribedOperation,
+  requests: fc.Arbitrary<FuzzRequest>,
+): Promise<number> {
+  for (const request of fc.sample(requests, { numRuns: MORE_REQUESTS_MAX, seed: SEED })) {
+    const answer = await send(operation, request);
+    expectDeclared(operation, answer);
+    if (answer.status < 400) {
+      return 1;
+    }
+  }
+  return 0;
+}
 
 function pathOf({ path }: FuzzRequest): string {
   return path.split('?', 1)[0] ?? '';

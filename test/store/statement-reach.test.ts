@@ -21,6 +21,7 @@ const HOME_TABLES = [
   'audit_seals',
   'input_margins',
   'ledger_checks',
+  'operator_sessions',
   'payment_moves_seen',
   'price_periods',
   'price_versions',
@@ -58,6 +59,7 @@ const SEVERAL_ACCOUNTS = {
     'console_session_insert',
     'expire_checkout_sessions',
     'idempotency_expire',
+    'invitation_insert',
     'ledger_accounts_to_check',
     'ledger_accounts_to_close',
     'ledger_accounts_to_seal',
@@ -90,6 +92,7 @@ const SEVERAL_ACCOUNTS = {
     'webhook_list_secrets',
     'webhook_take',
   ],
+  'a person, who may be a member of several accounts': ['member_besides', 'member_of_person'],
   'numbers of documents, without gaps over all accounts': ['next_document_number'],
   'what operators see of all accounts': [
     'account_by_name',
@@ -169,6 +172,7 @@ const FUNCTIONS_OF_BOTH_PLACES = {
     'change_account',
     'change_api_key',
     'erase_account',
+    'join_account',
     'ledger_adjust',
     'ledger_clear_debt',
     'ledger_follow_payment',
@@ -176,6 +180,7 @@ const FUNCTIONS_OF_BOTH_PLACES = {
     'ledger_reverse_payment',
     'open_customer',
     'reissue_statements',
+    'remove_member',
   ],
 };
 

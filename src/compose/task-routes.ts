@@ -1,0 +1,56 @@
+import type { Redis } from 'ioredis';
+import { createCancelPublisher } from '../../queues/cancel-channel.ts';
+import type { Route } from '../http/route.ts';
+import { CancelTaskService } from '../tasks/cancel-task.service.ts';
+import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
+import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
+import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
+import { requireMended } from '../tasks/require-mended.ts';
+import { SubmitTaskService } from '../tasks/submit-task.service.ts';
+import { taskRoutes } from '../tasks/tasks.routes.ts';
+import { TasksService } from '../tasks/tasks.service.ts';
+import { UnservedPools } from '../tasks/unserved-pools.ts';
+import { WorkersStore } from '../tasks/workers.store.ts';
+import { alertRoutes } from '../webhooks/alerts.routes.ts';
+import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
+import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { TaskParts } from './tasks.ts';
+
+/** Endpoints that order, show and end tasks, and those of their webhooks. `stoppablePools`: pools with engines that can end a run. */
+export function composeTaskRoutes(
+  { ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
+  tasks: TaskParts,
+  redis: Redis,
+  stoppablePools: () => readonly string[],
+): Route[] {
+  const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
+  const workers = new WorkersStore(database.money);
+  const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
+    queuedTasksMax: () => catalogSource.current.queuedTasksMax,
+    requireMended: requireMended(() => workers.misconfigured()),
+    onOrder: (pools) => void unserved.ordered(pools),
+  });
+  const cancels = new CancelTaskService({
+    reads: tasks.reads,
+    sweeps: tasks.sweeps,
+    endings: tasks.endings,
+    publisher: createCancelPublisher(redis, REDIS_PREFIX),
+    stoppablePools,
+  });
+  const service = new TasksService(
+    tasks.reads,
+    tasks.retention,
+    tasks.estimates,
+    storage,
+    tasks.waiter,
+    clock,
+  );
+  return [
+    ...taskRoutes(submits, tasks.results),
+    ...nativeTaskRoutes(service, cancels),
+    ...openAiImageRoutes(submits, { results: tasks.results, cancels }),
+    ...openAiVideoRoutes(submits, service),
+    ...webhookRoutes(tasks.secrets, tasks.deliveries),
+    ...alertRoutes(tasks.alerts),
+  ];
+}
