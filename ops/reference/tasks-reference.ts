@@ -14,7 +14,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, then: string]
     'order again; operator: more slots',
   ],
   engine_busy: ['the built-in engine has too many runs at once', 'order again'],
-  engine_not_answering: ['the engine takes connections and answers nothing', "operator: see the engine's log"],
+  engine_not_answering: [
+    'the engine takes connections and answers nothing',
+    "operator: see the engine's log",
+  ],
   engine_not_running: ["the engine's server does not run on that host", "operator: see the engine's log"],
   engine_timeout: ['one run took too long', 'order again; operator: a faster engine'],
   internal_error: ['a bug in the service', "send the operator the task's id"],

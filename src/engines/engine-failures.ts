@@ -64,8 +64,12 @@ export const NOT_RUNNING: EngineFailure = {
   retryable: true,
 };
 
-/** Code of a call that was not answered in time. */
-export const ENGINE_TIMEOUT = 'upstream_timeout';
+/** A call that was not answered in time. */
+export const TIMED_OUT: EngineFailure = {
+  code: 'upstream_timeout',
+  message: 'the engine did not answer in time',
+  retryable: true,
+};
 
 /** An engine that takes connections and answers nothing: stopped, or stuck. */
 export const NOT_ANSWERING: EngineFailure = {

@@ -1,6 +1,6 @@
 import { NotPublicError } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { ENGINE_TIMEOUT, MALFORMED, withWords } from './engine-failures.ts';
+import { MALFORMED, TIMED_OUT, withWords } from './engine-failures.ts';
 import type { UpstreamClocks } from './upstream-clocks.ts';
 
 export type TransportReason = 'unreachable' | 'timeout' | 'interrupted' | 'malformed';
@@ -11,7 +11,7 @@ const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
     message: 'the engine cannot be reached',
     retryable: true,
   },
-  timeout: { code: ENGINE_TIMEOUT, message: 'the engine did not answer in time', retryable: true },
+  timeout: TIMED_OUT,
   interrupted: {
     code: 'upstream_interrupted',
     message: 'the connection to the engine broke',

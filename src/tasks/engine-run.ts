@@ -7,7 +7,7 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engines/engine.types.ts';
-import { ENGINE_TIMEOUT, NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED } from '../engines/engine-failures.ts';
+import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
@@ -180,7 +180,7 @@ function isDone(status: EngineStatus, paid: boolean): boolean {
 
 /** Whether the engine that did not answer a poll answers nothing at all: then more polls would only wait for it. */
 async function isHung({ engine, context }: RunParts, error: unknown): Promise<boolean> {
-  if (!(engine.isReady && error instanceof EngineError && error.failure.code === ENGINE_TIMEOUT)) {
+  if (!(engine.isReady && error instanceof EngineError && error.failure.code === TIMED_OUT.code)) {
     return false;
   }
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READY_MS)]);
