@@ -79,9 +79,11 @@ export class CallDeadlines {
     if (this.#parent.aborted) {
       return new ProviderFailure('aborted');
     }
-    return error instanceof ProviderFailure
-      ? error
-      : new ProviderFailure(otherwise, { cause: error, unsent: isUnsent(error) });
+    if (error instanceof ProviderFailure) {
+      return error;
+    }
+    const said = unsentBecause(error);
+    return new ProviderFailure(otherwise, { cause: error, unsent: said !== undefined, said });
   }
 
   #expireTotal(): void {
@@ -111,6 +113,8 @@ export class CallDeadlines {
 const UNSENT =
   /^(?:UND_ERR_CONNECT_TIMEOUT|ENOTFOUND|EAI_\w+|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+|UNABLE_TO_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+)$/;
 
-function isUnsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && UNSENT.test(String(error.code));
+/** Why the request never left, in one line that can quote nobody's prompt; undefined when it may have left. */
+function unsentBecause(error: unknown): string | undefined {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return typeof code === 'string' && UNSENT.test(code) ? String(message).split('\n', 1)[0] : undefined;
 }

@@ -106,7 +106,7 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await palette.fill('nothing of ours');
   await page.getByText('Nothing is called so.').waitFor();
   await page.keyboard.press('Escape');
-  expect(await page.evaluate(FOCUSED)).toBe('Skip to the content');
+  await eventually(async () => (await page.evaluate(FOCUSED)) === 'Skip to the content');
   await page.keyboard.press('Control+k');
   await palette.waitFor();
   await page.keyboard.press('ArrowUp');

@@ -1,5 +1,8 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import { startResponsesUpstream } from '../factories/upstream-responses.ts';
@@ -256,6 +259,32 @@ test('a provider missing from the configuration is skipped', async () => {
 
 test('a refused connection is an error of the provider', async () => {
   await expect(chat('to/nowhere', false)).rejects.toMatchObject({ status: 502, code: 'provider_error' });
+});
+
+test('a certificate that is not trusted is an error of the provider: the operator reads which, nothing was sent', async () => {
+  let requests = 0;
+  const untrusted = createServer(UNTRUSTED, () => {
+    requests += 1;
+  });
+  await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve));
+  const { port } = untrusted.address() as AddressInfo;
+  const base_url = `https://localhost:${port}/v1`;
+  const behindTls = await Gateway.start({
+    providers: [{ id: 'untrusted', protocol: 'openai', base_url, timeouts: TIMEOUTS }],
+    models: [model('to/untrusted', [{ provider: 'untrusted', model: 'x' }])],
+  });
+  const client = new OpenAI({ apiKey: 'k', baseURL: `${behindTls.url}/api/v1`, maxRetries: 0 });
+  try {
+    await expect(
+      client.chat.completions.create({ model: 'to/untrusted', messages: [{ role: 'user', content: 'hi' }] }),
+    ).rejects.toMatchObject({ status: 502, code: 'provider_error' });
+    const [attempt] = behindTls.ledger.last.attempts;
+    expect(attempt).toMatchObject({ outcome: 'unreachable', said: 'self-signed certificate' });
+    expect(requests).toBe(0);
+  } finally {
+    await behindTls.close();
+    await new Promise((resolve) => untrusted.close(resolve));
+  }
 });
 
 test('Retry-After is honoured up to 5 s, and told on', async () => {
