@@ -250,7 +250,10 @@ test('what a proof reads follows what is new, not history', async () => {
 
 /** Rows of entries, calls, seals and roll-ups that sessions have read so far. */
 async function rowsRead(pool: pg.Pool): Promise<number> {
-  await pool.query('SELECT pg_stat_force_next_flush()');
+  // a session tells what it has read when it likes, up to ten seconds later
+  for (const session of [pool, owner]) {
+    await session.query('SELECT pg_stat_force_next_flush()');
+  }
   const { rows } = await owner.query<{ read: string }>(
     `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS read FROM pg_stat_user_tables
       WHERE relname ~ '^(ledger_entries|generations|ledger_seals|usage_rollups)'`,

@@ -11,8 +11,8 @@ export interface JournalChecks {
 }
 
 const SYSTEM_PYTHON = '/usr/bin/python3';
-/** What the check imports; the package brings importers and a web page besides. */
-const MODULES = ['beancount', 'dateutil', 'ply', 'six'].map((name) => `python3-${name}`);
+/** What the check of beancount 2 (Debian 12) or 3 (Debian 13) imports; the package brings importers and a web page besides. */
+const MODULES = ['beancount', 'click', 'dateutil', 'ply', 'regex', 'six'].map((name) => `python3-${name}`);
 const NOT_NEEDED = /^python3-(?!minimal$)/;
 const CHECK = ['-m', 'beancount.scripts.check'];
 
