@@ -6,7 +6,7 @@ type Word = 'hello' | 'balance' | 'generation' | 'task' | 'lost' | 'live' | 'who
 
 /** A service that cannot tell now is asked again after this long; pages poll meanwhile. */
 const AGAIN_MS = 60_000;
-/** Changes come in bursts: a page reads at most that often because of them. */
+/** Changes come in bursts: a page reads the first one at once, and at most that often because of them. */
 const REFRESH_MS = 500;
 
 /** What each word makes old. What was missed before a hello is unknown: all of it. */
@@ -93,9 +93,10 @@ function stream(say: (word: Word) => void, leaving: AbortSignal): Promise<void> 
   });
 }
 
-/** Reads again what has become old, in one go for a burst of changes. */
+/** Reads again what has become old: at once, then in one go for the rest of a burst. */
 class Refreshing {
   readonly #due = new Set<string>();
+  #ranAt = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   add(paths: readonly string[]): void {
@@ -103,7 +104,8 @@ class Refreshing {
       this.#due.add(path);
     }
     if (this.#due.size > 0) {
-      this.#timer ??= setTimeout(() => this.#run(), REFRESH_MS);
+      const waitMs = Math.max(0, this.#ranAt + REFRESH_MS - performance.now());
+      this.#timer ??= setTimeout(() => this.#run(), waitMs);
     }
   }
 
@@ -113,6 +115,7 @@ class Refreshing {
 
   #run(): void {
     this.#timer = undefined;
+    this.#ranAt = performance.now();
     refresh(...this.#due);
     this.#due.clear();
   }

@@ -4,6 +4,7 @@ import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './brow
 import type { Exchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import { isRecorded, requireMemberRole } from './member-role.ts';
+import type { RateCall } from './rate-limiter.ts';
 import type { Principal, Route } from './route.ts';
 import type { WorkerIdentity } from './worker-door.types.ts';
 
@@ -53,11 +54,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   kernel.onProven(request.socket);
   const ticket = await kernel.rateLimiter.admit(
     {
-      // what a person looks at takes nothing from what their programs may ask
-      ...(session && route.method === 'get'
-        ? { keyId: session.id, accountId: `session:${session.id}` }
-        : { keyId: principal.apiKeyId, accountId: principal.accountId }),
-      own: principal.rateLimits,
+      ...allowanceOf(route, principal, session),
       concurrent: route.access === 'inference' && route.method === 'post',
       bodyBytes: Number(request.headers['content-length'] ?? 0),
       isGone: () => response.destroyed,
@@ -79,6 +76,17 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   await recordAct(kernel, route, principal, exchange);
   const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
   return { ...NOBODY, principal, session, reportTokens };
+}
+
+/** What a person looks at takes nothing from what their programs may ask, and a limit of the key is none of their pages. */
+function allowanceOf(
+  { method }: Route,
+  { apiKeyId, accountId, rateLimits }: Principal,
+  session: PresentedSession | undefined,
+): Pick<RateCall, 'keyId' | 'accountId' | 'own'> {
+  return session && method === 'get'
+    ? { keyId: session.id, accountId: `session:${session.id}`, own: { key: null, account: null } }
+    : { keyId: apiKeyId, accountId, own: rateLimits };
 }
 
 async function admitWorker(
