@@ -5,11 +5,13 @@ import { lostReplies } from './scenarios/a3-lost-replies.ts';
 import { killedPostgres } from './scenarios/a5-killed-postgres.ts';
 import { frozenPostgres } from './scenarios/a6-frozen-postgres.ts';
 import { movedPostgres } from './scenarios/a7-moved-postgres.ts';
+import { slowPostgres } from './scenarios/a8-slow-postgres.ts';
 import { lostQueues } from './scenarios/b1-lost-queues.ts';
 import { redisAway } from './scenarios/b2-redis-away.ts';
 import { frozenWorker } from './scenarios/b3-frozen-worker.ts';
 import { movedRedis } from './scenarios/b4-moved-redis.ts';
 import { storageAway } from './scenarios/b5-storage-away.ts';
+import { slowRedis } from './scenarios/b6-slow-redis.ts';
 import { exactBalance } from './scenarios/c1-exact-balance.ts';
 import { loweredLimit } from './scenarios/c2-lowered-limit.ts';
 import { revokedKey } from './scenarios/c3-revoked-key.ts';
@@ -43,11 +45,13 @@ export const SCENARIOS: readonly ChaosScenario[] = [
   killedPostgres,
   frozenPostgres,
   movedPostgres,
+  slowPostgres,
   lostQueues,
   redisAway,
   frozenWorker,
   movedRedis,
   storageAway,
+  slowRedis,
   exactBalance,
   loweredLimit,
   revokedKey,

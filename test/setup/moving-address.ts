@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 /** An address that leads to one server now and to another later, as a DNS name, a virtual address or a balancer does. */
 export interface MovingAddress {
@@ -7,11 +8,14 @@ export interface MovingAddress {
   move(targetPort: number): void;
   /** Old connections stay open and say nothing more, as when a host loses its power; new ones work. */
   vanish(): void;
+  /** From now on what the server says comes so many ms late; 0: at once. */
+  delay(ms: number): void;
   close(): Promise<void>;
 }
 
 export async function startMovingAddress(targetPort: number): Promise<MovingAddress> {
   let target = targetPort;
+  let delayMs = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
@@ -28,7 +32,22 @@ export async function startMovingAddress(targetPort: number): Promise<MovingAddr
       });
     }
     client.pipe(upstream);
-    upstream.pipe(client);
+    // in order also when the delay has just ended
+    let late = 0;
+    let told: Promise<unknown> = Promise.resolve();
+    const tell = (act: () => void) => {
+      if (delayMs === 0 && late === 0) {
+        act();
+        return;
+      }
+      late += 1;
+      told = Promise.all([told, setTimeout(delayMs)]).then(() => {
+        late -= 1;
+        act();
+      });
+    };
+    upstream.on('data', (chunk) => tell(() => client.writable && client.write(chunk)));
+    upstream.once('end', () => tell(() => client.end()));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -41,6 +60,9 @@ export async function startMovingAddress(targetPort: number): Promise<MovingAddr
         socket.unpipe();
         socket.pause();
       }
+    },
+    delay: (ms) => {
+      delayMs = ms;
     },
     close: async () => {
       for (const socket of sockets) {
