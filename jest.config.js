@@ -78,6 +78,8 @@ export default {
   testTimeout: 30_000,
   // every test file leaves compiled modules behind: a worker of 2 GB takes longer to exit than Jest waits
   workerIdleMemoryLimit: '1GB',
+  // … and one that grew too large with its last file is started anew only to be ended: at Jest's 500 ms that looked like a leak
+  workerGracefulExitTimeout: 5_000,
   testSequencer: '<rootDir>/test/setup/long-first.js',
   reporters: ['default', '<rootDir>/test/setup/count-reporter.js'],
 };

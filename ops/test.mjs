@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { checkNode, ensurePackages, InstallFailure, showStep } from './install.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,12 +16,7 @@ async function test() {
   const workers = Math.max(2, Math.min(availableParallelism(), 4));
   const chosen = given.some((parameter) => /^(--maxWorkers|-w|--runInBand|-i\b)/.test(parameter));
   const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  const quickExit = pathToFileURL(join(root, 'test', 'setup', 'quick-exit.mjs'));
-  const flags = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    `--import=${quickExit}`,
-  ];
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const counted = join(tmpdir(), `tollgate-counted-${process.pid}`);
   const child = spawn(
     process.execPath,

@@ -37,15 +37,17 @@ function engineAt(url: string, timeouts = {}): Engine {
   return sdCppKind.create({ id: 'gpu', kind: 'sdcpp', base_url: url, poll_interval_ms: 10, timeouts });
 }
 
-/** A second host with an engine of its own. */
-async function startFarHost(): Promise<void> {
+/** A second host with an engine of its own; it works from the returned function on. */
+async function farHost(): Promise<() => Promise<void>> {
   const stack = await createTaskStack({
     ...{ database: it.database.database, databaseUrl: it.database.url, redisUrl: it.redisUrl },
     ...{ folder: it.folder, prefix: it.stack.prefix, slots: 2, worker: 'far.1', engine: engineAt(far.url) },
   });
   others.push(stack);
-  stack.start('generate');
-  await eventually(async () => (await hostsOfPool()).includes('far.1'));
+  return async () => {
+    stack.start('generate');
+    await eventually(async () => (await hostsOfPool()).includes('far.1'));
+  };
 }
 
 async function hostsOfPool(): Promise<string[]> {
@@ -85,7 +87,7 @@ test('an engine that is away costs tasks time and nothing else', async () => {
 test('where one host of two has no engine, the other does the work', async () => {
   await near.goAway(true);
   it.stack.start();
-  await startFarHost();
+  await (await farHost())();
   await eventually(async () => (await hostsOfPool()).join() === 'far.1', 10_000, 'the rest of one host');
   const ids = await order(6);
   for (const id of ids) {
@@ -129,6 +131,8 @@ test('an engine that hangs is left after the first answer that does not come', a
 
 test('a task that failed on one host is tried on another', async () => {
   near.reset('fails');
+  // at hand: each second without it, the pause before the next attempt doubles
+  const startFarHost = await farHost();
   it.stack.start();
   const ids = await order(4);
   await eventually(async () => near.accepted > 0);
