@@ -2,8 +2,9 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventually } from '../factories/eventually.ts';
+import { cliRun } from '../operators/support/cli-run.ts';
 import { createCustomer } from '../operators/support/customer.ts';
-import type { Answer, OperatorServer } from '../operators/support/operator-server.ts';
+import { ADMIN_TOKEN, type Answer, type OperatorServer } from '../operators/support/operator-server.ts';
 import { startOpenIdProvider, type TestOpenIdProvider } from './support/openid-provider.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
@@ -302,7 +303,12 @@ test('the claim makes operators, whose sessions can be ended', async () => {
   expect(audit.json.data[0].actor).toBe('opa@example.com');
   const [listed] = (await server.call('GET', '/admin/v1/sessions')).json.data;
   expect(listed.operator).toBe('opa@example.com');
-  expect((await server.call('DELETE', `/admin/v1/sessions/${listed.id}`)).json.data).toEqual({ ended: 1 });
+  const tollgate = (...args: string[]) => cliRun({ TOLLGATE_URL: server.url, ADMIN_TOKEN }, args);
+  expect((await tollgate('sessions', 'list')).stdout).toContain(`${listed.id}  opa@example.com`);
+  const ended = await tollgate('sessions', 'end', listed.id);
+  expect(ended).toMatchObject({ code: 0, stdout: `Session ${listed.id} is ended.\n` });
+  const again = await tollgate('sessions', 'end', listed.id);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('There is no such session.')]);
   expect((await browser.call('GET', '/admin/v1/session')).status).toBe(401);
   expect((await browser.call('GET', '/admin/queues')).status).toBe(401);
 });

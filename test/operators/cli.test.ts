@@ -6,18 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { CliSurroundings } from '../../src/operators/cli/cli-context.ts';
-import { runCli } from '../../src/operators/cli/program.ts';
+import { type CliRun, cliRun } from './support/cli-run.ts';
 import { createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/operators/cli/main.ts', import.meta.url));
-
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 let server: OperatorServer;
 
@@ -31,7 +24,7 @@ function environment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 /** The program as a process of its own. */
-function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<Run> {
+function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<CliRun> {
   return new Promise((resolve) => {
     execFile(process.execPath, ['--import', 'tsx', MAIN, ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
@@ -40,28 +33,8 @@ function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()
 }
 
 /** The same without the start of a process; nobody sits at its terminal. */
-function run(...args: readonly string[]): Promise<Run> {
-  return runAt(undefined, args);
-}
-
-async function runAt(ask: CliSurroundings['ask'], args: readonly string[]): Promise<Run> {
-  let [stdout, stderr] = ['', ''];
-  const code = await runCli(args, {
-    environment: environment(),
-    ask,
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-    },
-    stderr: {
-      isTTY: false,
-      write: (text) => {
-        stderr += text;
-      },
-    },
-  });
-  return { code, stdout, stderr };
+function run(...args: readonly string[]): Promise<CliRun> {
+  return cliRun(environment(), args);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came back
@@ -187,7 +160,7 @@ describe('every command', () => {
       questions.push(question);
       return word;
     };
-    expect(await runAt(answer(false), fee)).toMatchObject({
+    expect(await cliRun(environment(), fee, answer(false))).toMatchObject({
       code: 1,
       stderr: 'tollgate: nothing was booked\n',
     });
@@ -195,7 +168,7 @@ describe('every command', () => {
     expect(
       (await json('audit', '--object', account)).map(({ action }: { action: string }) => action),
     ).toEqual([]);
-    expect((await runAt(answer(true), fee)).code).toBe(0);
+    expect((await cliRun(environment(), fee, answer(true))).code).toBe(0);
     expect(await left()).toBe('7.50');
     expect(questions).toEqual(Array(2).fill(`This will ${plan}. Go on?`));
     const nothingOwed = await run('debt', 'forgive', account, '-d', 'x', '--dry-run');

@@ -21,6 +21,8 @@ const operatorBrowserJson = z
   })
   .meta({ id: 'OperatorBrowser' });
 
+export type OperatorBrowserJson = z.output<typeof operatorBrowserJson>;
+
 const endedResponse = answerOf(
   z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were ended' }) }),
   'What was ended',
@@ -69,7 +71,7 @@ export function claimedSessionRoutes(
   ];
 }
 
-function present(row: ClaimedSession): z.output<typeof operatorBrowserJson> {
+function present(row: ClaimedSession): OperatorBrowserJson {
   return {
     id: publicId('browserSession', row.id),
     operator: row.operator,

@@ -13,6 +13,7 @@ import { addLedgerCommands } from './commands/ledger.command.ts';
 import { addLookupCommands } from './commands/lookup.command.ts';
 import { addDebtCommands, addMoneyCommands } from './commands/money.command.ts';
 import { addQueueCommands } from './commands/queues.command.ts';
+import { addSessionCommands } from './commands/sessions.command.ts';
 import { addStatementCommands } from './commands/statements.command.ts';
 import { addTaskCommands } from './commands/tasks.command.ts';
 import { addWebhookCommands } from './commands/webhooks.command.ts';
@@ -86,6 +87,7 @@ export function createProgram(surroundings: CliSurroundings): Command {
   addQueueCommands(program, surroundings);
   addWorkerCommands(program, surroundings);
   addWorkerTokenCommands(program, surroundings);
+  addSessionCommands(program, surroundings);
   addWebhookCommands(program, surroundings);
   addLedgerCommands(program, surroundings);
   addArchiveCommands(program, surroundings);
