@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { AppError } from '../lib/errors.ts';
 
 export interface BodyBytesLimits {
@@ -5,11 +6,22 @@ export interface BodyBytesLimits {
   readonly process: number;
 }
 
-/**
- * A body takes up to six times its bytes while it is parsed and sent on (measured: images of 30 MB), and a process is shipped with a
- * limit of 1 GiB, of which it needs 200 MB without any.
- */
-const LIMITS: BodyBytesLimits = { account: 64 * 2 ** 20, process: 96 * 2 ** 20 };
+/** Of a process, without any body (measured: 90 to 100 MB). */
+const HEAP_AT_REST_BYTES = 100 * 2 ** 20;
+/** What a body takes while it is parsed and sent on, in its own bytes (measured: images of 30 MB, texts and tools of 10 and 30 MB). */
+const HEAP_PER_BYTE = 6;
+/** The largest body there is: a process that could not take it alone would refuse it for ever. */
+const BODY_BYTES_MAX = 32 * 2 ** 20;
+const PROCESS_BYTES_MAX = 96 * 2 ** 20;
+/** So that one account leaves room for another. */
+const ACCOUNT_SHARE = 2 / 3;
+
+/** What a process holds at most whose heap may have `heapBytesMax`. */
+export function bodyBytesLimits(heapBytesMax: number): BodyBytesLimits {
+  const fitting = Math.floor((heapBytesMax - HEAP_AT_REST_BYTES) / HEAP_PER_BYTE);
+  const process = Math.max(BODY_BYTES_MAX, Math.min(PROCESS_BYTES_MAX, fitting));
+  return { process, account: Math.max(BODY_BYTES_MAX, Math.floor(process * ACCOUNT_SHARE)) };
+}
 
 /** Bytes taken for one request. */
 export interface BodyShare {
@@ -27,7 +39,8 @@ export class BodyBytes {
   readonly #byAccount = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: BodyBytesLimits = LIMITS) {
+  /** By default for the heap that this process may have. */
+  constructor(limits = bodyBytesLimits(getHeapStatistics().heap_size_limit)) {
     this.#limits = limits;
   }
 

@@ -5,6 +5,7 @@ import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './envelope.ts';
 import { expressPrototypesOf } from './express-prototypes.ts';
+import { dropUnread, hasBody } from './request-body.ts';
 import { effectiveRequestId } from './request-id.ts';
 import { isSlowBodyAllowed } from './slow-body.ts';
 
@@ -16,6 +17,12 @@ const CONNECTIONS_MAX = 10_000;
  * the application, where there is one.
  */
 export function createHttpServer(app: Express, listener: RequestListener = app): Server {
+  const answer: RequestListener = (request, response) => {
+    if (hasBody(request)) {
+      response.once('prefinish', () => dropUnread(request));
+    }
+    listener(request, response);
+  };
   const server = createServer(
     {
       ...expressPrototypesOf(app),
@@ -29,10 +36,10 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
       // checked by the application, which answers with a body
       requireHostHeader: false,
     },
-    listener,
+    answer,
   );
   server.maxConnections = CONNECTIONS_MAX;
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', answer);
   server.on('clientError', answerClientError);
   return server;
 }

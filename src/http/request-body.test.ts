@@ -1,6 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
+import express from 'express';
+import { createHttpServer } from './http-server.ts';
 import { readBody, readJson } from './request-body.ts';
 
 const request = (headers: Record<string, string> = {}) =>
@@ -44,4 +49,60 @@ test('refuses a structure as soon as its bytes are there, before the body has en
   const read = readJson(body, 2 ** 24);
   body.write(Buffer.from('['.repeat(201)));
   await expect(read).rejects.toThrow('nested deeper than 200 levels');
+});
+
+describe('a body that nobody wants', () => {
+  const bytesMax = 2 ** 20;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const app = express();
+  app.post('/read', async (call, response) => {
+    const said = await readBody(call, bytesMax, { onChunk: refuse }).then(
+      (bytes) => String(bytes.length),
+      (error: Error) => error.message,
+    );
+    response.end(said);
+  });
+  app.post('/unread', (_, response) => void response.end('unread'));
+  const server = createHttpServer(app);
+  let refused = 0;
+  const refuse = (chunk: Buffer): void => {
+    if (chunk.includes('no')) {
+      refused += 1;
+      throw new Error('refused');
+    }
+  };
+
+  beforeAll(async () => await once(server.listen(0, '127.0.0.1'), 'listening'));
+  afterAll(() => {
+    agent.destroy();
+    server.close();
+  });
+
+  async function upload(path: string, body: Buffer): Promise<{ said: string; from: number; ms: number }> {
+    const { port } = server.address() as AddressInfo;
+    const startedAt = performance.now();
+    const headers = { 'content-length': body.length };
+    const call = send({ port, path, agent, method: 'POST', headers });
+    const sent = new Promise<void>((resolve) => call.end(body, resolve));
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    const said = await text(response);
+    await sent;
+    return { said, from: call.socket?.localPort ?? 0, ms: performance.now() - startedAt };
+  }
+
+  test('leaves its connection free for the next request, refused while it comes in', async () => {
+    const first = await upload('/read', Buffer.alloc(bytesMax, 'no '));
+    const second = await upload('/read', Buffer.alloc(bytesMax, 'yes '));
+    expect([first.said, second.said, refused]).toEqual(['refused', String(bytesMax), 1]);
+    expect(second.from).toBe(first.from);
+  });
+
+  test('is dropped slowly, read by nobody', async () => {
+    const bytes = 16 * 2 ** 20;
+    const first = await upload('/unread', Buffer.alloc(bytes));
+    const second = await upload('/read', Buffer.alloc(10));
+    expect([first.said, second.said]).toEqual(['unread', '10']);
+    // 6 MB/s, but for the first of them and what the buffers of both ends take
+    expect(first.ms + second.ms).toBeGreaterThan(500);
+  });
 });

@@ -16,6 +16,7 @@ export interface BodyReading {
 /**
  * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` (in bytes, compressed bodies
  * are not accepted at all: unsupported_media_type), and for a patient reading (408) when fewer bytes come than the floor rate.
+ * What is left of a refused body is dropped.
  */
 export function readBody(
   request: IncomingMessage,
@@ -87,8 +88,8 @@ function collect<T>(
     const stop = (error: unknown): void => {
       clearInterval(watch);
       isStopped = true;
-      // the rest is left to Node, which reads and drops it after the answer, within the server's request timeout
-      request.off('data', onData).pause();
+      request.off('data', onData);
+      dropBody(request);
       reject(error);
     };
     const onData = (chunk: Buffer): void => {
@@ -114,6 +115,9 @@ function collect<T>(
     request.on('data', onData);
     request.once('end', () => {
       clearInterval(watch);
+      if (isStopped) {
+        return;
+      }
       try {
         resolve(sink.end());
       } catch (error) {
@@ -126,6 +130,36 @@ function collect<T>(
     });
     request.once('close', () => clearInterval(watch));
   });
+}
+
+/** Of a refused body, dropped at once, so that most clients need not wait to read why. */
+const DROPPED_AT_ONCE_BYTES = 1024 * 1024;
+/** The rest of it is dropped at 6 MB/s: as fast as it comes, ten clients who send large bodies in vain would take a processor. */
+const DROPPED_BYTES = 64 * 1024;
+const DROP_EVERY_MS = 10;
+
+/** Drops the body of a request that is answered before anybody began to read it: to be called before the answer has ended. */
+export function dropUnread(request: IncomingMessage): void {
+  if (request.readableFlowing === null) {
+    dropBody(request);
+  }
+}
+
+/**
+ * Reads and forgets what is left. Unread it would block the connection for its next request: Node drops only bodies that nobody
+ * began to read, and those as fast as they come. The server's request timeout bounds it.
+ */
+function dropBody(request: IncomingMessage): void {
+  let bytes = DROPPED_BYTES - DROPPED_AT_ONCE_BYTES;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes >= DROPPED_BYTES) {
+      bytes = 0;
+      request.pause();
+      setTimeout(() => request.resume(), DROP_EVERY_MS);
+    }
+  });
+  request.resume();
 }
 
 /** Ends a reading whose bytes come slower than the floor rate, or for longer than anybody waits. */
@@ -156,9 +190,13 @@ export function requireJson(contentType: string | undefined): void {
 }
 
 /** Throws AppError invalid_request when a request that needs a body came without one. */
-export function requireSomeBody({ headers }: IncomingMessage): void {
-  const length = headers['content-length'];
-  if (headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) {
+export function requireSomeBody(request: IncomingMessage): void {
+  if (!hasBody(request)) {
     throw new AppError('invalid_request', 'a JSON body is required');
   }
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }

@@ -9,6 +9,8 @@ const DICTIONARY_BYTES_MAX = 2 ** 20;
 /** Objects of a document; more are not counted. */
 const OBJECTS_MAX = 200_000;
 const OBJECTS_PER_STEP = 200;
+/** Dictionaries that are read in one step, in bytes: a step ends with the object that passes them. */
+const STEP_BYTES = 2 ** 18;
 /** What packed objects are unpacked to, in bytes: one stream of them, and all. */
 const UNPACKED_MAX = 8 * 2 ** 20;
 const UNPACKED_TOTAL_MAX = 64 * 2 ** 20;
@@ -31,9 +33,12 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
   let objects = 0;
   // dictionaries stand side by side: together they cannot be longer than the document, unless somebody wants to keep us busy
   let readable = bytes.length + DICTIONARY_BYTES_MAX;
+  let inStep = 0;
   for (const object of objectsIn(bytes)) {
     objects += 1;
     readable -= object.dictionary.length;
+    // an object costs time beside its bytes
+    inStep += object.dictionary.length + STEP_BYTES / OBJECTS_PER_STEP;
     if (objects > OBJECTS_MAX || readable < 0) {
       return undefined;
     }
@@ -44,11 +49,12 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
       }
       unpacked += text.length;
       addPacked(text, object.dictionary, pages);
-      yield undefined;
+      inStep = STEP_BYTES;
     } else {
       pages.add(object.number, object.dictionary);
     }
-    if (objects % OBJECTS_PER_STEP === 0) {
+    if (inStep >= STEP_BYTES) {
+      inStep = 0;
       yield undefined;
     }
   }

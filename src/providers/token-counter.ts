@@ -28,8 +28,8 @@ const REMEMBERED_PIECES = 1 << 16;
  */
 const RUN_MAX = 256;
 
-/** Text counted in one go, in UTF-16 units: 2 to 10 ms of work; more would be felt by every other call. */
-const SLICE_MAX = 16_384;
+/** Text counted in one go, in UTF-16 units: 1 ms of work, 13 ms where it is rare characters without a space. Others wait for it. */
+const SLICE_MAX = 4_096;
 
 /** Text that is counted without asking whether there is time for it, in UTF-16 units: about 0.1 ms of work. */
 const AT_ONCE_MAX = 2_048;

@@ -15,6 +15,7 @@ const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 const PATH = '/api/v1/chat/completions';
 /** Just below the largest body there is, and more of them at once than a process takes. */
 const IMAGE_BYTES = 31 * 2 ** 20;
+const TEXT_BYTES = 31 * 2 ** 20;
 const BODIES = Number(process.env.TEST_MEMORY_BODIES ?? 5);
 /** `npm run test:memory` has 1,000 of them. */
 const STREAMS = Number(process.env.TEST_MEMORY_STREAMS ?? 100);
@@ -88,6 +89,10 @@ beforeAll(async () => {
           ...{ ...shared, id: 'sight', input_modalities: ['text', 'image'], image_tokens: 1_000 },
           routes: [{ provider: 'slow', model: 'simulated' }],
         },
+        {
+          ...{ ...shared, id: 'novel', context_length: 40_000_000 },
+          routes: [{ provider: 'slow', model: 'simulated' }],
+        },
       ],
     }),
   });
@@ -136,6 +141,29 @@ async function beginUpload(key: string, body: Buffer): Promise<Upload> {
   return { request: upload, status };
 }
 
+/** Sends a body with each key, so that all are in flight at once. The statuses, after the provider has read those that reach it. */
+async function reachProvider(keys: readonly string[], body: Buffer): Promise<readonly number[]> {
+  const before = provider.waiting;
+  const uploads = await Promise.all(keys.map((key) => beginUpload(key, body)));
+  for (const upload of uploads) {
+    upload.request.end(body.subarray(-1));
+  }
+  let refused = 0;
+  const answers = uploads.map(async ({ status }) => {
+    // a server that refuses a body may close while it is sent
+    const answer = await status.catch(() => 503);
+    refused += answer === 200 ? 0 : 1;
+    return answer;
+  });
+  await eventually(
+    async () => provider.waiting - before + refused === keys.length,
+    30_000,
+    'every body at the provider, or refused',
+  );
+  provider.read();
+  return await Promise.all(answers);
+}
+
 async function stream(key: string): Promise<number> {
   const answer = await fetch(service.url + PATH, {
     method: 'POST',
@@ -181,29 +209,29 @@ test('ten bodies of 9.9 MB, with credits and without, are refused in 600 MB', as
   expect(peakBytes()).toBeLessThan(LISTS_BYTES_MAX);
 }, 60_000);
 
+/** Unlike an image, a text is counted, and written anew for the provider. */
+function text(): string {
+  const words: string[] = [];
+  for (let bytes = 0; bytes < TEXT_BYTES; bytes += words.at(-1)!.length + 1) {
+    words.push(`word${(words.length * 7_919) % 10_007}`);
+  }
+  return words.join(' ');
+}
+
+test('texts at their limit at once fit into the shipped memory limit', async () => {
+  const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
+  const body = Buffer.from(askOf('novel', text()));
+  const answers = await reachProvider(keys, body);
+  expect(new Set(answers)).toEqual(new Set([200, 503]));
+  expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
+}, 60_000);
+
 test('bodies and streams at their limits at once fit into the shipped memory limit', async () => {
   const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
   const image = `data:image/png;base64,${'iVBORw0K'.repeat(IMAGE_BYTES / 8 - 64)}`;
   const body = Buffer.from(askOf('sight', [{ type: 'image_url', image_url: { url: image } }]));
   const streams = Array.from({ length: STREAMS }, (_, index) => stream(keys[index % BODIES]!));
-  const uploads = await Promise.all(keys.map((key) => beginUpload(key, body)));
-  for (const upload of uploads) {
-    upload.request.end(body.subarray(-1));
-  }
-  let refused = 0;
-  const answers = uploads.map(async ({ status }) => {
-    // a server that refuses a body may close while it is sent
-    const answer = await status.catch(() => 503);
-    refused += answer === 200 ? 0 : 1;
-    return answer;
-  });
-  await eventually(
-    async () => provider.waiting + refused === BODIES,
-    30_000,
-    'every body at the provider, or refused',
-  );
-  provider.read();
-  const statuses = await Promise.all(answers);
+  const statuses = await reachProvider(keys, body);
   const told = await Promise.all(streams);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
   expect([...statuses, ...told].filter((status) => status !== 200 && status !== 503)).toEqual([]);

@@ -279,7 +279,11 @@ test('a certificate that is not trusted is an error of the provider: the operato
       client.chat.completions.create({ model: 'to/untrusted', messages: [{ role: 'user', content: 'hi' }] }),
     ).rejects.toMatchObject({ status: 502, code: 'provider_error' });
     const [attempt] = behindTls.ledger.last.attempts;
-    expect(attempt).toMatchObject({ outcome: 'unreachable', said: 'self-signed certificate' });
+    // newer Node versions add what else could be tried
+    expect(attempt).toMatchObject({
+      outcome: 'unreachable',
+      said: expect.stringMatching(/^self-signed certificate/),
+    });
     expect(requests).toBe(0);
   } finally {
     await behindTls.close();

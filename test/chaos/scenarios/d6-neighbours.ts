@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { newSecret } from '../../../src/keys/secret.ts';
 import { newUuid } from '../../../src/lib/ids.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
+import { startFlood } from '../flooding-process.ts';
 import { type RunningLoad, runLoad, saturate, sendBurst, startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
 import { pinProcesses } from '../processor-affinity.ts';
@@ -63,6 +64,7 @@ export const neighbours: ChaosScenario = {
       },
     });
     const url = stack.urls[0]!;
+    const flood = newLog();
     const attacks: Attack[] = [
       provoking('server_error'),
       provoking('rate_limit'),
@@ -79,7 +81,8 @@ export const neighbours: ChaosScenario = {
       },
       {
         name: 'five times the capacity',
-        start: () => startLoad({ ...target, accounts: [neighbour], perSecond: 5 * perSecond, log: newLog() }),
+        start: () =>
+          startFlood({ ...target, urls: stack.urls, key: neighbour.key, perSecond: 5 * perSecond }, flood),
       },
       { name: 'a burst of 2,000', start: () => burst({ ...target, accounts: [neighbour], log: newLog() }) },
     ];
@@ -109,7 +112,7 @@ export const neighbours: ChaosScenario = {
     );
     await stack.stop();
     return {
-      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
+      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${perSecond.toFixed(0)}/s, flooded with ${(flood.calls.length / (phaseMs / 1_000)).toFixed(0)}/s; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
       failures: [
         ...failures,
         ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),
