@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import type { ClientRow } from '../clients/client-rows.ts';
 import type { TokenTotals } from '../clients/client-stack.ts';
 import type { Agent, AgentEnd, AgentRun } from './agent.types.ts';
-import { CORRECT, FINAL_WORDS, MISSPELT } from './scripted-model.ts';
+import { SEALED_THOUGHT } from './scripted-responses.ts';
+import { CORRECT, FINAL_WORDS, MISSPELT } from './scripted-turn.ts';
 import { type AgentStack, MODELS } from './stack.ts';
 
 type Protocol = keyof typeof MODELS;
 
-const PROTOCOLS = ['openai', 'anthropic'] as const;
+const PROTOCOLS = ['openai', 'anthropic', 'responses'] as const;
 /** Below and above the context of the models, in words of about one token; Codex takes a million characters of input. */
 const LONG_WORDS = 100_000;
 const TOO_LONG_WORDS = 260_000;
@@ -50,7 +51,12 @@ async function task(agent: Agent, stack: AgentStack, protocol: Protocol): Promis
   const end = await ask(agent, stack, { key, model: MODELS[protocol], folder, prompt });
   assert.deepEqual([end.failed, end.text], [false, FINAL_WORDS]);
   assert.equal(readFileSync(path, 'utf8'), `${CORRECT} cat sat\n`);
-  assert.equal(stack.upstreams[protocol].requests.length - before, TASK_REQUESTS);
+  const { requests, last } = stack.upstreams[protocol];
+  assert.equal(requests.length - before, TASK_REQUESTS);
+  if (protocol === 'responses') {
+    const returned = JSON.stringify(last.body.input).split(SEALED_THOUGHT).length - 1;
+    assert.equal(returned, agent.returnsReasoning ? TASK_REQUESTS - 1 : 0, 'reasoning that came back');
+  }
   return await agreedUsage(stack, key, end.usage);
 }
 

@@ -23,5 +23,7 @@ export interface AgentEnd {
 /** One agent as npm ships it. `run` throws when it does not end by itself or says nothing readable. */
 export interface Agent {
   readonly name: string;
+  /** Whether it gives encrypted reasoning back with a tool's result. */
+  readonly returnsReasoning: boolean;
   run(run: AgentRun): Promise<AgentEnd>;
 }

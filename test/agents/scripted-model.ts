@@ -5,75 +5,31 @@ import {
   type UpstreamRequest,
   UpstreamServer,
 } from '../factories/upstream-server.ts';
-
-/** What the model does next: say something, or call one of the agent's tools. */
-type Turn =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'call'; readonly tool: string; readonly input: object; readonly id: string };
-
-/** The word that the task replaces, and by which. */
-export const MISSPELT = 'teh';
-export const CORRECT = 'the';
-export const FINAL_WORDS = 'The file is corrected.';
-
-/** A request as far as the script looks into it, whatever its dialect. */
-interface Seen {
-  readonly tools: readonly string[];
-  /** Everything that was said, as text. */
-  readonly said: string;
-  readonly toolResults: number;
-}
-
-/** Characters of a request that are one token to this model. */
-const CHARACTERS_PER_TOKEN = 4;
-/** Share of the input that the model with a cache reports as read from it. */
-const CACHED_SHARE = 0.25;
+import { responsesModel } from './scripted-responses.ts';
+import {
+  CACHED_SHARE,
+  event,
+  nextTurn,
+  outputTokensOf,
+  type Seen,
+  type Turn,
+  textOf,
+  tokensOf,
+} from './scripted-turn.ts';
 
 /**
  * Providers that play a coding model: asked to mend a file, they read it, edit it, read it again and say so. Each records
  * what it was asked.
  */
-export async function startScriptedModels(): Promise<{ openai: UpstreamServer; anthropic: UpstreamServer }> {
-  const [openai, anthropic] = await Promise.all([
+export async function startScriptedModels(): Promise<
+  Readonly<Record<'openai' | 'anthropic' | 'responses', UpstreamServer>>
+> {
+  const [openai, anthropic, responses] = await Promise.all([
     new UpstreamServer(chatModel).start(),
     new UpstreamServer(messagesModel).start(),
+    new UpstreamServer(responsesModel).start(),
   ]);
-  return { openai, anthropic };
-}
-
-function nextTurn({ tools, said, toolResults }: Seen): Turn {
-  const path = /\/[^\s"'\\`]+\/notes\.txt/.exec(said)?.[0];
-  const steps = path === undefined ? [] : stepsWith(tools, path);
-  const step = steps[toolResults];
-  return step
-    ? { kind: 'call', id: `call_${toolResults + 1}`, ...step }
-    : { kind: 'text', text: FINAL_WORDS };
-}
-
-function stepsWith(tools: readonly string[], path: string): { tool: string; input: object }[] {
-  if (tools.includes('Read') && tools.includes('Edit')) {
-    const edit = { file_path: path, old_string: MISSPELT, new_string: CORRECT };
-    return [
-      { tool: 'Read', input: { file_path: path } },
-      { tool: 'Edit', input: edit },
-      { tool: 'Read', input: { file_path: path } },
-    ];
-  }
-  if (tools.includes('exec_command')) {
-    const commands = [`cat ${path}`, `sed -i s/${MISSPELT}/${CORRECT}/ ${path}`, `cat ${path}`];
-    return commands.map((cmd) => ({ tool: 'exec_command', input: { cmd } }));
-  }
-  return [];
-}
-
-function tokensOf(body: UpstreamRequest['body']): number {
-  const { messages, system, tools } = body;
-  return Math.ceil(JSON.stringify([messages, system, tools]).length / CHARACTERS_PER_TOKEN);
-}
-
-function outputTokensOf(turn: Turn): number {
-  const text = turn.kind === 'text' ? turn.text : JSON.stringify(turn.input);
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+  return { openai, anthropic, responses };
 }
 
 const chatModel: UpstreamProtocol = {
@@ -197,14 +153,6 @@ function messagesInputUsage(body: UpstreamRequest['body']): object {
   };
 }
 
-function textOf(turn: Turn): string {
-  return turn.kind === 'text' ? turn.text : '';
-}
-
 function data(body: object): string {
   return `data: ${JSON.stringify(body)}\n\n`;
-}
-
-function event(body: { type: string; [member: string]: unknown }): string {
-  return `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`;
 }

@@ -3,7 +3,11 @@ import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { startScriptedModels } from './scripted-model.ts';
 
 /** A model by the protocol of the provider behind it; one name is ours, one is that of a Claude. */
-export const MODELS = { openai: 'acme/coder', anthropic: 'acme/claude' } as const;
+export const MODELS = {
+  openai: 'acme/coder',
+  anthropic: 'acme/claude',
+  responses: 'acme/thinker',
+} as const;
 const CONTEXT_LENGTH = 200_000;
 
 /** The product with two providers that play models. */
@@ -19,13 +23,13 @@ export async function startAgentStack(): Promise<AgentStack> {
     upstreams,
     stop: async () => {
       await stack.stop();
-      await Promise.all([upstreams.openai.close(), upstreams.anthropic.close()]);
+      await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
     },
   };
 }
 
 function catalogOf(upstreams: AgentStack['upstreams']): object {
-  const protocols = ['openai', 'anthropic'] as const;
+  const protocols = ['openai', 'anthropic', 'responses'] as const;
   return {
     providers: protocols.map((protocol) => ({
       id: protocol,
@@ -40,7 +44,7 @@ function catalogOf(upstreams: AgentStack['upstreams']): object {
       max_output_tokens: 32_000,
       pricing: { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' },
       supported_parameters: ['reasoning_effort', 'tools'],
-      routes: [{ provider: protocol, model: protocol === 'openai' ? 'gpt-5' : 'claude-opus-4-8' }],
+      routes: [{ provider: protocol, model: protocol === 'anthropic' ? 'claude-opus-4-8' : 'gpt-5' }],
     })),
   };
 }
