@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { invariant } from '../lib/invariant.ts';
-import { run } from '../store/statement.ts';
+import { preparedReads, type ReadRows, run } from '../store/statement.ts';
 import {
   csvPart,
   documentBuyer,
@@ -17,8 +17,11 @@ export interface NewDocument {
   readonly id: string;
   readonly kind: DocumentKind;
   readonly accountId: string;
-  /** Lines of its CSV, read before {@link Printed} is asked for; undefined: it has none. */
-  readonly csv: AsyncIterable<string> | undefined;
+  /**
+   * Lines of its CSV, read before {@link Printed} is asked for; undefined: it has none. Reads by `read`, which is the transaction's
+   * connection: who waited for another one of the pool could wait for ever.
+   */
+  readonly csv: ((read: ReadRows) => AsyncIterable<string>) | undefined;
   /** Puts it on paper under its number. */
   readonly print: (number: number, issuedAt: Date) => Promise<Printed>;
 }
@@ -96,7 +99,7 @@ export class DocumentsStore {
 
 async function write(client: pg.PoolClient, document: NewDocument): Promise<DocumentRow> {
   const { id, kind, accountId, csv, print } = document;
-  const csvSha256 = csv === undefined ? null : await writeCsv(client, document, csv);
+  const csvSha256 = csv === undefined ? null : await writeCsv(client, document, csv(preparedReads(client)));
   await run(client, lockDocuments, [kind]);
   const [next] = await run<{ number: number; issued_at: Date }>(client, nextDocumentNumber, [kind]);
   invariant(next, 'there is always a next number');

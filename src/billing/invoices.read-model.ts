@@ -1,7 +1,6 @@
-import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
-import { readRows } from '../store/report.ts';
+import type { ReadRows } from '../store/statement.ts';
 import {
   allStatements,
   closedInvoice,
@@ -94,44 +93,44 @@ export interface Period {
 }
 
 export class InvoicesReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #read: ReadRows;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(read: ReadRows) {
+    this.#read = read;
   }
 
   async months(accountId: string): Promise<StatementMonths> {
-    const [row] = await readRows<StatementMonths>(this.#sequelize, statementMonths, [accountId]);
+    const [row] = await this.#read<StatementMonths>(statementMonths, [accountId]);
     invariant(row, `account ${accountId} has no months`);
     return row;
   }
 
   /** Every statement that was made, void ones included. */
   versions(accountId: string): Promise<StatementVersion[]> {
-    return readRows<StatementVersion>(this.#sequelize, statementVersions, [accountId]);
+    return this.#read<StatementVersion>(statementVersions, [accountId]);
   }
 
   /** Every closed statement, void ones included: newest month first, its newest version first. */
   all(accountId: string): Promise<StatementRow[]> {
-    return readRows<StatementRow>(this.#sequelize, allStatements, [accountId]);
+    return this.#read<StatementRow>(allStatements, [accountId]);
   }
 
   /** Closed months that are not final yet, oldest first. */
   open(accountId: string): Promise<InvoiceRow[]> {
-    return readRows<InvoiceRow>(this.#sequelize, openInvoices, [accountId]);
+    return this.#read<InvoiceRow>(openInvoices, [accountId]);
   }
 
   /** Charges of a statement by day, model and key. */
   sums(accountId: string, invoice: InvoiceRow): Promise<StatementSum[]> {
     const { period_start, period_end, opening_seq, closing_seq } = invoice;
     const values = [accountId, period_start, period_end, opening_seq, closing_seq];
-    return readRows<StatementSum>(this.#sequelize, statementSums, values);
+    return this.#read<StatementSum>(statementSums, values);
   }
 
   /** What the account owed for reversed payments at the end of a statement. */
   async owed(accountId: string, invoice: InvoiceRow): Promise<NanoUsd> {
     const values = [accountId, invoice.period_end, invoice.closing_seq];
-    const [row] = await readRows<{ owed: string }>(this.#sequelize, owedAt, values);
+    const [row] = await this.#read<{ owed: string }>(owedAt, values);
     return nanoUsd(row?.owed ?? 0n);
   }
 
@@ -147,22 +146,18 @@ export class InvoicesReadModel {
       overlapEnd,
       limit,
     ];
-    return readRows<InvoiceRow>(this.#sequelize, closedInvoices, values);
+    return this.#read<InvoiceRow>(closedInvoices, values);
   }
 
   async closedMonth(accountId: string, month: StatementVersion): Promise<InvoiceRow | undefined> {
     const values = [accountId, month.period_start, month.version];
-    return (await readRows<InvoiceRow>(this.#sequelize, closedInvoice, values))[0];
+    return (await this.#read<InvoiceRow>(closedInvoice, values))[0];
   }
 
   /** The statement of a month that is not closed, as of now. */
   async draft(accountId: string, { start, end }: Period): Promise<InvoiceRow> {
     const values = [accountId, start, end];
-    const [totals] = await readRows<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(
-      this.#sequelize,
-      draftInvoice,
-      values,
-    );
+    const [totals] = await this.#read<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(draftInvoice, values);
     invariant(totals, 'a draft has totals');
     return {
       ...totals,
@@ -187,6 +182,6 @@ export class InvoicesReadModel {
     const { period_start, period_end, opening_seq, closing_seq } = invoice;
     const position = [after?.at_text ?? null, after?.seq ?? null];
     const values = [accountId, period_start, period_end, ...position, limit, opening_seq, closing_seq];
-    return readRows<EntryRow>(this.#sequelize, statementLines, values);
+    return this.#read<EntryRow>(statementLines, values);
   }
 }

@@ -68,7 +68,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   drawAmount(pdf, 'Total paid', formatUsd(amount), true);
   pdf.y += 12;
   if (receipt.providerUrl !== null) {
-    pdf.fontSize(9).fillColor(palette.soft);
+    pdf.font('Helvetica').fontSize(9).fillColor(palette.soft);
     const link = { link: receipt.providerUrl, underline: true, width: CONTENT_WIDTH };
     pdf.text("The payment provider's own document", MARGIN, pdf.y, link);
     pdf.y += 4;

@@ -5,8 +5,8 @@ import { formatUsd } from '../lib/money.ts';
 import type { DocumentsStore, Printed } from './documents.store.ts';
 import type { IssuedDocument } from './documents.types.ts';
 import { presentInvoice } from './invoices.presenter.ts';
-import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
-import type { InvoicesService } from './invoices.service.ts';
+import { type InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';
+import { InvoicesService } from './invoices.service.ts';
 import { statementCsv } from './statement-csv.ts';
 import { StatementLines } from './statement-lines.ts';
 import { type StatementDocument, statementPdf } from './statement-pdf.ts';
@@ -14,6 +14,8 @@ import { type StatementDocument, statementPdf } from './statement-pdf.ts';
 export interface StatementDocumentParts {
   readonly store: DocumentsStore;
   readonly readModel: InvoicesReadModel;
+  /** The same by prepared statements: at the end of a month fifty thousand statements are read. */
+  readonly issuing: InvoicesReadModel;
   readonly invoices: InvoicesService;
   /** As it stands in tollgate.yaml now. */
   readonly seller: () => Seller | undefined;
@@ -31,7 +33,7 @@ export class StatementDocuments implements StatementIssuer {
 
   /** Issues the closed statements of an account that are about to become final. */
   async issueOpen(accountId: string): Promise<void> {
-    for (const row of await this.#parts.readModel.open(accountId)) {
+    for (const row of await this.#parts.issuing.open(accountId)) {
       await this.#issue(accountId, row);
     }
   }
@@ -53,7 +55,7 @@ export class StatementDocuments implements StatementIssuer {
     for await (const _ of lines.through(this.#parts.invoices.lines(accountId, row))) {
       // what passes is noted
     }
-    const facts = await this.#facts(accountId, row);
+    const facts = await this.#facts(accountId, row, this.#parts.readModel);
     const { pdf } = await print(facts, lines, { number: undefined, issuedAt: new Date() });
     return pdf;
   }
@@ -67,18 +69,22 @@ export class StatementDocuments implements StatementIssuer {
     invariant(row.id !== null, 'only a closed statement is issued');
     const lines = new StatementLines();
     // before the transaction that holds the number: others wait for it
-    const facts = await this.#facts(accountId, row.status === 'open' ? { ...row, status: 'paid' } : row);
+    const final: InvoiceRow = row.status === 'open' ? { ...row, status: 'paid' } : row;
+    const facts = await this.#facts(accountId, final, this.#parts.issuing);
     return this.#parts.store.issue({
       id: row.id,
       kind: 'statement',
       accountId,
-      csv: statementCsv(lines.through(this.#parts.invoices.lines(accountId, row)), accountId),
+      csv: (read) => {
+        const movements = new InvoicesService(new InvoicesReadModel(read)).lines(accountId, row);
+        return statementCsv(lines.through(movements), accountId);
+      },
       print: (number, issuedAt) => print(facts, lines, { number, issuedAt }),
     });
   }
 
-  async #facts(accountId: string, row: InvoiceRow): Promise<StatementFacts> {
-    const { store, readModel, publicUrl, seller } = this.#parts;
+  async #facts(accountId: string, row: InvoiceRow, readModel: InvoicesReadModel): Promise<StatementFacts> {
+    const { store, publicUrl, seller } = this.#parts;
     return {
       accountId,
       publicUrl,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { LruMap } from '../lib/lru-map.ts';
 import { cjkFont } from './cjk-fonts.ts';
+import { ASCENT, drawCells, isBuiltInText } from './paper-cells.ts';
 
 type Pdf = PDFKit.PDFDocument;
 
@@ -25,8 +26,6 @@ interface OpenFont {
 const UNPACKED_MAX = 40;
 const unpacked = new LruMap<string, Uint8Array>(UNPACKED_MAX);
 
-/** Height of Helvetica's capitals above the baseline, as a share of the font size: where pdfkit puts its lines. */
-const ASCENT = 0.718;
 /** Brings the thinnest weight up to the regular one, as a share of the font size. */
 const CJK_PEN = 0.042;
 
@@ -78,6 +77,10 @@ async function unpack(font: string): Promise<Uint8Array> {
  * it could be drawn: a box stands for each character that is in no font here.
  */
 export function drawFreeText(pdf: Pdf, { text, x, y, size, color, width, isParagraph }: FreeText): boolean {
+  if (!isParagraph && isBuiltInText(text)) {
+    drawCells(pdf, y, size, [{ text, x, width, color }]);
+    return true;
+  }
   const runs = runsOf(pdf, text);
   pdf.fontSize(size).fillColor(color);
   const baseline = y + ASCENT * size;

@@ -1,5 +1,6 @@
 import PDFDocument from 'pdfkit';
 import type { Party } from './documents.types.ts';
+import { drawCells } from './paper-cells.ts';
 import { addFonts, drawFreeText } from './statement-font.ts';
 
 type Pdf = PDFKit.PDFDocument;
@@ -35,6 +36,8 @@ export async function openPaper(title: string, madeAt: Date, texts: Iterable<str
     size: 'A4',
     margin: MARGIN,
     bufferPages: true,
+    // none yet: taking one apart costs as much as half a page
+    font: '',
     info: { Title: title, CreationDate: madeAt },
   });
   const chunks: Buffer[] = [];
@@ -71,7 +74,9 @@ export function linesOf(party: Party): string[] {
 
 /** Who it is from, who it is for, and what it is. */
 export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHeading): void {
-  pdf.font('Helvetica-Bold').fontSize(22).fillColor(palette.ink).text(title, MARGIN, MARGIN);
+  drawCells(pdf, MARGIN, 22, [
+    { text: title, x: MARGIN, width: CONTENT_WIDTH, color: palette.ink, font: 'Helvetica-Bold' },
+  ]);
   const top = MARGIN + 40;
   const left = drawParty(pdf, 'For', buyer, { x: MARGIN, y: top });
   const right = seller
@@ -80,14 +85,14 @@ export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHead
   let y = Math.max(left.y, right.y) + 14;
   let isWhole = left.isWhole && right.isWhole;
   for (const [label, value] of facts) {
-    pdf.font('Helvetica').fontSize(9).fillColor(palette.soft).text(label, MARGIN, y, { lineBreak: false });
+    drawCells(pdf, y, 9, [{ text: label, x: MARGIN, width: 90, color: palette.soft }]);
     const place = { x: MARGIN + 90, y, width: 400 };
     isWhole = drawFreeText(pdf, { text: value, size: 9, color: palette.ink, ...place }) && isWhole;
     y += 15;
   }
   if (!isWhole) {
-    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
-    pdf.text('A box stands for a character that this document has no font for.', MARGIN + 90, y);
+    const text = 'A box stands for a character that this document has no font for.';
+    drawCells(pdf, y, 7.5, [{ text, x: MARGIN + 90, width: CONTENT_WIDTH - 90, color: palette.soft }]);
     y += 12;
   }
   pdf.y = y + 12;
@@ -99,7 +104,7 @@ function drawParty(
   party: Party,
   { x, y: top }: { readonly x: number; readonly y: number },
 ): { readonly y: number; readonly isWhole: boolean } {
-  pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft).text(label, x, top, { lineBreak: false });
+  drawCells(pdf, top, 7.5, [{ text: label, x, width: COLUMN_WIDTH, color: palette.soft }]);
   let y = top + 11;
   let isWhole = true;
   for (const text of linesOf(party)) {
@@ -112,14 +117,15 @@ function drawParty(
 /** A label and an amount on a line of their own, ruled off. The label of a total is ours, any other may be a free text. */
 export function drawAmount(pdf: Pdf, label: string, amount: string, isTotal: boolean): void {
   const { y } = pdf;
-  pdf.fontSize(10).fillColor(palette.ink);
+  const font = isTotal ? 'Helvetica-Bold' : 'Helvetica';
+  const cell = { color: palette.ink, font } as const;
   if (isTotal) {
-    pdf.font('Helvetica-Bold').text(label, MARGIN, y, { lineBreak: false });
+    drawCells(pdf, y, 10, [{ ...cell, text: label, x: MARGIN, width: LABEL_WIDTH }]);
   } else {
     drawFreeText(pdf, { text: label, x: MARGIN, y, size: 10, color: palette.ink, width: LABEL_WIDTH });
   }
-  const place = { width: CONTENT_WIDTH - LABEL_WIDTH, align: 'right' } as const;
-  pdf.text(amount, MARGIN + LABEL_WIDTH, y, place);
+  const place = { x: MARGIN + LABEL_WIDTH, width: CONTENT_WIDTH - LABEL_WIDTH, align: 'right' } as const;
+  drawCells(pdf, y, 10, [{ ...cell, ...place, text: amount }]);
   drawRule(pdf, y + 15);
   pdf.y = y + 20;
 }
@@ -147,10 +153,8 @@ export function drawFooters(pdf: Pdf, name: string): void {
   const { count } = pdf.bufferedPageRange();
   for (let page = 0; page < count; page += 1) {
     pdf.switchToPage(page);
-    // below the margin a text would open another page
-    pdf.page.margins.bottom = 0;
-    pdf.font('Helvetica').fontSize(7.5).fillColor(palette.soft);
     const text = `${name} · page ${page + 1} of ${count}`;
-    pdf.text(text, MARGIN, PAGE_HEIGHT - MARGIN + 14, { width: CONTENT_WIDTH, align: 'center' });
+    const place = { x: MARGIN, width: CONTENT_WIDTH, align: 'center' } as const;
+    drawCells(pdf, PAGE_HEIGHT - MARGIN + 14, 7.5, [{ ...place, text, color: palette.soft }]);
   }
 }

@@ -3,6 +3,7 @@ import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { documentNumber, type Party } from './documents.types.ts';
 import type { StatementSum } from './invoices.read-model.ts';
 import type { InvoiceJson } from './invoices.schema.ts';
+import { type BuiltInFont, type Cell, drawCells } from './paper-cells.ts';
 import { drawFreeText } from './statement-font.ts';
 import type { StatementLines } from './statement-lines.ts';
 import {
@@ -45,6 +46,9 @@ export interface StatementDocument {
 /** An amount is exact to the nano-dollar. */
 const LINE_DECIMALS = 9;
 
+/** Points: the size of tables. */
+const SMALL = 7.5;
+
 type Pdf = PDFKit.PDFDocument;
 
 /** A statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
@@ -60,7 +64,7 @@ export async function statementPdf(statement: StatementDocument): Promise<Buffer
     drawMovement(pdf, row, statement);
   }
   if (lines.furtherCount > 0) {
-    pdf.moveDown(0.8).font('Helvetica-Bold').fontSize(9).fillColor(palette.ink);
+    pdf.font('Helvetica-Bold').fontSize(9).fillColor(palette.ink).moveDown(0.8);
     const amount = formatUsd(nanoUsd(lines.furtherAmount));
     pdf.text(`${lines.furtherCount} further movements, together ${amount}; each is in the CSV form.`, MARGIN);
   }
@@ -166,19 +170,21 @@ function drawSumTable(pdf: Pdf, title: string, rows: readonly StatementSum[]): v
 function drawColumns(
   pdf: Pdf,
   [name, calls, amount]: readonly [string, string, string],
-  font: string,
+  font: BuiltInFont,
   color: string,
 ): void {
   const { y } = pdf;
-  const cell = { height: 10, ellipsis: true, lineBreak: false };
-  pdf.font(font).fontSize(7.5).fillColor(color);
-  pdf.text(calls, MARGIN + 300, y, { ...cell, width: 80, align: 'right' });
-  pdf.text(amount, MARGIN + 390, y, { ...cell, width: CONTENT_WIDTH - 390, align: 'right' });
+  const number = { font, color, align: 'right' } as const;
+  const cells: Cell[] = [
+    { ...number, text: calls, x: MARGIN + 300, width: 80 },
+    { ...number, text: amount, x: MARGIN + 390, width: CONTENT_WIDTH - 390 },
+  ];
   if (font === 'Helvetica') {
-    drawFreeText(pdf, { text: name, x: MARGIN, y, size: 7.5, color, width: 290 });
+    drawFreeText(pdf, { text: name, x: MARGIN, y, size: SMALL, color, width: 290 });
   } else {
-    pdf.text(name, MARGIN, y, { ...cell, width: 290 });
+    cells.push({ text: name, x: MARGIN, width: 290, font, color });
   }
+  drawCells(pdf, y, SMALL, cells);
   pdf.y = y + 12;
 }
 
@@ -188,35 +194,32 @@ function drawMovement(pdf: Pdf, row: EntryRow, { accountId, publicUrl }: Stateme
   }
   const entry = presentTransaction(row, accountId);
   const { y } = pdf;
+  const { ink, soft, link } = palette;
   const generation = entry.related_generation_id;
   const text = generation ?? entry.related_checkout_session_id ?? entry.id;
-  const cell = { height: 10, ellipsis: true, lineBreak: false };
-  pdf.font('Helvetica').fontSize(7.5).fillColor(palette.ink);
-  pdf.text(entry.created_at.slice(0, 19).replace('T', ' '), MARGIN, y, { ...cell, width: 82 });
-  const description = { text: entry.description, size: 7.5, color: palette.ink };
-  drawFreeText(pdf, { ...description, x: MARGIN + 84, y, width: 120 });
-  pdf.fillColor(generation ? palette.link : palette.soft);
-  const link = generation ? { link: `${publicUrl}/api/v1/generation?id=${generation}` } : {};
-  pdf.text(text, MARGIN + 208, y, { ...cell, width: 150, ...link });
-  pdf
-    .fillColor(palette.ink)
-    .text(entry.amount.value, MARGIN + 360, y, { ...cell, width: 70, align: 'right' });
-  pdf.text(fixed(entry.balance_after.value, LINE_DECIMALS), MARGIN + 432, y, {
-    ...cell,
-    width: 66,
-    align: 'right',
-  });
+  const time = entry.created_at.slice(0, 19).replace('T', ' ');
+  const balance = fixed(entry.balance_after.value, LINE_DECIMALS);
+  const click = generation ? { link: `${publicUrl}/api/v1/generation?id=${generation}` } : {};
+  drawFreeText(pdf, { text: entry.description, size: SMALL, color: ink, x: MARGIN + 84, y, width: 120 });
+  drawCells(pdf, y, SMALL, [
+    { text: time, x: MARGIN, width: 82, color: ink },
+    { text, x: MARGIN + 208, width: 150, color: generation ? link : soft, ...click },
+    { text: entry.amount.value, x: MARGIN + 360, width: 70, color: ink, align: 'right' },
+    { text: balance, x: MARGIN + 432, width: 66, color: ink, align: 'right' },
+  ]);
   pdf.y = y + 12;
 }
 
 function drawTableHead(pdf: Pdf): void {
   const { y } = pdf;
-  pdf.font('Helvetica-Bold').fontSize(7.5).fillColor(palette.soft);
-  pdf.text('Time (UTC)', MARGIN, y, { lineBreak: false });
-  pdf.text('Description', MARGIN + 84, y, { lineBreak: false });
-  pdf.text('Reference', MARGIN + 208, y, { lineBreak: false });
-  pdf.text('Amount', MARGIN + 360, y, { width: 70, align: 'right', lineBreak: false });
-  pdf.text('Balance', MARGIN + 432, y, { width: 66, align: 'right', lineBreak: false });
+  const head = { font: 'Helvetica-Bold', color: palette.soft } as const;
+  drawCells(pdf, y, SMALL, [
+    { ...head, text: 'Time (UTC)', x: MARGIN, width: 82 },
+    { ...head, text: 'Description', x: MARGIN + 84, width: 120 },
+    { ...head, text: 'Reference', x: MARGIN + 208, width: 150 },
+    { ...head, text: 'Amount', x: MARGIN + 360, width: 70, align: 'right' },
+    { ...head, text: 'Balance', x: MARGIN + 432, width: 66, align: 'right' },
+  ]);
   drawRule(pdf, y + 11);
   pdf.y = y + 16;
 }

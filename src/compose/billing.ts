@@ -28,6 +28,8 @@ import type { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Database } from '../store/database.ts';
+import { reportReads } from '../store/report.ts';
+import { preparedReads } from '../store/statement.ts';
 import { UsageReadModel } from '../usage/usage.read-model.ts';
 import { usageRoutes } from '../usage/usage.routes.ts';
 import { UsageService } from '../usage/usage.service.ts';
@@ -96,10 +98,12 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
 /** The statements of accounts, and what puts them on paper. */
 export function createStatements(parts: Pick<BillingParts, 'database' | 'publicUrl' | 'seller'>) {
   const { database, publicUrl, seller } = parts;
-  const readModel = new InvoicesReadModel(database.sequelize);
+  const readModel = new InvoicesReadModel(reportReads(database.sequelize));
   const invoices = new InvoicesService(readModel);
   const store = new DocumentsStore(database.money);
-  return { invoices, documents: new StatementDocuments({ store, readModel, invoices, seller, publicUrl }) };
+  const issuing = new InvoicesReadModel(preparedReads(database.money));
+  const documents = new StatementDocuments({ store, readModel, issuing, invoices, seller, publicUrl });
+  return { invoices, documents };
 }
 
 interface Payment {

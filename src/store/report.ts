@@ -1,6 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { QueryTypes } from 'sequelize';
-import type { Statement } from './statement.ts';
+import type { ReadRows, Statement } from './statement.ts';
 
 /** Runs a read with bound parameters on the pool for lists and reports. BIGINTs arrive as decimal text. */
 export function readRows<Row extends object>(
@@ -9,4 +9,9 @@ export function readRows<Row extends object>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   return sequelize.query<Row>(statement.text, { bind: [...values], type: QueryTypes.SELECT });
+}
+
+/** Reads by {@link readRows}. */
+export function reportReads(sequelize: Sequelize): ReadRows {
+  return (statement, values) => readRows(sequelize, statement, values);
 }

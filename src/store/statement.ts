@@ -20,3 +20,14 @@ export async function run<Row extends pg.QueryResultRow>(
   const result = await client.query<Row>({ name: statement.name, text: statement.text, values: [...values] });
   return result.rows;
 }
+
+/** Reads rows with a statement; BIGINTs arrive as decimal text. */
+export type ReadRows = <Row extends pg.QueryResultRow>(
+  statement: Statement,
+  values: readonly unknown[],
+) => Promise<Row[]>;
+
+/** Reads by {@link run}. */
+export function preparedReads(client: pg.Pool | pg.PoolClient): ReadRows {
+  return (statement, values) => run(client, statement, values);
+}

@@ -1,0 +1,129 @@
+import PDFDocument from 'pdfkit';
+
+type Pdf = PDFKit.PDFDocument;
+
+/** PDF's own fonts: every reader has them, and each has every character of Latin-1. */
+export type BuiltInFont = 'Helvetica' | 'Helvetica-Bold';
+
+/** A text on one line. */
+export interface Cell {
+  /** Latin-1 without control characters. */
+  readonly text: string;
+  /** In points, of its left edge. */
+  readonly x: number;
+  /** In points: what is wider is cut. */
+  readonly width: number;
+  readonly color: string;
+  readonly align?: 'right' | 'center';
+  readonly font?: BuiltInFont;
+  /** Where a click leads. */
+  readonly link?: string;
+}
+
+/** Height of Helvetica's capitals above the baseline, as a share of the font size: where pdfkit puts its lines. */
+export const ASCENT = 0.718;
+const CUT = '…';
+/** Its code in the encoding of PDF's own fonts; that of any other character here is the one in Latin-1. */
+const CUT_CODE = 0x85;
+const LATIN_1 = /^[\x20-\x7e\xa0-\xff]*$/;
+
+/** pdfkit counts its own from F1. */
+const NAMES: Readonly<Record<BuiltInFont, string>> = { Helvetica: 'F1000', 'Helvetica-Bold': 'F1001' };
+const written = new WeakMap<Pdf, Map<BuiltInFont, PDFKit.PDFKitReference>>();
+
+/** Widths by code, in thousandths of the font size. */
+const widths = new Map<BuiltInFont, readonly number[]>();
+const inks = new Map<string, string>();
+
+/** Whether {@link drawCells} can draw it. */
+export function isBuiltInText(text: string): boolean {
+  return LATIN_1.test(text);
+}
+
+/**
+ * Draws the cells of a line, whose upper edge is at `y`. pdfkit lays out every text as a paragraph, which takes twenty times
+ * as long, and a statement is hundreds of short texts. Its own font, size and colours stay as they are.
+ */
+export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cell[]): void {
+  const baseline = y + ASCENT * size;
+  let line = 'q\nBT\n';
+  for (const cell of cells) {
+    const { color, align, font = 'Helvetica', link } = cell;
+    const text = cutText(cell, font, size);
+    const width = widthOf(text, font, size);
+    const x = cell.x + (align === undefined ? 0 : (cell.width - width) / (align === 'right' ? 1 : 2));
+    const hex = [...text].map((character) => codeOf(character).toString(16).padStart(2, '0')).join('');
+    // a page's own vertical axis leads downwards
+    line += `/${nameOnPage(pdf, font)} ${size} Tf\n${inkOf(color)}1 0 0 -1 ${short(x)} ${short(baseline)} Tm\n[<${hex}>] TJ\n`;
+    if (link !== undefined) {
+      pdf.link(x, y, width, size, link);
+    }
+  }
+  pdf.addContent(`${line}ET\nQ`);
+}
+
+/** In points. */
+function widthOf(text: string, font: BuiltInFont, size: number): number {
+  const table = widths.get(font) ?? measure(font);
+  let sum = 0;
+  for (const character of text) {
+    sum += table[codeOf(character)] ?? 0;
+  }
+  return (sum * size) / 1_000;
+}
+
+function measure(font: BuiltInFont): readonly number[] {
+  const ruler = new PDFDocument({ autoFirstPage: false }).font(font).fontSize(1_000);
+  const table = Array.from({ length: 256 }, (_, code) =>
+    ruler.widthOfString(code === CUT_CODE ? CUT : String.fromCharCode(code)),
+  );
+  widths.set(font, table);
+  return table;
+}
+
+/** As much of its text as fits into its width. */
+function cutText({ text, width }: Cell, font: BuiltInFont, size: number): string {
+  if (widthOf(text, font, size) <= width) {
+    return text;
+  }
+  let end = text.length;
+  while (end > 0 && widthOf(text.slice(0, end) + CUT, font, size) > width) {
+    end -= 1;
+  }
+  return text.slice(0, end) + CUT;
+}
+
+function codeOf(character: string): number {
+  return character === CUT ? CUT_CODE : character.charCodeAt(0);
+}
+
+/** The font's name among the page's. It is written once into a document, and pdfkit need not take it apart anew for each. */
+function nameOnPage(pdf: Pdf, font: BuiltInFont): string {
+  const fonts = written.get(pdf) ?? new Map<BuiltInFont, PDFKit.PDFKitReference>();
+  written.set(pdf, fonts);
+  let reference = fonts.get(font);
+  if (reference === undefined) {
+    reference = pdf.ref({ Type: 'Font', BaseFont: font, Subtype: 'Type1', Encoding: 'WinAnsiEncoding' });
+    reference.end(undefined);
+    fonts.set(font, reference);
+  }
+  const name = NAMES[font];
+  (pdf.page.fonts as Record<string, unknown>)[name] ??= reference;
+  return name;
+}
+
+/** The operator that sets a colour `#rrggbb`. */
+function inkOf(color: string): string {
+  const before = inks.get(color);
+  if (before !== undefined) {
+    return before;
+  }
+  const parts = [1, 3, 5].map((start) => short(Number.parseInt(color.slice(start, start + 2), 16) / 255));
+  const ink = `${parts.join(' ')} rg\n`;
+  inks.set(color, ink);
+  return ink;
+}
+
+function short(value: number): string {
+  return String(Math.round(value * 1_000) / 1_000);
+}
