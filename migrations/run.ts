@@ -1,3 +1,4 @@
+import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
 
 /** A wrong setting: another attempt would end the same way. */
@@ -8,10 +9,11 @@ class SettingsError extends Error {}
  * with 2.
  */
 async function main(
-  environment: NodeJS.ProcessEnv,
+  given: NodeJS.ProcessEnv,
   command: string | undefined,
   to: string | undefined,
 ): Promise<string> {
+  const environment = readFiles(given);
   if (command !== undefined && command !== 'down') {
     throw new SettingsError(
       `${command} is unknown: run it without an argument to migrate, or with \`down [name]\` to undo`,
@@ -46,6 +48,14 @@ async function main(
     ...(workerRole && { workerRole }),
   });
   return applied.length === 0 ? 'schema is current' : `applied: ${applied.join(', ')}`;
+}
+
+function readFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  try {
+    return withSecretFiles(environment);
+  } catch (error) {
+    throw error instanceof SecretFileError ? new SettingsError(error.message) : error;
+  }
 }
 
 try {

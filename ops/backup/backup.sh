@@ -10,7 +10,8 @@ umask 077
 : "${DATABASE_OWNER_URL:?is not set: the owner may read everything}"
 folder=${1:?usage: ops/backup/backup.sh FOLDER}
 mkdir -p "$folder"
-name="$folder/tollgate-$(date -u +%Y%m%dT%H%M%SZ)"
+started=$(date +%s)
+name="$folder/tollgate-$(date -u -d "@$started" +%Y%m%dT%H%M%SZ)"
 export PGAPPNAME=tollgate-backup PGOPTIONS='-c statement_timeout=0 -c idle_in_transaction_session_timeout=0'
 trap 'rm -f "$name.dump.part" "$name.balances.csv.part"' EXIT
 
@@ -31,5 +32,9 @@ wait "$snapshot_pid"
 pg_restore --list "$name.dump.part" > /dev/null
 mv "$name.dump.part" "$name.dump"
 mv "$name.balances.csv.part" "$name.balances.csv"
+bytes=$(stat --format=%s "$name.dump")
+# The gauge tollgate_backup_age_seconds reads it. A dump is good without: the schema may be older, or the database a standby.
+psql --no-psqlrc --quiet --command="INSERT INTO backups (at, bytes) VALUES (to_timestamp($started), $bytes) ON CONFLICT DO NOTHING" "$DATABASE_OWNER_URL" \
+  || echo "the backup was made, but could not be recorded in the database" >&2
 accounts=$(($(wc -l < "$name.balances.csv") - 1))
-echo "$name.dump: $(stat --format=%s "$name.dump") bytes, $accounts accounts"
+echo "$name.dump: $bytes bytes, $accounts accounts"

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SecretFileError, withSecretFiles } from '../../src/lib/secret-files.ts';
 import { errorMessage } from '../embedded/error-code.ts';
 import { findFfmpeg } from '../embedded/ffmpeg.ts';
 import { tryListen } from '../embedded/free-port.ts';
@@ -49,8 +50,8 @@ const EXIT_IMPATIENT = 130;
  * after everything has ended in order: the application drains first, then Redis, then Postgres. A second Ctrl-C
  * ends the process at once.
  */
-export async function supervise(options: SupervisorOptions): Promise<number> {
-  const { terminal, environment } = options;
+export async function supervise(given: SupervisorOptions): Promise<number> {
+  const { terminal, environment } = given;
   const running: Running = {};
   const stop = listenForStop(() => {
     endAtOnce(running);
@@ -59,7 +60,7 @@ export async function supervise(options: SupervisorOptions): Promise<number> {
   }, environment.npm_lifecycle_event !== undefined);
   let code = 0;
   try {
-    await start(running, options, stop);
+    await start(running, { ...given, environment: withSecretFiles(environment) }, stop);
     const failure = await Promise.race([
       stop.requested,
       running.application?.failed,
@@ -71,7 +72,10 @@ export async function supervise(options: SupervisorOptions): Promise<number> {
   } catch (error) {
     // A Ctrl-C also reaches what we were just running; its failure is then no news.
     if (!(error instanceof Stopped) && stop.reason() === undefined) {
-      code = error instanceof SettingsFailure ? EXIT_BAD_SETTINGS : EXIT_FAILED;
+      code =
+        error instanceof SettingsFailure || error instanceof SecretFileError
+          ? EXIT_BAD_SETTINGS
+          : EXIT_FAILED;
       terminal.failure(failureLine(error));
     }
   }

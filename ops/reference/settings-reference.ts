@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { SECRETS } from '../../src/lib/secret-files.ts';
 import { markdownTable, schemaRows } from './schema-table.ts';
 
 /** What is read outside of the processes' configuration, by whom, and what for. */
@@ -19,6 +20,12 @@ export const OTHER_SETTINGS: readonly (readonly [name: string, reader: string, m
     '`npm start`',
     'size of each log in `DATA_DIR/logs`, the live file and four older ones together; 5 to 999999, default 100',
   ],
+  [
+    'OTEL_RESOURCE_ATTRIBUTES',
+    'the API, workers',
+    'with `OTEL_EXPORTER_OTLP_ENDPOINT`: what traces say of their process, e.g. `deployment.environment.name=production`',
+  ],
+  ['OTEL_SERVICE_NAME', 'the API, workers', 'the same; default `tollgate-api`, `tollgate-worker`'],
   ['TOLLGATE_URL', '`tollgate`', 'where the service is; default `http://localhost:8080`'],
   [
     'XDG_CACHE_HOME',
@@ -33,6 +40,15 @@ const HEAD = `# Settings
 file \`.env\` beside \`package.json\`; the environment wins over it. \`make-env.sh\` writes the same file for Docker: use separate clones, or your
 \`npm start\` runs with production's settings. An empty value counts as not set. A wrong setting ends the process with exit code 2 and one line
 that names it.
+
+Secrets can stay in files, as orchestrators mount them: \`ADMIN_TOKEN_FILE=/run/secrets/admin_token\` stands for \`ADMIN_TOKEN\`, and so for
+${SECRETS.filter((name) => name !== 'ADMIN_TOKEN')
+  .map((name) => `\`${name}\``)
+  .join(
+    ', ',
+  )}. The file is read at the start, a line break at its end is not part of the secret, and a setting that is given both
+ways is refused. A variable of \`tollgate.yaml\` may come from a file, too (\`OPENAI_API_KEY_FILE\` for \`\${OPENAI_API_KEY}\`): it is read whenever the catalog is, so a new
+key takes a SIGHUP and no restart. The migration, \`npm start\` and \`tollgate\` follow the same names.
 
 `;
 

@@ -199,8 +199,15 @@ async function watchDatabase(
 }
 
 /** Traces where a collector is named. */
-async function composeTracing({ otlpEndpoint }: Config, process: 'api' | 'worker'): Promise<Tracing> {
+async function composeTracing(
+  { otlpEndpoint, traceSampling }: Config,
+  process: 'api' | 'worker',
+): Promise<Tracing> {
   return otlpEndpoint === null
     ? NO_TRACING
-    : await createOtelTracing({ endpoint: otlpEndpoint, service: `tollgate-${process}` });
+    : await createOtelTracing({
+        endpoint: otlpEndpoint,
+        service: `tollgate-${process}`,
+        sampling: traceSampling,
+      });
 }

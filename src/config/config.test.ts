@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError, loadConfig } from './config.ts';
 
 const SOUND = {
@@ -44,6 +47,18 @@ test.each([
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('secrets come from files, and one that cannot be read stops the start', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'));
+  const path = join(folder, 'secret');
+  writeFileSync(path, `${'z'.repeat(32)}\n`);
+  const { TOLLGATE_SECRET: _, ...others } = SOUND;
+  expect(loadConfig({ ...others, TOLLGATE_SECRET_FILE: path }).secret).toBe('z'.repeat(32));
+  const both = () => loadConfig({ ...SOUND, TOLLGATE_SECRET_FILE: path });
+  expect(both).toThrow(ConfigError);
+  expect(both).toThrow(/^TOLLGATE_SECRET_FILE is set beside TOLLGATE_SECRET/);
+  rmSync(folder, { recursive: true });
 });
 
 test('operators are ADMIN_TOKEN and whoever has a token of their own', () => {

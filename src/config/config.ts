@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { redisAddress } from '../lib/redis-url.ts';
 import { ConfigError } from './config-error.ts';
 import { databaseAddresses } from './database-url.ts';
+import { readEnvironment } from './environment.ts';
 import { type OidcSettings, oidcSettings } from './oidc-settings.ts';
 import { DEFAULT_OPERATOR, type Operator } from './operator-settings.ts';
 import { SETTINGS } from './settings.ts';
@@ -62,6 +63,8 @@ export interface Config {
   readonly preemption: { readonly file: string | null; readonly url: string | null };
   /** Collector of traces; null: none are made. */
   readonly otlpEndpoint: string | null;
+  /** Which traces are kept: of those that begin here so many (0 to 1), and whether a caller's `traceparent` decides for its own. */
+  readonly traceSampling: { readonly ratio: number; readonly followsParent: boolean };
   /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
   /** Where the dashboards are; null: nobody said. */
   readonly grafanaUrl: string | null;
@@ -83,7 +86,7 @@ export interface Config {
 
 /** Reads and checks the environment, once. Throws {@link ConfigError}. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const present: Record<string, string | undefined> = readEnvironment(environment);
   const parsed = SETTINGS.safeParse(present);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -127,6 +130,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     workerName: settings.WORKER_NAME ?? hostname(),
     preemption: { file: settings.PREEMPTION_FILE ?? null, url: settings.PREEMPTION_URL ?? null },
     otlpEndpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? null,
+    traceSampling: traceSampling(settings.OTEL_TRACES_SAMPLER, settings.OTEL_TRACES_SAMPLER_ARG),
     grafanaUrl: settings.GRAFANA_URL ?? null,
     keepPrompts: settings.KEEP_PROMPTS === 'yes',
     webhookPrivateTargets: settings.WEBHOOK_PRIVATE_TARGETS === 'allow',
@@ -137,6 +141,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     storageToken: settings.STORAGE_TOKEN,
     variables: present,
   });
+}
+
+function traceSampling(sampler: string, ratio: number): Config['traceSampling'] {
+  const parts = { traceidratio: ratio, always_on: 1, always_off: 0 };
+  const root = sampler.replace('parentbased_', '') as keyof typeof parts;
+  return { ratio: parts[root], followsParent: sampler.startsWith('parentbased_') };
 }
 
 /** Throws ConfigError for a URL that no connection could use. */

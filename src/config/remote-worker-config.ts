@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError } from './config-error.ts';
+import { readEnvironment } from './environment.ts';
 import { SETTINGS } from './settings.ts';
 
 /** What a worker without a database is told from outside, checked and frozen. */
@@ -46,7 +47,7 @@ export function isRemoteWorker(environment: NodeJS.ProcessEnv): boolean {
 
 /** Reads and checks the environment, once. Throws {@link ConfigError}. */
 export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWorkerConfig {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const present: Record<string, string | undefined> = readEnvironment(environment);
   const stray = ['DATABASE_URL', 'REDIS_URL'].find((name) => present[name] !== undefined);
   if (stray !== undefined) {
     throw new ConfigError(`${stray} is set beside WORKER_API: a worker has one of them; unset the other`);

@@ -182,6 +182,30 @@ export const SETTINGS = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
     .optional()
     .describe('where traces are sent; without it there are none'),
+  OTEL_TRACES_SAMPLER: z
+    .enum(
+      [
+        'parentbased_always_on',
+        'parentbased_traceidratio',
+        'parentbased_always_off',
+        'always_on',
+        'traceidratio',
+        'always_off',
+      ],
+      "must be one of OpenTelemetry's samplers, e.g. parentbased_traceidratio",
+    )
+    .default('parentbased_always_on')
+    .describe("which traces are kept; `parentbased_`: a caller's `traceparent` decides for its own trace"),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .refine(
+      (text) => text.trim() !== '' && Number(text) >= 0 && Number(text) <= 1,
+      'must be a number from 0 to 1',
+    )
+    .transform(Number)
+    .default(1)
+    .meta({ allowed: '0 to 1' })
+    .describe('with a `traceidratio` sampler: the share that is kept'),
   GRAFANA_URL: url(['http:', 'https:'])
     .optional()
     .describe("where operators see the service's dashboards; the operators' console links to it"),

@@ -10,7 +10,11 @@ test('a collector that never answers does not hold a stop up', async () => {
   }).listen(0, '127.0.0.1');
   await once(collector, 'listening');
   const { port } = collector.address() as AddressInfo;
-  const tracing = await createOtelTracing({ endpoint: `http://127.0.0.1:${port}`, service: 'test' });
+  const tracing = await createOtelTracing({
+    endpoint: `http://127.0.0.1:${port}`,
+    service: 'test',
+    sampling: { ratio: 1, followsParent: true },
+  });
   await tracing.span('work', {}, async () => undefined);
   const startedAt = performance.now();
   await tracing.close();

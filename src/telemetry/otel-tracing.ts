@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { hostname } from 'node:os';
 import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
 import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { AppError } from '../lib/errors.ts';
@@ -8,8 +9,17 @@ import { VERSION } from '../lib/version.ts';
 export interface OtelTracingOptions {
   /** Base address of an OTLP/HTTP collector. */
   readonly endpoint: string;
-  /** Name of this kind of process, e.g. `tollgate-api`. */
+  /** Name of this kind of process, e.g. `tollgate-api`; `OTEL_SERVICE_NAME` wins over it. */
   readonly service: string;
+  readonly sampling: TraceSampling;
+}
+
+/** Which traces are kept. */
+export interface TraceSampling {
+  /** Of those that begin here: 0 to 1. */
+  readonly ratio: number;
+  /** A caller who sent a `traceparent` has decided for its trace. */
+  readonly followsParent: boolean;
 }
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -23,7 +33,11 @@ const CLOSE_WITHIN_MS = 1_000;
  * Traces by OpenTelemetry, sent as OTLP over HTTP. Its packages are loaded here and nowhere else, so an installation without
  * a collector pays neither memory nor time for them.
  */
-export async function createOtelTracing({ endpoint, service }: OtelTracingOptions): Promise<Tracing> {
+export async function createOtelTracing({
+  endpoint,
+  service,
+  sampling,
+}: OtelTracingOptions): Promise<Tracing> {
   const [otel, sdk, resources, otlp] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace'),
@@ -36,8 +50,17 @@ export async function createOtelTracing({ endpoint, service }: OtelTracingOption
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
   const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
+  const own = resources.resourceFromAttributes({
+    'service.name': service,
+    'service.version': VERSION,
+    'service.instance.id': `${hostname()}:${process.pid}`,
+  });
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, as its own SDK reads them
+  const given = resources.detectResources({ detectors: [resources.envDetector] });
+  const root = new sdk.TraceIdRatioBasedSampler(sampling.ratio);
   const provider = new sdk.TracerProvider({
-    resource: resources.resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
+    resource: own.merge(given),
+    sampler: sampling.followsParent ? new sdk.ParentBasedSampler({ root }) : root,
     spanProcessors: [processor],
   });
   const tracer = provider.getTracer('tollgate');

@@ -22,10 +22,15 @@ export function tracedProviders(source: ProviderSource, tracing: Tracing): Provi
 }
 
 function tracedProvider(provider: Provider, tracing: Tracing): Provider {
-  const options = (model: string) =>
+  // the names of OpenTelemetry's conventions for generative AI
+  const options = (operation: 'chat' | 'embeddings' | 'rerank', model: string) =>
     ({
       kind: 'client',
-      facts: { 'tollgate.provider': provider.id, 'tollgate.upstream_model': model },
+      facts: {
+        'gen_ai.operation.name': operation,
+        'gen_ai.provider.name': provider.id,
+        'gen_ai.request.model': model,
+      },
     }) as const;
   return {
     id: provider.id,
@@ -35,13 +40,19 @@ function tracedProvider(provider: Provider, tracing: Tracing): Provider {
     outputCapMin: provider.outputCapMin,
     passThrough: provider.passThrough,
     complete: (request, signal) =>
-      tracing.span('provider complete', options(request.model), () => provider.complete(request, signal)),
+      tracing.span('provider complete', options('chat', request.model), () =>
+        provider.complete(request, signal),
+      ),
     stream: (request, signal) =>
-      tracing.span('provider stream', options(request.model), () => provider.stream(request, signal)),
+      tracing.span('provider stream', options('chat', request.model), () => provider.stream(request, signal)),
     embed: (request, signal) =>
-      tracing.span('provider embed', options(request.model), () => provider.embed(request, signal)),
+      tracing.span('provider embed', options('embeddings', request.model), () =>
+        provider.embed(request, signal),
+      ),
     rerank: (request, signal) =>
-      tracing.span('provider rerank', options(request.model), () => provider.rerank(request, signal)),
+      tracing.span('provider rerank', options('rerank', request.model), () =>
+        provider.rerank(request, signal),
+      ),
     probe: (signal) => provider.probe(signal),
     close: () => provider.close(),
   };

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -84,6 +84,7 @@ describe('backup, wipe, restore', () => {
     await trade(200);
     const before = [await balances(), await entries()];
     expect((await script('backup.sh', folder)).stdout).toContain('2 accounts');
+    expect(await query('SELECT bytes > 1000 AS is_there FROM backups')).toEqual([{ is_there: true }]);
     const dump = join(folder, (await readdir(folder)).find((name) => name.endsWith('.dump'))!);
     await trade(20);
     expect(await balances()).toHaveLength(4);
@@ -106,6 +107,22 @@ describe('backup, wipe, restore', () => {
     });
     await trade(5);
     expect(await balances()).toHaveLength(4);
+  }, 60_000);
+
+  test('a schedule deletes what is too old, and never the newest', async () => {
+    const nightly = join(folder, 'nightly');
+    await script('nightly.sh', nightly, '30');
+    const [first] = (await readdir(nightly)).filter((name) => name.endsWith('.dump'));
+    const old = new Date(Date.now() - 40 * 86_400_000);
+    for (const end of ['.dump', '.balances.csv']) {
+      const path = join(nightly, `tollgate-20200101T000000Z${end}`);
+      await rename(join(nightly, first!.replace('.dump', end)), path);
+      await utimes(path, old, old);
+    }
+    await script('nightly.sh', nightly, '30');
+    const kept = await readdir(nightly);
+    expect(kept.filter((name) => name.endsWith('.dump'))).toHaveLength(1);
+    expect(kept.join()).not.toContain('20200101');
   }, 60_000);
 
   test('a restore that fails leaves the database as it was', async () => {

@@ -55,6 +55,14 @@ test('every test that security.md names is there, under that name', () => {
   expect({ missing, titles }).toEqual({ missing: [], titles: [] });
 });
 
+test('each release says whether it migrates and to which one may go back', () => {
+  const releases = read(join(ROOT, 'CHANGELOG.md')).split(/^## /m).slice(1);
+  expect(releases.length).toBeGreaterThan(0);
+  for (const release of releases) {
+    expect(release).toMatch(/^[^\n]+\n\nMigrations: (yes|no)\. May go back: \S[^\n]*\n\n/);
+  }
+});
+
 test('the runbook has a row for every alert, and no other', () => {
   const rows = [...read(join(DOCS, 'runbook.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(([, name]) => name);
   expect(rows.toSorted()).toEqual(alertNames().toSorted());

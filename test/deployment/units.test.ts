@@ -18,3 +18,12 @@ test.each(['api@', ...WORKERS])('%s is started again for as long as its database
   expect(unit(name)).toMatch(/^\[Unit\]$[^[]*^StartLimitIntervalSec=0$/m);
   expect(unit(name)).toMatch(/^Restart=on-failure$/m);
 });
+
+test('the backup runs every night, also after one that the host was off', () => {
+  const timer = readFileSync(new URL('../../ops/systemd/tollgate-backup.timer', import.meta.url), 'utf8');
+  expect(timer).toMatch(/^OnCalendar=\*-\*-\* \d\d:\d\d:\d\d$/m);
+  expect(timer).toMatch(/^Persistent=true$/m);
+  expect(unit('backup')).toMatch(
+    /^ExecStart=\/opt\/tollgate\/ops\/backup\/nightly.sh \/var\/lib\/tollgate-backups 30$/m,
+  );
+});

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../../src/operators/cli/program.ts';
 import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
@@ -143,6 +144,35 @@ describe('why', () => {
       text: expect.stringContaining('tollgate search'),
     });
     expect((await cli('search', customer.account)).text).toContain('Beta_100%');
+  });
+});
+
+describe('the questions of support', () => {
+  const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+  const [, table = ''] =
+    /## Support: twelve questions[\s\S]*?\n\|---\|---\|\n([\s\S]*?)\n\n/.exec(runbook) ?? [];
+  const commands = [...table.matchAll(/\| `tollgate ([^`]+)` \|$/gm)].map(([, words = '']) => words);
+  const ids = new Map<string, string>();
+
+  beforeAll(async () => {
+    const task = await orderImage(server, customer);
+    await failTask(server, customer, task, false);
+    ids.set('CALL', generation).set('REQUEST', requestId).set('TASK', task).set('REFUNDED', generation);
+    ids.set('TRANSACTION', `txn_U${generation.slice('gen-'.length)}`);
+    ids.set('ACCOUNT', customer.account).set('TEXT', customer.hash);
+  });
+
+  test('there are twelve', () => expect(commands).toHaveLength(12));
+
+  test.each(commands)('tollgate %s', async (words) => {
+    const { code, text } = await cli(...words.split(' ').map((word) => ids.get(word) ?? word));
+    expect({ code, text }).toMatchObject({ code: 0, text: expect.stringMatching(/\S/) });
+    if (words === 'why REFUNDED') {
+      expect(text).toContain('refund');
+    }
+    if (words.endsWith('TASK') || words.includes('failed')) {
+      expect(text).toContain('upstream_unavailable');
+    }
   });
 });
 

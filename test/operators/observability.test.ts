@@ -81,8 +81,8 @@ async function scrape(): Promise<{
 
 describe('metrics', () => {
   test.each([
-    ['the dashboard', 'grafana/tollgate.json', 53],
-    ['the alerts', 'prometheus/alerts.yaml', 18],
+    ['the dashboard', 'grafana/tollgate.json', 61],
+    ['the alerts', 'prometheus/alerts.yaml', 21],
   ])('%s: every name in it is a metric of the service', async (_, path, queriesMin) => {
     const text = readFileSync(new URL(path, OPS), 'utf8');
     const parsed = path.endsWith('.json') ? JSON.parse(text) : parse(text);
@@ -146,6 +146,8 @@ describe('metrics', () => {
     expect(own.get('tollgate_task_finish_seconds_count{kind="image",place="queue",outcome="settled"}')).toBe(
       1,
     );
+    expect(own.get('tollgate_engine_run_seconds_count{pool="local",outcome="ok"}')).toBe(1);
+    expect(own.get('tollgate_engine_ready{pool="local"}')).toBe(1);
     expect(own.get('tollgate_tasks_ended_total{engine="local",outcome="completed"}')).toBe(1);
     expect(own.get('tollgate_settled_usd_total{model="image-turbo"}')).toBeCloseTo(0.005, 12);
     expect(own.get('tollgate_jobs_total{job="tasks.generate",outcome="advanced"}')).toBe(1);
@@ -178,13 +180,16 @@ describe('metrics', () => {
 
 describe('traces', () => {
   test('one trace from the request over the queue to the engine; ids only, no content', async () => {
+    const order = 'POST /v3/async/image-turbo';
+    // each process sends its spans when it likes
+    const has = (wanted: string) => collector.spans.some(({ name }) => name === wanted);
     await eventually(
-      async () => collector.spans.some(({ name }) => name === 'tasks.postprocess'),
+      async () => ['tasks.postprocess', 'task finish', 'ledger settle', order].every(has),
       15_000,
-      'the spans of the task',
+      'the spans of the order and of its task',
     );
     const { spans } = collector;
-    const submit = spans.find(({ name }) => name === 'POST /v3/async/image-turbo')!;
+    const submit = spans.find(({ name }) => name === order)!;
     const ofTask = spans.filter(({ traceId }) => traceId === submit.traceId);
     const parentOf = (name: string) => parentName(ofTask, name);
     expect({
@@ -206,6 +211,20 @@ describe('traces', () => {
     });
     const taskId = submit.attributes.find(({ key }) => key === 'tollgate.generation_id')?.value.stringValue;
     expect(taskId).toBe(task);
+    const attributesOf = (name: string) =>
+      Object.fromEntries(
+        ofTask
+          .find((span) => span.name === name)!
+          .attributes.map(({ key, value }) => [key, value.stringValue]),
+      );
+    expect(attributesOf('ledger reserve')).toMatchObject({
+      'tollgate.account_id': who.account,
+      'tollgate.model': 'image-turbo',
+    });
+    expect(attributesOf('ledger settle')).toMatchObject({
+      'tollgate.account_id': who.account,
+      'tollgate.charge_usd': '0.005',
+    });
     expect(collector.text()).not.toContain('canary');
     expect(collector.text()).not.toContain(who.secret);
   }, 20_000);
@@ -217,6 +236,10 @@ describe('traces', () => {
       'the spans of the calls',
     );
     const names = collector.spans.filter(({ traceId }) => traceId === TRACE_ID).map(({ name }) => name);
+    const provider = collector.spans.find(({ name }) => name === 'provider stream')!;
+    expect(provider.attributes.map(({ key }) => key)).toEqual(
+      expect.arrayContaining(['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model']),
+    );
     expect(names).toEqual(
       expect.arrayContaining([
         'POST /api/v1/chat/completions',

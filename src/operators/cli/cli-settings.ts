@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { SecretFileError, secretOf } from '../../lib/secret-files.ts';
 import { readSecretFile } from '../owner-files.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
@@ -10,11 +11,11 @@ export interface CliSettings {
 
 const DEFAULT_URL = 'http://localhost:8080';
 /** What `npm start` makes where no ADMIN_TOKEN is given. */
-const ADMIN_TOKEN_FILE = 'admin.token';
+const MADE_TOKEN_FILE = 'admin.token';
 const DEFAULT_FOLDER = './.data';
 
 /**
- * Where the service is and who we are: `--url` or TOLLGATE_URL; ADMIN_TOKEN, or the file that the first start left in
+ * Where the service is and who we are: `--url` or TOLLGATE_URL; ADMIN_TOKEN, or what ADMIN_TOKEN_FILE names, or the file that the first start left in
  * DATA_DIR. Throws CliError.
  */
 export async function cliSettings(
@@ -26,12 +27,20 @@ export async function cliSettings(
     throw new CliError(`${url} is no http:// or https:// address`, EXIT.usage);
   }
   const folder = resolve(environment.DATA_DIR ?? DEFAULT_FOLDER);
-  const token = environment.ADMIN_TOKEN || (await readSecretFile(folder, ADMIN_TOKEN_FILE));
+  const token = tokenOf(environment) ?? (await readSecretFile(folder, MADE_TOKEN_FILE));
   if (!token) {
     throw new CliError(
-      `no operator token: set ADMIN_TOKEN, or DATA_DIR to the folder with ${ADMIN_TOKEN_FILE} (looked in ${folder})`,
+      `no operator token: set ADMIN_TOKEN or ADMIN_TOKEN_FILE, or DATA_DIR to the folder with ${MADE_TOKEN_FILE} (looked in ${folder})`,
       EXIT.usage,
     );
   }
   return { url, token };
+}
+
+function tokenOf(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  try {
+    return secretOf(environment, 'ADMIN_TOKEN');
+  } catch (error) {
+    throw error instanceof SecretFileError ? new CliError(error.message, EXIT.usage) : error;
+  }
 }

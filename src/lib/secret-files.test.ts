@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SecretFileError, secretOf, withSecretFiles } from './secret-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-secrets-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(content: string): string {
+  const path = join(folder, 'secret');
+  writeFileSync(path, content);
+  return path;
+}
+
+test('a secret comes from its file, without the line break at the end', () => {
+  for (const end of ['', '\n', '\r\n']) {
+    expect(secretOf({ ANY_KEY_FILE: file(`two words${end}`) }, 'ANY_KEY')).toBe('two words');
+  }
+  expect(secretOf({ ANY_KEY: 'value', ANY_KEY_FILE: '' }, 'ANY_KEY')).toBe('value');
+  expect(secretOf({}, 'ANY_KEY')).toBeUndefined();
+});
+
+test.each([
+  ['both are set', () => ({ ANY_KEY: 'value', ANY_KEY_FILE: file('x') }), 'ANY_KEY_FILE is set beside'],
+  ['the file is empty', () => ({ ANY_KEY_FILE: file('\n') }), 'ANY_KEY_FILE names an empty file'],
+  ['there is no file', () => ({ ANY_KEY_FILE: join(folder, 'none') }), 'cannot be read (ENOENT)'],
+])('%s: one line that names it', (_, variables, message) => {
+  expect(() => secretOf(variables(), 'ANY_KEY')).toThrow(SecretFileError);
+  expect(() => secretOf(variables(), 'ANY_KEY')).toThrow(message);
+});
+
+test('of an environment the secrets are read, other files are left alone', () => {
+  const path = file('of the operator');
+  const environment = { ADMIN_TOKEN_FILE: path, PREEMPTION_FILE: '/not/there', SSL_CERT_FILE: '/not/there' };
+  expect(withSecretFiles(environment)).toMatchObject({
+    ADMIN_TOKEN: 'of the operator',
+    PREEMPTION_FILE: '/not/there',
+    SSL_CERT_FILE: '/not/there',
+  });
+  expect(withSecretFiles(environment)).not.toHaveProperty('ADMIN_TOKEN_FILE');
+});
