@@ -43,6 +43,9 @@ import { workerTokens } from './0080-worker-tokens.ts';
 import { misconfiguredPools } from './0085-misconfigured-pools.ts';
 import { members } from './0095-members.ts';
 import { operatorSessions } from './0096-operator-sessions.ts';
+import { runCosts } from './0097-run-costs.ts';
+import { enginePositions } from './0098-engine-positions.ts';
+import { backups } from './0106-backups.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -92,4 +95,7 @@ export const MIGRATIONS: readonly Migration[] = [
   misconfiguredPools,
   members,
   operatorSessions,
+  runCosts,
+  enginePositions,
+  backups,
 ];

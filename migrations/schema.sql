@@ -99,6 +99,12 @@ TABLE audit_seals
   CREATE UNIQUE INDEX audit_seals_audit_id_key ON audit_seals USING btree (audit_id)
   CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE ON audit_seals FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
+TABLE backups
+  at timestamp with time zone NOT NULL DEFAULT statement_timestamp()
+  bytes bigint
+  backups_bytes_check CHECK ((bytes > 0))
+  backups_pkey PRIMARY KEY (at)
+
 TABLE balances WITH (fillfactor=50)
   account_id uuid NOT NULL
   posted bigint NOT NULL DEFAULT 0
@@ -571,6 +577,7 @@ TABLE task_events
   detail text
   said text
   account_id uuid
+  cost bigint
   task_events_pkey PRIMARY KEY (id)
   task_events_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) ON DELETE CASCADE
   CREATE INDEX task_events_task ON task_events USING btree (task_id, id)
@@ -633,6 +640,8 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   last_failure text
   avoid_host text
   avoid_until timestamp with time zone
+  billed_runs jsonb NOT NULL DEFAULT '[]'::jsonb
+  engine_position integer
   tasks_ended CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)))
   tasks_kind_check CHECK ((kind = ANY (ARRAY['image'::text, 'video'::text])))
   tasks_pkey PRIMARY KEY (id)
@@ -1289,6 +1298,28 @@ BEGIN
   DELETE FROM invitations i WHERE i.id = invitation;
   PERFORM record_act(current_act(), jsonb_build_object('role', joined.role, 'invited_by', invited.invited_by));
   RETURN NEXT joined;
+END $function$
+
+CREATE OR REPLACE FUNCTION ledger_add_billed_runs(settlements hold_settlement[], ended uuid[])
+ RETURNS hold_settlement[]
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = ANY (ended)
+                  AND (t.billed_runs <> '[]' OR t.state <> 'succeeded' AND t.raw_outputs->>'cost' IS NOT NULL)) THEN
+    RETURN settlements;
+  END IF;
+  RETURN ARRAY(
+    SELECT CASE WHEN b.runs IS NULL OR b.runs = '[]' THEN s ELSE jsonb_populate_record(s, jsonb_build_object(
+             'provider', coalesce(s.provider, b.runs->-1->>'provider'), 'attempts', b.runs || coalesce(s.attempts, '[]'),
+             'provider_cost', coalesce(s.provider_cost, 0) + (SELECT sum((r->>'cost')::bigint) FROM jsonb_array_elements(b.runs) r)))
+           END
+      FROM unnest(settlements) s LEFT JOIN LATERAL (
+        SELECT t.billed_runs || CASE WHEN s.provider IS NULL AND t.raw_outputs->>'cost' IS NOT NULL THEN jsonb_build_array(
+                 jsonb_build_object('provider', t.raw_outputs->'engineId', 'model', t.raw_outputs->'model', 'outcome', 'unused',
+                   'latencyMs', t.raw_outputs->'latencyMs', 'cost', t.raw_outputs->'cost')) ELSE '[]' END AS runs
+          FROM tasks t WHERE t.id = s.id AND t.id = ANY (ended)) b ON true);
 END $function$
 
 CREATE OR REPLACE FUNCTION ledger_adjust(account uuid, entry_reference uuid, signed_amount bigint, note text)
@@ -1964,6 +1995,7 @@ BEGIN
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
+    settlements := ledger_add_billed_runs(settlements, ended_tasks);
   END IF;
 
   SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.hold), coalesce(bool_or(l.unusual), false)

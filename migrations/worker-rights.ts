@@ -31,6 +31,8 @@ const ATTEMPT_COLUMNS = [
   'last_failure',
   'avoid_host',
   'avoid_until',
+  'billed_runs',
+  'engine_position',
 ];
 
 /** The functions by which a task's end is booked: its charge, or the release of its hold. */

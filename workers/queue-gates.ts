@@ -1,7 +1,10 @@
 import type { Worker } from 'bullmq';
 
-/** Why the jobs of a queue are left alone: its engine is away, an operator drains the host, or the host is about to go. */
-export type ClosedBy = 'engine' | 'operator' | 'notice';
+/**
+ * Why the jobs of a queue are left alone: its engine is away, an operator drains the host, the host is about to go, or another pool has the
+ * memory of the GPU just now.
+ */
+export type ClosedBy = 'engine' | 'operator' | 'notice' | 'memory';
 
 /** What takes the jobs of a queue. */
 export type GatedQueue = Pick<Worker, 'name' | 'pause' | 'resume'>;
@@ -19,6 +22,11 @@ export class QueueGates {
 
   isOpen(queue: string): boolean {
     return (this.#closedBy.get(queue)?.size ?? 0) === 0;
+  }
+
+  /** Whether its jobs are taken here, at once or in turn with those of others. */
+  isServed(queue: string): boolean {
+    return [...(this.#closedBy.get(queue) ?? [])].every((reason) => reason === 'memory');
   }
 
   /** Whether this keeps all queues closed. */

@@ -92,7 +92,7 @@ function startRemoteWorker(parts: RemoteParts, selection: QueueSelection, drainM
 
 function openSlots(gates: QueueGates, slots: ReadonlyMap<string, number>, pool: string): number {
   const queue = queueName('generate', pool);
-  return gates.isOpen(queue) ? (slots.get(queue) ?? 0) : 0;
+  return gates.isServed(queue) ? (slots.get(queue) ?? 0) : 0;
 }
 
 /** Which pools it serves: it has nothing to post-process, deliver or maintain. */

@@ -139,7 +139,7 @@ export function register(
       running: leases.size,
       draining: gates.isClosedBy('notice') ? 'notice' : gates.isClosedBy('operator') ? 'operator' : null,
     }),
-    slots: () => new Map([...slots].filter(([queue]) => gates.isOpen(queue))),
+    slots: () => new Map([...slots].filter(([queue]) => gates.isServed(queue))),
     onDrained: (isDrained) => {
       const isNews = isDrained !== gates.isClosedBy('operator');
       if (isNews) {
@@ -156,9 +156,9 @@ export function register(
   });
 }
 
-/** Closes the queues of pools whose engine is away, and all of them while the host is about to go. Returns what ends that. */
+/** Closes the queues of pools whose engine is away or has no memory on its GPU, and all of them while the host is about to go. Returns what ends that. */
 export function followAbsences(
-  { rests, notice, engines }: Pick<WorkerParts, 'rests' | 'notice' | 'engines'>,
+  { rests, rooms, notice, engines }: Pick<WorkerParts, 'rests' | 'rooms' | 'notice' | 'engines'>,
   slots: ReadonlyMap<string, number>,
   gates: QueueGates,
   onChange: () => void,
@@ -168,6 +168,7 @@ export function followAbsences(
       gates.set(queueName('generate', pool), 'engine', isResting);
       onChange();
     }),
+    rooms?.onChange((pool, hasRoom) => gates.set(queueName('generate', pool), 'memory', !hasRoom)),
     notice?.onChange((isGiven) => {
       gates.setAll('notice', isGiven);
       onChange();
@@ -178,12 +179,16 @@ export function followAbsences(
     const queue = queueName('generate', pool);
     if (slots.has(queue)) {
       gates.set(queue, 'engine', rests.isResting(pool));
+      gates.set(queue, 'memory', !(rooms?.hasRoom(pool) ?? true));
       void rests.restUntilReady(pool);
     }
   }
   return () => {
     for (const stop of stops) {
       stop?.();
+    }
+    for (const pool of engines.names) {
+      rests.leave(pool);
     }
   };
 }

@@ -1,6 +1,7 @@
 import type { EngineRegistry } from '../src/engines/registry.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { EngineRests } from '../src/tasks/engine-rests.ts';
+import type { GpuRooms } from '../src/tasks/gpu-rooms.ts';
 import type { InPlaceService } from '../src/tasks/in-place.service.ts';
 import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
@@ -17,6 +18,8 @@ export interface WorkerParts {
   readonly engines: EngineRegistry;
   /** Pools whose engine is away from this process. */
   readonly rests: EngineRests;
+  /** Who may use the memory of this host's GPUs. Absent: none is shared. */
+  readonly rooms?: Pick<GpuRooms, 'hasRoom' | 'onChange'>;
   readonly leases: LeaseKeeper;
   /** Whether the host is about to go. Absent: nobody would tell. */
   readonly notice?: Pick<PreemptionNotice, 'isGiven' | 'onChange'>;

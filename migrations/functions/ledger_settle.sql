@@ -23,6 +23,7 @@ BEGIN
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
+    settlements := ledger_add_billed_runs(settlements, ended_tasks);
   END IF;
 
   SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.hold), coalesce(bool_or(l.unusual), false)
@@ -185,6 +186,27 @@ BEGIN
     PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;
   END IF;
   RETURN ended;
+END $$;
+
+-- The settlements with what engines billed for runs that do not end their tasks: those that failed before, and one whose output a
+-- cancel or the deadline came before.
+CREATE OR REPLACE FUNCTION ledger_add_billed_runs(settlements hold_settlement[], ended uuid[]) RETURNS hold_settlement[]
+LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = ANY (ended)
+                  AND (t.billed_runs <> '[]' OR t.state <> 'succeeded' AND t.raw_outputs->>'cost' IS NOT NULL)) THEN
+    RETURN settlements;
+  END IF;
+  RETURN ARRAY(
+    SELECT CASE WHEN b.runs IS NULL OR b.runs = '[]' THEN s ELSE jsonb_populate_record(s, jsonb_build_object(
+             'provider', coalesce(s.provider, b.runs->-1->>'provider'), 'attempts', b.runs || coalesce(s.attempts, '[]'),
+             'provider_cost', coalesce(s.provider_cost, 0) + (SELECT sum((r->>'cost')::bigint) FROM jsonb_array_elements(b.runs) r)))
+           END
+      FROM unnest(settlements) s LEFT JOIN LATERAL (
+        SELECT t.billed_runs || CASE WHEN s.provider IS NULL AND t.raw_outputs->>'cost' IS NOT NULL THEN jsonb_build_array(
+                 jsonb_build_object('provider', t.raw_outputs->'engineId', 'model', t.raw_outputs->'model', 'outcome', 'unused',
+                   'latencyMs', t.raw_outputs->'latencyMs', 'cost', t.raw_outputs->'cost')) ELSE '[]' END AS runs
+          FROM tasks t WHERE t.id = s.id AND t.id = ANY (ended)) b ON true);
 END $$;
 
 -- Planned once per connection, for batches of few items: see ledger_reserve_few.

@@ -3,6 +3,7 @@ import { catalogFile, modelEntry, modelRoutes } from '../../src/catalog/catalog-
 import { comfyUiSettings } from '../../src/engines/comfyui/comfyui-settings.ts';
 import { upstreamFields } from '../../src/engines/engine-settings.ts';
 import { falSettings } from '../../src/engines/fal/fal-settings.ts';
+import { gpuMemorySettings } from '../../src/engines/gpu-memory.ts';
 import { httpSettings } from '../../src/engines/http/http-settings.ts';
 import { novitaSettings } from '../../src/engines/novita/novita-settings.ts';
 import { openAiSettings } from '../../src/engines/openai/openai-settings.ts';
@@ -41,7 +42,16 @@ const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string
 ];
 
 /** Settings that mean the same for every kind behind HTTP. */
-const SHARED = ['id', 'kind', 'slots', 'headers', 'timeouts', 'poll_interval_ms', 'private_downloads'];
+const SHARED = [
+  'id',
+  'kind',
+  'slots',
+  'gpu_memory',
+  'headers',
+  'timeouts',
+  'poll_interval_ms',
+  'private_downloads',
+];
 
 /** Every setting of tollgate.yaml as a page of the docs. */
 export function catalogReference(): string {
@@ -60,7 +70,7 @@ export function catalogReference(): string {
       `\`kind: builtin\` draws by itself, offline, and takes \`id\`, \`kind\` and \`slots\`: runs at once per worker host, 1 to 1,000, or \`auto\`, one
 per GPU. Default 2; the kinds below have 1, \`novita\`, \`fal\` and \`http\` 20. What the settings are for: [adding an engine](../adding-an-engine.md). Every kind behind HTTP takes these, too:
 
-${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'base_url', 'api_key'])}`,
+${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'gpu_memory', 'base_url', 'api_key'])}`,
     ],
     ...ENGINES.map(([kind, schema, what]): [string, string] => [
       `\`engines\`, \`kind: ${kind}\``,
@@ -69,6 +79,10 @@ ${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'base_url', 'api
     [
       '`engines[].process`',
       `Instead of \`base_url\`: the worker runs the server itself ([GPU hosts](../gpu-hosts.md)). Times in seconds.\n\n${schemaTable(processSettings)}`,
+    ],
+    [
+      '`engines[].gpu_memory`',
+      `For engines that share a GPU of their worker's host ([GPU hosts](../gpu-hosts.md#engines-that-share-a-gpu)).\n\n${schemaTable(gpuMemorySettings)}`,
     ],
     [
       '`limits`, `aliases`, `seller`',

@@ -71,6 +71,7 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
       documents: ['a statement or receipt as it was issued: number and PDF', FOR_EVER],
       document_csv_parts: ["a piece of a statement's CSV", FOR_EVER],
       ledger_checks: ['a run of the invariants', '90 days; for ever where one was broken'],
+      backups: ['a backup of the database: when, and its bytes', FOR_EVER],
       ledger_watermarks: ['up to which entry an account is proven, each minute', 'one row each'],
       ledger_proofs: [
         'up to which time an account is proven, each night, and to what it added up',

@@ -8,9 +8,10 @@ import {
   registerLedgerGauges,
 } from '../../src/ledger/ledger-metrics.ts';
 import {
-  createRunFailureCounter,
+  createRunMetrics,
   createServerStartCounter,
-  registerEngineGauge,
+  registerEngineGauges,
+  registerGpuGauge,
   registerServerGauge,
 } from '../../src/telemetry/engine-metrics.ts';
 import { registerMarginGauges } from '../../src/telemetry/margin-gauges.ts';
@@ -70,10 +71,11 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
   [
     'Engines, at each worker',
     (registry) => {
-      createRunFailureCounter(registry);
+      createRunMetrics(registry);
       createServerStartCounter(registry);
       registerServerGauge(registry, nothing);
-      registerEngineGauge(registry, { onChange: () => undefined } as never);
+      registerEngineGauges(registry, nothing, nothing);
+      registerGpuGauge(registry, nothing);
     },
   ],
   ['The installation, the same from every API process', (registry) => registerStateGauges(registry, nothing)],

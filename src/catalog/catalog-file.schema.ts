@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gpuMemorySettings } from '../engines/gpu-memory.ts';
 import { VIDEO_DURATION_MS_MAX } from '../media/media-limits.ts';
 import { providerSettingsSchema } from '../providers/provider-settings.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
@@ -219,6 +220,9 @@ const engine = z.looseObject({
     .describe('names the pool; routes, queues and metrics use it'),
   kind: z.string().min(1).describe('what it is; decides which settings it takes'),
   runs: runSettings.optional().describe('how its runs are judged and repeated'),
+  gpu_memory: gpuMemorySettings
+    .optional()
+    .describe('what its server takes of a GPU that it shares with others'),
 });
 
 const limits = z

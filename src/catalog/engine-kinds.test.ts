@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { engineMistake } from './engine-kinds.ts';
+import { engineMistake, gpuMistake, gpuSharesOf } from './engine-kinds.ts';
 import { parseCatalog } from './parse-catalog.ts';
 
 const SURROUNDINGS = { catalogFile: 'tollgate.yaml', ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' };
@@ -45,4 +45,26 @@ test.each([
 ])('a route to %s with %s for %s', (engine, model, kind, message) => {
   const mistake = mistakeOf(engine, model, kind);
   expect(mistake?.slice(0, message?.length)).toBe(message);
+});
+
+const CARD = { index: 0, name: 'NVIDIA L4', memoryMiB: 24_000 };
+
+test('what engines take of a GPU: those that are served here; ComfyUI gives it back, other servers keep it', () => {
+  const catalog = parseCatalog(
+    `
+engines:
+  - { id: shared, ${COMFY}, gpu_memory: { mib: 14000 } }
+  - { id: own, kind: sdcpp, gpu_memory: { mib: 9000 }, process: { command: [sd-server], health: / } }
+  - { id: elsewhere, ${COMFY}, gpu_memory: { mib: 80000 } }`,
+    'tollgate.yaml',
+    {},
+  );
+  const serves = (pool: string) => pool !== 'elsewhere';
+  expect(gpuSharesOf(SURROUNDINGS, catalog, [CARD], serves)).toEqual([
+    { pool: 'shared', gpu: 0, mib: 14_000, keeps: false },
+    { pool: 'own', gpu: 0, mib: 9_000, keeps: true },
+  ]);
+  expect(gpuMistake(SURROUNDINGS, catalog, [CARD], () => true)).toBe(
+    'engines.elsewhere.gpu_memory: 80000 MiB beside own (9000) do not fit on GPU 0, which has 24000',
+  );
 });

@@ -2,6 +2,8 @@ import { dirname } from 'node:path';
 import { BuiltinEngine } from '../engines/builtin/builtin-engine.ts';
 import { comfyUiKind } from '../engines/comfyui/comfyui-engine.ts';
 import { falKind } from '../engines/fal/fal-engine.ts';
+import { type GpuNeed, type GpuShare, parseGpuMemory, planGpuMemory } from '../engines/gpu-memory.ts';
+import type { Gpu } from '../engines/gpu-slots.ts';
 import { httpKind } from '../engines/http/http-engine.ts';
 import { novitaKind } from '../engines/novita/novita-engine.ts';
 import { openAiKind } from '../engines/openai/openai-engine.ts';
@@ -46,6 +48,39 @@ export function engineFiles(
 ): string[] {
   const kinds = engineKinds(surroundings);
   return engines.flatMap((entry) => kinds.get(entry.kind)?.files?.(entry) ?? []);
+}
+
+/**
+ * What the engines that are served on this host take of its GPUs, where their entries say so. Throws EngineSettingsError for what can
+ * never fit.
+ */
+export function gpuSharesOf(
+  surroundings: EngineSurroundings,
+  { engines }: Pick<Catalog, 'engines'>,
+  gpus: readonly Gpu[],
+  serves: (pool: string) => boolean,
+): GpuShare[] {
+  const kinds = engineKinds(surroundings);
+  const needs = engines.flatMap((entry): GpuNeed[] => {
+    const memory = serves(entry.id) ? parseGpuMemory(entry) : undefined;
+    const process = parseProcess(entry);
+    const servers = process && (process.gpus ?? gpus.map(({ index }) => index));
+    return memory ? [{ ...memory, pool: entry.id, servers, keeps: !kinds.get(entry.kind)?.freesMemory }] : [];
+  });
+  return planGpuMemory(needs, gpus);
+}
+
+/** Why those shares can never fit, in one line; undefined where they can. */
+export function gpuMistake(...plan: Parameters<typeof gpuSharesOf>): string | undefined {
+  try {
+    gpuSharesOf(...plan);
+    return undefined;
+  } catch (error) {
+    if (error instanceof EngineSettingsError) {
+      return error.message;
+    }
+    throw error;
+  }
 }
 
 /** The engines of each catalog that comes into force, for a process that only asks what they can do. */

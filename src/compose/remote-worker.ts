@@ -12,7 +12,7 @@ import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { StoragePatience } from '../tasks/storage-patience.ts';
-import { createRunFailureCounter, registerEngineGauge } from '../telemetry/engine-metrics.ts';
+import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { composeOwnEngines } from './worker.ts';
 
@@ -34,7 +34,10 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
     prepare: async () => undefined,
     log,
   });
-  const { engines, ...own } = await composeOwnEngines({ config, catalogSource, registry, log }, serves);
+  const { engines, rooms, ...own } = await composeOwnEngines(
+    { config, catalogSource, registry, log },
+    serves,
+  );
   const workerName = `${config.workerName}.${process.pid}`;
   const api = new WorkerApiClient({ url: config.api, token: config.token, worker: workerName });
   const claims = new RemoteClaims(api);
@@ -42,20 +45,20 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
   const rests = new EngineRests(engines, log);
   const patience = new StoragePatience(log);
   registerStorageGauge(registry, patience);
-  registerEngineGauge(registry, rests);
+  registerEngineGauges(registry, engines, rests);
   const generate = new GenerateService<RemoteRun>(
     {
-      ...{ claims, leases, engines, rests, patience, log },
+      ...{ claims, leases, engines, rests, rooms, patience, log },
       endings: claims,
       storage: new RemoteOutputs(api),
       policyOf: (task) => task.policy,
       extraOf: (task) => task.extra,
-      onRunFailure: createRunFailureCounter(registry),
+      onRun: createRunMetrics(registry),
     },
     { workFolder: join(config.dataFolder, 'work') },
   );
   return {
-    ...{ workerName, api, claims, leases, engines, rests, generate, catalogSource, registry, log },
+    ...{ workerName, api, claims, leases, engines, rests, rooms, generate, catalogSource, registry, log },
     renewEngines: async () => {
       await own.renew();
       rests.retryMisconfigured();

@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { composeEngines, type EngineSurroundings } from '../catalog/engine-kinds.ts';
+import type { Catalog } from '../catalog/catalog.types.ts';
+import { composeEngines, type EngineSurroundings, gpuMistake, gpuSharesOf } from '../catalog/engine-kinds.ts';
 import type { Config } from '../config/config.ts';
-import { discoverGpus } from '../engines/gpu-slots.ts';
+import { freeMemory } from '../engines/gpu-memory.ts';
+import { discoverGpus, readGpuMemory, visibleGpus } from '../engines/gpu-slots.ts';
 import { type EngineRegistry, EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
 import { IdempotencyStore } from '../http/idempotency.store.ts';
@@ -18,6 +20,7 @@ import { warnOfOldFfmpeg } from '../media/ffmpeg-age.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
+import { GpuRooms } from '../tasks/gpu-rooms.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
@@ -35,9 +38,10 @@ import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
 import {
-  createRunFailureCounter,
+  createRunMetrics,
   createServerStartCounter,
-  registerEngineGauge,
+  registerEngineGauges,
+  registerGpuGauge,
   registerServerGauge,
 } from '../telemetry/engine-metrics.ts';
 import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
@@ -68,7 +72,7 @@ export async function composeWorker(
 ) {
   const { config, database, log } = foundation;
   const tasks = composeTasks(foundation);
-  const { engines, ...own } = await composeOwnEngines(foundation, serves);
+  const { engines, rooms, ...own } = await composeOwnEngines(foundation, serves);
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
   const sender = new WebhookSender({
     allowPrivateTargets: config.webhookPrivateTargets,
@@ -79,6 +83,7 @@ export async function composeWorker(
   const { inPlace, ...runners } = composeRunners(foundation, tasks, {
     engines,
     rests,
+    rooms,
     leases,
     workerName,
     postprocesses,
@@ -100,6 +105,7 @@ export async function composeWorker(
       },
       engines,
       rests,
+      rooms,
       leases,
       ...(inPlace ? { inPlace } : {}),
       dispatch: tasks.dispatch,
@@ -135,7 +141,10 @@ export async function composeOwnEngines(
   }: Pick<Foundation, 'catalogSource' | 'registry' | 'log'> & { readonly config: EngineHostConfig },
   serves: (pool: string) => boolean,
 ) {
-  const gpus = await discoverGpus(config.variables.CUDA_VISIBLE_DEVICES);
+  const gpus = await discoverGpus(visibleGpus(config.variables));
+  const sharesOf = (catalog: Pick<Catalog, 'engines'>) => gpuSharesOf(config, catalog, gpus, serves);
+  // before servers are started that could not work together
+  const shares = sharesOf(catalogSource.current);
   const supervision = await superviseEngines(catalogSource.current.engines, {
     gpus,
     serves,
@@ -145,11 +154,21 @@ export async function composeOwnEngines(
     log,
   });
   registerServerGauge(registry, supervision);
-  catalogSource.addCheck(({ engines }) => supervision.mistake(engines));
+  registerGpuGauge(registry, gpus.length > 0 ? () => readGpuMemory() : async () => []);
+  catalogSource.addCheck(
+    (catalog) => supervision.mistake(catalog.engines) ?? gpuMistake(config, catalog, gpus, serves),
+  );
   const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
   const engines = compose();
+  const rooms = new GpuRooms({
+    totals: new Map(gpus.map(({ index, memoryMiB }) => [index, memoryMiB])),
+    free: (pool, mib) => freeMemory(engines.find(pool), mib),
+    log,
+  });
+  rooms.renew(shares);
   return {
     engines,
+    rooms,
     /**
      * Builds the engines of the catalog in force in the place of those before, on which nothing may run any more; servers whose settings
      * are the same go on. Those before stay where the new ones cannot be had.
@@ -158,6 +177,7 @@ export async function composeOwnEngines(
       try {
         await supervision.renew(catalogSource.current.engines);
         await engines.replace(compose());
+        rooms.renew(sharesOf(catalogSource.current));
       } catch (error) {
         if (!(error instanceof EngineSettingsError)) {
           throw error;
@@ -166,6 +186,7 @@ export async function composeOwnEngines(
       }
     },
     close: async () => {
+      await rooms.close();
       await engines.close();
       await supervision.close();
     },
@@ -178,6 +199,7 @@ function composeRunners(
   own: {
     engines: EngineRegistry;
     rests: EngineRests;
+    rooms: GpuRooms;
     leases: LeaseKeeper;
     workerName: string;
     postprocesses: boolean;
@@ -188,11 +210,11 @@ function composeRunners(
   // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
   const cores = availableParallelism();
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
-  const { engines, rests, leases, workerName: worker } = own;
+  const { engines, rests, rooms, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
   const patience = new StoragePatience(log);
   registerStorageGauge(registry, patience);
-  registerEngineGauge(registry, rests);
+  registerEngineGauges(registry, engines, rests);
   const files = new TaskFinisher({
     reads,
     endings,
@@ -207,11 +229,11 @@ function composeRunners(
     : undefined;
   const generate = new GenerateService<ClaimedTask>(
     {
-      ...{ claims, leases, endings, rests, storage, patience, inPlace, log },
+      ...{ claims, leases, endings, rests, rooms, storage, patience, inPlace, log },
       engines: tracedEngines(engines, tracing),
       policyOf: (task) => catalog.runPolicyOf(task),
       extraOf: (task) => catalog.extraOf(task),
-      onRunFailure: createRunFailureCounter(registry),
+      onRun: createRunMetrics(registry),
     },
     { workFolder },
   );

@@ -18,14 +18,12 @@ export const OUTPUT_MS_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
 };
 
 export interface OutputDownload {
-  /** A path below the base URL or a whole URL. */
+  /** A path below the base URL or a whole URL. It and its redirects may lead to other hosts, which never see our headers. */
   readonly from: string;
   /** The file to write; gone again when the download fails. */
   readonly path: string;
   readonly kind: EngineRequest['kind'];
   readonly signal: AbortSignal;
-  /** Whether URL and redirects may lead to other hosts than the base URL's. They never see our headers. */
-  readonly otherHosts: boolean;
   /** Instead of {@link OUTPUT_BYTES_MAX}. */
   readonly bytesMax?: number;
 }
@@ -62,7 +60,7 @@ export async function downloadOutput(http: UpstreamHttp, download: OutputDownloa
   }
   let url = http.urlOf(download.from);
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    checkPlace(http, url, download.otherHosts);
+    checkPlace(http, url);
     const next = await fetchInto(http, url, download);
     if (next === undefined) {
       return;
@@ -75,7 +73,9 @@ export async function downloadOutput(http: UpstreamHttp, download: OutputDownloa
 /** Where a redirect leads; undefined once the file is written. */
 async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload): Promise<URL | undefined> {
   const { path, kind, signal } = download;
-  const call = { method: 'GET' as const, path: url.href, signal, totalMs: OUTPUT_MS_MAX[kind] };
+  // a file is no JSON: strict gateways refuse to send it to those who take nothing else
+  const headers = { accept: '*/*' };
+  const call = { method: 'GET' as const, path: url.href, headers, signal, totalMs: OUTPUT_MS_MAX[kind] };
   try {
     return await http.exchange(call, 'call', async (response) => {
       const { status } = response;
@@ -123,10 +123,10 @@ async function writeBody(response: UpstreamResponse, path: string, bytesMax: num
   }
 }
 
-function checkPlace(http: UpstreamHttp, url: URL, otherHosts: boolean): void {
+function checkPlace(http: UpstreamHttp, url: URL): void {
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   const isEngine = url.origin === http.base.origin;
-  if (!isWeb || !(isEngine || otherHosts)) {
+  if (!isWeb) {
     throw new EngineError(REFUSED);
   }
   if (isEngine || http.privateDownloads) {

@@ -140,6 +140,12 @@ export function withWords(failure: EngineFailure, said: string | null | undefine
   return said ? { ...failure, said: said.slice(0, SAID_MAX) } : failure;
 }
 
+/** What an answer says of when to come back, as `Retry-After` would: OpenAI and Azure say it in ms, too, and more precisely. */
+export function retryAfterOf(header: (name: string) => string | undefined): string | undefined {
+  const milliseconds = Number(header('retry-after-ms'));
+  return milliseconds > 0 ? String(milliseconds / 1_000) : header('retry-after');
+}
+
 /** `Retry-After` in ms from now, at least half a second: seconds or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value.trim() === '') {

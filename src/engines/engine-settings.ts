@@ -24,11 +24,12 @@ const timeouts = z
   .prefault({})
   .describe('in milliseconds');
 
-/** What every engine behind HTTP can be told in tollgate.yaml. `id`, `kind` and `slots` are the registry's. */
+/** What every engine behind HTTP can be told in tollgate.yaml. `id`, `kind`, `slots` and `gpu_memory` are others' to read. */
 export const upstreamFields = {
   id: z.string(),
   kind: z.string(),
   slots: z.unknown().optional(),
+  gpu_memory: z.unknown().optional(),
   base_url: z
     .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
     .describe('where it listens; private addresses are fine'),

@@ -69,6 +69,14 @@ export interface EngineCapabilities {
   readonly algorithmic?: boolean;
 }
 
+/** The memory of a device behind an engine, whoever fills it. */
+export interface DeviceMemory {
+  /** `cuda:0`, `cpu`, … */
+  readonly device: string;
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
 export interface EngineContext {
   /** A folder of this attempt's own, removed by the caller afterwards. It may be made when it is first read. */
   readonly folder: string;
@@ -102,6 +110,10 @@ export interface Engine {
   readonly pollIntervalMs: number;
   /** Whether it can take work now. Absent: it always can. Rejects only with the signal's reason. */
   isReady?(signal: AbortSignal): Promise<boolean>;
+  /** What the upstream lacks for the models that this entry offers, a line each, as it says itself. Throws {@link EngineError}. */
+  findMistakes?(signal: AbortSignal): Promise<readonly string[]>;
+  /** How full the memory of the upstream's devices is. Throws {@link EngineError}. */
+  readMemory?(signal: AbortSignal): Promise<readonly DeviceMemory[]>;
   /** Unloads what fills the upstream's memory, after a run found too little of it. Throws {@link EngineError}. */
   freeMemory?(signal: AbortSignal): Promise<void>;
   /** Frees sockets, child processes and timers. */

@@ -1,40 +1,102 @@
 import { execFile } from 'node:child_process';
+import { z } from 'zod';
 
 export interface Gpu {
-  /** What CUDA_VISIBLE_DEVICES calls it. */
+  /** What CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES call it. */
   readonly index: number;
   readonly name: string;
   readonly memoryMiB: number;
 }
 
+/** How full the memory of a GPU is. */
+export interface GpuMemory {
+  readonly index: number;
+  readonly usedMiB: number;
+  readonly totalMiB: number;
+}
+
 /** Runs a program and returns what it printed; rejects when it is missing or fails. */
 export type ReadOutput = (file: string, args: readonly string[]) => Promise<string>;
 
+interface Card extends Gpu, GpuMemory {
+  /** What else CUDA_VISIBLE_DEVICES may call it. */
+  readonly uuid: string;
+}
+
 const TIMEOUT_MS = 5_000;
-const QUERY = ['--query-gpu=index,name,memory.total', '--format=csv,noheader,nounits'];
+const MIB = 1_048_576;
+const NVIDIA = ['--query-gpu=index,uuid,memory.total,memory.used,name', '--format=csv,noheader,nounits'];
+const AMD = ['--showproductname', '--showmeminfo', 'vram', '--json'];
+
+/** Members as rocm-smi writes them; the series has been called by two names. */
+const amdCard = z.looseObject({
+  'VRAM Total Memory (B)': z.coerce.number().positive(),
+  'VRAM Total Used Memory (B)': z.coerce.number().min(0),
+  'Card Series': z.string().optional(),
+  'Card series': z.string().optional(),
+});
+const amdCards = z.record(z.string(), z.unknown());
 
 /**
- * The GPUs of this host as nvidia-smi lists them; none when there is no such program or driver. `visible`: our own
- * CUDA_VISIBLE_DEVICES, which nvidia-smi does not heed; only indices in it can be told from each other.
+ * The GPUs of this host as nvidia-smi lists them, else rocm-smi; none where neither is there. `visible`: those that this process is to
+ * see, by index or id, which these programs do not heed. Parts of a GPU (MIG) are not listed: who sees nothing else sees none here.
  */
 export async function discoverGpus(
   visible: string | undefined,
   readOutput: ReadOutput = runProgram,
 ): Promise<Gpu[]> {
-  let listing: string;
+  const cards = await readCards(readOutput);
+  const words = visible?.split(',').map((word) => word.trim());
+  const isVisible = ({ index, uuid }: Card): boolean =>
+    !words || words.some((word) => word === String(index) || (word.length > 4 && uuid.startsWith(word)));
+  return cards.filter(isVisible).map(({ index, name, totalMiB }) => ({ index, name, memoryMiB: totalMiB }));
+}
+
+/** The GPUs that a process with this environment is to see, as its variables name them; undefined: all. */
+export function visibleGpus(variables: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { CUDA_VISIBLE_DEVICES: cuda, HIP_VISIBLE_DEVICES: hip, ROCR_VISIBLE_DEVICES: rocr } = variables;
+  return cuda ?? hip ?? rocr;
+}
+
+/** How full the GPUs of this host are now, all of them; none where nobody says. */
+export async function readGpuMemory(readOutput: ReadOutput = runProgram): Promise<GpuMemory[]> {
+  const cards = await readCards(readOutput);
+  return cards.map(({ index, usedMiB, totalMiB }) => ({ index, usedMiB, totalMiB }));
+}
+
+async function readCards(readOutput: ReadOutput): Promise<Card[]> {
+  const output = (file: string, args: readonly string[]) => readOutput(file, args).catch(() => '');
+  const nvidia = nvidiaCards(await output('nvidia-smi', NVIDIA));
+  return nvidia.length > 0 ? nvidia : readAmdCards(await output('rocm-smi', AMD));
+}
+
+function nvidiaCards(listing: string): Card[] {
+  return listing.split('\n').flatMap((line) => {
+    const match = /^\s*(\d+)\s*,\s*(\S+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(.+?)\s*$/.exec(line);
+    const [, index, uuid = '', total, used, name = ''] = match ?? [];
+    const memory = { memoryMiB: Number(total), totalMiB: Number(total), usedMiB: Number(used) };
+    return match ? [{ index: Number(index), uuid, name, ...memory }] : [];
+  });
+}
+
+function readAmdCards(listing: string): Card[] {
+  let json: unknown;
   try {
-    listing = await readOutput('nvidia-smi', QUERY);
+    json = JSON.parse(listing);
   } catch {
     return [];
   }
-  const gpus = listing.split('\n').flatMap((line) => {
-    const match = /^\s*(\d+)\s*,\s*(.+?)\s*,\s*(\d+)\s*$/.exec(line);
-    return match ? [{ index: Number(match[1]), name: match[2] ?? '', memoryMiB: Number(match[3]) }] : [];
+  return Object.entries(amdCards.safeParse(json).data ?? {}).flatMap(([name, value]) => {
+    const [, index] = /^card(\d+)$/.exec(name) ?? [];
+    const { data: card } = amdCard.safeParse(value);
+    if (index === undefined || !card) {
+      return [];
+    }
+    const totalMiB = Math.floor(card['VRAM Total Memory (B)'] / MIB);
+    const usedMiB = Math.ceil(card['VRAM Total Used Memory (B)'] / MIB);
+    const series = card['Card Series'] ?? card['Card series'] ?? 'AMD GPU';
+    return [{ index: Number(index), uuid: '', name: series, memoryMiB: totalMiB, totalMiB, usedMiB }];
   });
-  const indices = visible?.split(',').map((word) => word.trim());
-  return indices?.every((word) => /^\d+$/.test(word))
-    ? gpus.filter(({ index }) => indices.includes(String(index)))
-    : gpus;
 }
 
 function runProgram(file: string, args: readonly string[]): Promise<string> {

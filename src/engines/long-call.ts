@@ -6,6 +6,7 @@ import {
   engineFailureOfStatus,
   failureOf,
   leavesOpen,
+  retryAfterOf,
   SUBMIT_UNCONFIRMED,
   withWords,
 } from './engine-failures.ts';
@@ -64,7 +65,7 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
 /** Reads an answer whose files are in it. Throws as {@link divertBase64} does. */
 export async function readFiled(response: UpstreamResponse, diversion: Diversion): Promise<FiledAnswer> {
   const { status } = response;
-  const retryAfter = response.header('retry-after');
+  const retryAfter = retryAfterOf((name) => response.header(name));
   const diverted = await divertBase64(response.chunks, diversion);
   const isFine = status >= 200 && status < 300;
   const words = `${status} ${JSON.stringify(diverted.json) ?? ''}`;

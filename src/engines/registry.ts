@@ -13,6 +13,8 @@ export interface EngineKind {
   create(settings: EngineSettings): Engine;
   /** Runs at once where the entry says nothing. */
   readonly slotsDefault: number;
+  /** Whether its servers give their memory back when they are asked to. */
+  readonly freesMemory?: true;
   /** Paths of the files that an entry names. Throws nothing, also for an entry with mistakes. */
   files?(settings: EngineSettings): string[];
 }

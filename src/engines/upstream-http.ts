@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { engineFailureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
+import { engineFailureOfStatus, leavesOpen, MALFORMED, retryAfterOf, withWords } from './engine-failures.ts';
 import { UpstreamClocks } from './upstream-clocks.ts';
 import { explain, TransportError } from './upstream-transport.ts';
 
@@ -254,7 +254,7 @@ async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
   const text = await readText(response.chunks);
   const json = parse(text);
-  const retryAfter = response.header('retry-after');
+  const retryAfter = retryAfterOf((name) => response.header(name));
   const isFine = status >= 200 && status < 300;
   const failure = isFine
     ? undefined

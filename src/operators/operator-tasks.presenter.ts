@@ -30,7 +30,7 @@ export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
     price: formatUsd(nanoUsd(row.charge)),
     held: formatUsd(nanoUsd(row.held)),
     charged: formatUsd(nanoUsd(row.charged)),
-    provider_cost: row.provider_cost === null ? null : formatUsd(nanoUsd(row.provider_cost)),
+    provider_cost: usdOf(row.provider_cost),
     currency: CURRENCY,
     error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
     retryable: row.state === 'failed' && row.has_parameters,
@@ -54,19 +54,21 @@ export function presentOperatorTaskDetails(
 ): OperatorTaskDetailsJson {
   return {
     ...presentOperatorTask(row),
-    runs: row.runs.map(({ provider, model, outcome, latencyMs, said = null }) => ({
+    runs: row.runs.map(({ provider, model, outcome, latencyMs, said = null, cost = null }) => ({
       engine: provider,
       model,
       outcome,
       latency_ms: latencyMs,
+      cost: usdOf(cost),
       said,
     })),
-    history: history.map(({ at, state, attempt, detail, said }) => ({
+    history: history.map(({ at, state, attempt, detail, said, cost }) => ({
       at: at.toISOString(),
       state,
       attempt,
       detail,
       said,
+      cost: usdOf(cost),
     })),
     retry_of: linkedTask(history, RETRY_OF),
     retried_as: linkedTask(history, RETRIED_AS),
@@ -76,6 +78,10 @@ export function presentOperatorTaskDetails(
 function linkedTask(history: readonly TaskEventRow[], relation: string): string | null {
   const event = history.find(({ detail }) => detail?.startsWith(relation));
   return event?.detail?.slice(relation.length) ?? null;
+}
+
+function usdOf(amount: string | null): string | null {
+  return amount === null ? null : formatUsd(nanoUsd(amount));
 }
 
 function between(from: Date | null, to: Date | null): number | null {

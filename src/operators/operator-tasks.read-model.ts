@@ -63,6 +63,8 @@ export interface TaskEventRow {
   readonly detail: string | null;
   /** The upstream's words about a run that failed. */
   readonly said: string | null;
+  /** What that run cost us, in nano-USD, where its engine bills runs that failed. */
+  readonly cost: string | null;
 }
 
 export interface OperatorTaskFilter {

@@ -62,7 +62,9 @@ const taskMembers = {
   price: usdString.meta({ description: 'Agreed at submit; charged on success only' }),
   held: usdString.meta({ description: 'Held for it now, USD; 0 once it ended' }),
   charged: usdString.meta({ description: 'USD; 0 unless it succeeded' }),
-  provider_cost: usdString.nullable().meta({ description: 'What the engine bills us, where it says so' }),
+  provider_cost: usdString
+    .nullable()
+    .meta({ description: 'What its engines bill us, where they say so, runs that failed included' }),
   currency: currencyJson,
   error: failure,
   retryable: z.boolean().meta({ description: 'Failed, and what was ordered is still known' }),
@@ -94,10 +96,13 @@ export const operatorTaskDetailsJson = z
           model: z.string().meta({ description: 'What the engine calls the model' }),
           outcome: z.string().meta({ description: 'ok, or why it failed' }),
           latency_ms: z.int().meta({ description: 'How long it took' }),
+          cost: usdString
+            .nullable()
+            .meta({ description: 'What it is billed at; null: the engine does not say' }),
           said,
         }),
       )
-      .meta({ description: 'The run that ended it' }),
+      .meta({ description: 'The run that ended it, after those that failed and were billed' }),
     history: z
       .array(
         z.object({
@@ -106,6 +111,9 @@ export const operatorTaskDetailsJson = z
           attempt: z.int().meta({ description: 'Number of the claim' }),
           detail: z.string().nullable().meta({ description: 'Why; null where there is nothing to add' }),
           said,
+          cost: usdString
+            .nullable()
+            .meta({ description: 'What a run that failed is billed at; null: nothing, or unknown' }),
         }),
       )
       .meta({ description: 'Its changes of state, oldest first' }),

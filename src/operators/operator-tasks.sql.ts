@@ -6,7 +6,8 @@ const TASK = `
          t.engine_reference, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.created_at,
          t.started_at, t.completed_at, t.deadline_at, t.parameters->'prompt' IS NOT NULL AS has_parameters,
          coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.amount, 0) AS held,
-         coalesce(g.charge, 0) AS charged, g.provider_cost, coalesce(g.attempts, '[]') AS runs
+         coalesce(g.charge, 0) AS charged, coalesce(g.attempts, t.billed_runs) AS runs,
+         coalesce(g.provider_cost, (SELECT sum((r->>'cost')::bigint) FROM jsonb_array_elements(t.billed_runs) r)) AS provider_cost
     FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
     LEFT JOIN holds h ON h.id = t.id LEFT JOIN generations g ON g.id = t.id`;
 
@@ -25,7 +26,7 @@ export const operatorTasksPage: Statement = {
 /** $1 task, $2 limit. In the order they happened. */
 export const taskHistory: Statement = {
   name: 'operator_task_history',
-  text: `SELECT at, state, attempt, detail, said FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
+  text: `SELECT at, state, attempt, detail, said, cost FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
 };
 
 /** $1 task. What a second order of the same work needs; the price version is the one of the first. */

@@ -94,12 +94,19 @@ export class RemoteRunsService {
   async renew(
     identity: WorkerIdentity,
     worker: string,
-    leases: readonly { task_id: string; attempt: number; progress: number }[],
+    leases: readonly {
+      task_id: string;
+      attempt: number;
+      progress: number;
+      queue_position?: number | null | undefined;
+    }[],
   ): Promise<{ id: string; attempt: number; cancelRequested: boolean }[]> {
     const { held, claims } = this.#parts;
-    const named = leases.flatMap(({ task_id, attempt, progress }) => {
+    const named = leases.flatMap(({ task_id, attempt, progress, queue_position: queuePosition = null }) => {
       const id = parsePublicId('generation', task_id);
-      return id === undefined ? [] : [{ id, attempt, progress: Math.min(progress, GENERATE_SHARE) }];
+      return id === undefined
+        ? []
+        : [{ id, attempt, progress: Math.min(progress, GENERATE_SHARE), queuePosition }];
     });
     const own = await held.held(named, holderOf(identity, worker));
     const renewed = own.length > 0 ? await claims.renew(own, REMOTE_LEASES.leaseMs) : [];

@@ -5,6 +5,7 @@ import { UPLOAD_PART_BYTES } from './upload-part.ts';
 
 const MS_MAX = 7 * 24 * 3_600_000;
 const LEASES_MAX = 1_000;
+const QUEUE_POSITION_MAX = 1_000_000;
 const OUTPUTS_MAX = 16;
 export const CLAIM_WAIT_SECONDS_MAX = 30;
 
@@ -95,6 +96,12 @@ export const leasesBody = z
           task_id: taskId,
           attempt,
           progress: z.number().min(0).max(1).meta({ description: 'Share of the work that is done' }),
+          queue_position: z
+            .int()
+            .min(1)
+            .max(QUEUE_POSITION_MAX)
+            .nullish()
+            .meta({ description: "Place in the engine's own queue, from 1; null: it does not wait there" }),
         }),
       )
       .min(1)

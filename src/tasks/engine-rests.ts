@@ -11,6 +11,9 @@ export interface RestClocks {
 
 export const REST_CLOCKS: RestClocks = { probeMs: 2_000, answerMs: 5_000 };
 
+/** Ms an engine has to say what it lacks. */
+const LOOK_OVER_MS = 30_000;
+
 /** Called when a pool of this process rests or works again. */
 export type RestListener = (pool: string, rests: boolean) => void;
 
@@ -30,11 +33,18 @@ export class EngineRests {
   /** Ends the pauses of engines that were misconfigured. */
   #mended = new AbortController();
   readonly #listeners = new Set<RestListener>();
+  /** Whether their engines were asked. */
+  readonly #served = new Map<string, boolean>();
 
   constructor(engines: EnginePools, log: Logger, clocks: RestClocks = REST_CLOCKS) {
     this.#engines = engines;
     this.#log = log;
     this.#clocks = clocks;
+  }
+
+  /** The pools that this process serves, once their engines were asked for the first time. */
+  get served(): string[] {
+    return [...this.#served].filter(([, wasAsked]) => wasAsked).map(([pool]) => pool);
   }
 
   isResting(pool: string): boolean {
@@ -62,11 +72,23 @@ export class EngineRests {
     return await engine.isReady(signal).catch(() => false);
   }
 
-  /** Lets the pool rest if its engine is not there yet: for a process that is about to serve it. */
+  /** Lets the pool rest if its engine is not there yet, else looks it over: for a process that is about to serve it. */
   async restUntilReady(pool: string): Promise<void> {
-    if (!(await this.isReady(pool))) {
+    this.#served.set(pool, false);
+    const isReady = await this.isReady(pool);
+    if (this.#served.has(pool)) {
+      this.#served.set(pool, true);
+    }
+    if (isReady) {
+      await this.#lookOver(pool);
+    } else {
       this.begin(pool);
     }
+  }
+
+  /** The pool is not served here any more. */
+  leave(pool: string): void {
+    this.#served.delete(pool);
   }
 
   /** The pool rests until its engine answers. */
@@ -110,6 +132,23 @@ export class EngineRests {
       const awayMs = Math.round(performance.now() - beganAt);
       this.#log.info({ pool, awayMs }, 'the engine answers again');
       this.#resume(pool);
+      await this.#lookOver(pool);
+    }
+  }
+
+  /** Tells the operator what the engine lacks, before an order finds out. A hint only: whether it can be had or not, orders are tried. */
+  async #lookOver(pool: string): Promise<void> {
+    const signal = AbortSignal.any([AbortSignal.timeout(LOOK_OVER_MS), this.#closing.signal]);
+    try {
+      const mistakes = (await this.#engines.find(pool)?.findMistakes?.(signal)) ?? [];
+      if (mistakes.length > 0) {
+        this.#log.error(
+          { pool },
+          `the engine lacks what its entry in tollgate.yaml needs: ${mistakes.join('; ')}`,
+        );
+      }
+    } catch (error) {
+      this.#log.debug({ error, pool }, 'the engine could not be asked what it lacks');
     }
   }
 

@@ -38,6 +38,8 @@ export interface RunParts {
   readonly claims: Pick<TaskClaimsStore, 'markSubmitting' | 'storeReference'>;
   /** Called with the reference as soon as there is one. */
   readonly onReference: (reference: string) => void;
+  /** Called with each answer of a poll. */
+  readonly onStatus?: ((status: EngineStatus) => void) | undefined;
 }
 
 /** What a claimed task asks its engine for, with what its route adds. */
@@ -140,6 +142,7 @@ async function pollUntilDone(parts: RunParts, reference: string): Promise<Engine
     try {
       const status = await engine.poll(reference, request, context);
       failedPolls = 0;
+      parts.onStatus?.(status);
       if (status.progress !== undefined) {
         context.onProgress(status.progress);
       }

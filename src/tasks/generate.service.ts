@@ -5,10 +5,12 @@ import {
   type EngineOutput,
   type EngineRequest,
 } from '../engines/engine.types.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine-run.ts';
 import { type EngineStop, stopRun } from './engine-stop.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
+import { NoRoomError, WITHOUT_ROOM } from './gpu-rooms.ts';
 import type { Lease } from './lease-keeper.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { INTERRUPTIONS_MAX } from './retry-policy.ts';
@@ -19,6 +21,7 @@ import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
+const ROOM_WAIT_MS = 10_000;
 /** Share of the progress bar that generating takes; post-processing has the rest. */
 export const GENERATE_SHARE = 0.9;
 
@@ -28,8 +31,11 @@ interface Attempt<Task extends ClaimedRun> {
   readonly lease: Lease;
   readonly engine: Engine;
   readonly request: EngineRequest;
-  readonly beganAt: number;
+  /** Unix ms. */
+  beganAt: number;
   reference: string | undefined;
+  /** What the run will be billed at, where its engine says so. */
+  cost: NanoUsd | null;
 }
 
 /** Runs claimed tasks on their engines and hands their raw output on, wherever the claims are kept. */
@@ -68,6 +74,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       request: requestOf(task, this.#dependencies.extraOf?.(task)),
       beganAt: Date.now(),
       reference: undefined,
+      cost: null,
     };
     return await new Promise<AttemptOutcome>((leaveSlot, reject) => {
       const over = this.#carryOut(attempt, leaveSlot);
@@ -81,16 +88,37 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     leaveSlot: (outcome: AttemptOutcome) => void,
   ): Promise<AttemptOutcome> {
     const { task, lease } = attempt;
-    const timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
+    let timer: NodeJS.Timeout | undefined;
+    let leaveRoom = (): void => undefined;
     try {
+      leaveRoom = await this.#enterRoom(attempt);
+      attempt.beganAt = Date.now();
+      timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
       const base = this.#settings.workFolder;
-      return await withFolderOnDemand(base, task.id, (folder) => this.#generate(attempt, folder, leaveSlot));
+      const leave = (outcome: AttemptOutcome): void => {
+        leaveRoom();
+        leaveSlot(outcome);
+      };
+      return await withFolderOnDemand(base, task.id, (folder) => this.#generate(attempt, folder, leave));
     } catch (error) {
       return await this.#afterFailure(attempt, error);
     } finally {
       clearTimeout(timer);
+      leaveRoom();
       lease.release();
     }
+  }
+
+  /** Waits a little for memory on the GPU. Throws NoRoomError: another host may have it sooner. */
+  async #enterRoom({ task, lease }: Attempt<Task>): Promise<() => void> {
+    const { rooms } = this.#dependencies;
+    const waitMs = this.#settings.roomWaitMs ?? ROOM_WAIT_MS;
+    const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(waitMs)]);
+    return (
+      (await rooms?.take(task.pool, signal).catch((error: unknown) => {
+        throw lease.signal.aborted ? error : new NoRoomError();
+      })) ?? (() => undefined)
+    );
   }
 
   async #generate(
@@ -116,8 +144,12 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       onReference: (reference) => {
         attempt.reference = reference;
       },
+      onStatus: ({ state, queuePosition, costNanoUsd }) => {
+        lease.waitsAt(state === 'queued' ? queuePosition : undefined);
+        attempt.cost = costNanoUsd === undefined ? attempt.cost : nanoUsd(costNanoUsd);
+      },
     };
-    const { reference, status } = await runOnEngine(parts);
+    const { reference } = await runOnEngine(parts);
     const outputs = await engine.collect(reference, request, context);
     this.#failures.succeeded(attempt);
     lease.signal.throwIfAborted();
@@ -125,7 +157,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       engineId: engine.id,
       model: request.model,
       latencyMs: Date.now() - attempt.beganAt,
-      cost: status.costNanoUsd?.toString() ?? null,
+      cost: attempt.cost?.toString() ?? null,
       ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' as const } : {}),
     };
     // What was paid for is stored before anything else happens to it.
@@ -167,6 +199,10 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     if (reason) {
       return await this.#afterAbort(attempt, reason, error instanceof StorageWaitError);
     }
+    if (error instanceof NoRoomError) {
+      await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...WITHOUT_ROOM });
+      return { result: 'returned' };
+    }
     if (isStorageOutage(error)) {
       // the scratch disk: nothing is known to be wrong with the task, and what an engine was paid for is collected again
       await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...AFTER_STORAGE_OUTAGE });
@@ -205,7 +241,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
         return { result: 'claim_lost' };
       case 'canceled':
         await this.#stopEngine(attempt);
-        await endings.cancel(task, fence);
+        await endings.cancel(task, fence, attempt.cost === null ? null : engineRunOf(attempt, 'canceled'));
         return { result: 'ended' };
       case 'overdue': {
         await this.#stopEngine(attempt);

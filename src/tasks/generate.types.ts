@@ -3,6 +3,7 @@ import type { EnginePools, EngineRequest } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { EngineRests } from './engine-rests.ts';
+import type { GpuRooms } from './gpu-rooms.ts';
 import type { InPlaceRuns } from './in-place.service.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
@@ -15,6 +16,8 @@ export type AttemptPolicy = Omit<RunPolicy, 'deadlineMs'>;
 export interface GenerateSettings {
   /** Folder for what engines write; each attempt has its own below it. */
   readonly workFolder: string;
+  /** Ms for which a claimed run waits for memory on the GPU before it is left to other hosts; 10 s unless given. */
+  readonly roomWaitMs?: number | undefined;
 }
 
 /** What became of a job: everything that went wrong with the task is dealt with in its row. */
@@ -41,7 +44,7 @@ export interface RunEndings<Task extends ClaimedRun> {
     error: { code: string; message: string },
     run?: EngineRun | null,
   ): Promise<unknown>;
-  cancel(task: Task, fence: EndingFence): Promise<unknown>;
+  cancel(task: Task, fence: EndingFence, run?: EngineRun | null): Promise<unknown>;
 }
 
 export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
@@ -50,6 +53,8 @@ export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
   readonly endings: RunEndings<Task>;
   readonly engines: EnginePools;
   readonly rests: EngineRests;
+  /** Absent: no GPU is shared. */
+  readonly rooms?: Pick<GpuRooms, 'take'>;
   /** How the runs of a task are tried. */
   readonly policyOf: (task: Task) => AttemptPolicy;
   /** What the route of a task adds to its order. */
@@ -58,7 +63,7 @@ export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
   readonly patience: StoragePatience;
   /** Absent where this process leaves post-processing to others. */
   readonly inPlace?: InPlaceRuns<Task> | undefined;
-  /** Called after every run that failed. */
-  readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
+  /** Called after every run: `ok` or why it failed, and how many ms it took. */
+  readonly onRun?: ((pool: string, outcome: string, durationMs: number) => void) | undefined;
   readonly log: Logger;
 }

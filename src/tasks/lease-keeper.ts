@@ -18,6 +18,8 @@ export interface Lease {
   readonly signal: AbortSignal;
   /** 0–1; what is lower than before is ignored. Written with the next heartbeat. */
   report(progress: number): void;
+  /** Where the run stands in its engine's own queue, from 1; undefined: it does not wait there. Written with the next heartbeat. */
+  waitsAt(position: number | undefined): void;
   /** Aborts the signal. */
   abort(reason: TaskAbortReason): void;
   /** Stops renewing; the row is left as it is. */
@@ -29,8 +31,11 @@ interface HeldLease {
   readonly attempt: number;
   readonly controller: AbortController;
   progress: number;
+  queuePosition: number | null;
 }
 
+/** Beyond it nobody counts. */
+const POSITION_MAX = 1_000_000;
 /** Ms of the longest timer Node knows. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -67,6 +72,7 @@ export class LeaseKeeper {
       attempt: claim.attempt,
       controller: new AbortController(),
       progress: 0,
+      queuePosition: null,
     };
     const key = keyOf(claim.id, claim.attempt);
     this.#held.set(key, lease);
@@ -84,6 +90,10 @@ export class LeaseKeeper {
       signal: lease.controller.signal,
       report: (progress) => {
         lease.progress = Math.max(lease.progress, Math.min(progress, 1));
+      },
+      waitsAt: (position) => {
+        lease.queuePosition =
+          position === undefined ? null : Math.min(Math.max(1, Math.trunc(position)), POSITION_MAX);
       },
       abort: (reason) => abort(lease, reason),
       release: () => {

@@ -43,7 +43,7 @@ export const TASK_RESOURCE = z
     queue_position: z
       .int()
       .nullable()
-      .meta({ description: '1 = next; null when it does not wait for an engine' }),
+      .meta({ description: '1 = next, also where it waits inside its engine; null when it does not wait' }),
     seed: z.string().meta({
       description: 'The seed in use, also where -1 left the choice to the service; a string of digits',
     }),

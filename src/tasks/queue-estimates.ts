@@ -2,7 +2,7 @@ import type { TaskReadsStore } from './task-reads.store.ts';
 import type { TaskView } from './tasks.types.ts';
 
 export interface QueueEstimate {
-  /** 1 = next; null when it does not wait for an engine. */
+  /** 1 = next, in our queue or in the engine's own; null when it does not wait for an engine. */
   readonly queuePosition: number | null;
   /** Seconds until it is done, 0 when unknown. */
   readonly etaSeconds: number;
@@ -40,7 +40,10 @@ export class QueueEstimates {
       this.#reads.typicalDurationMs(task.model),
     );
     if (task.state !== 'queued') {
-      return { queuePosition: null, etaSeconds: seconds((typicalMs ?? 0) * (1 - task.progress)) };
+      // the runs before it in the engine's own queue come first
+      const queuePosition = task.state === 'generating' ? task.enginePosition : null;
+      const runs = (queuePosition ?? 0) + 1 - task.progress;
+      return { queuePosition, etaSeconds: seconds((typicalMs ?? 0) * runs) };
     }
     const queuePosition = await this.#position(task);
     const slots = await cached(this.#slots, '', QUEUE_AGE_MS, this.#liveSlots);

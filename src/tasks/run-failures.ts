@@ -7,13 +7,20 @@ import {
   RUN_LOST,
 } from '../engines/engine-failures.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { NanoUsd } from '../lib/money.ts';
 import type { EngineRests } from './engine-rests.ts';
-import type { AttemptOutcome, AttemptPolicy, RunClaims, RunEndings } from './generate.types.ts';
+import type {
+  AttemptOutcome,
+  AttemptPolicy,
+  GenerateDependencies,
+  RunClaims,
+  RunEndings,
+} from './generate.types.ts';
 import { MisconfiguredModels } from './misconfigured-models.ts';
 import { PoolPatience } from './pool-patience.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
-import type { EngineRun } from './task-endings.ts';
+import { type EngineRun, toAttempt } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import type { ReturnedTask } from './tasks.types.ts';
 import { wordsForOperators } from './upstream-words.ts';
@@ -30,6 +37,8 @@ export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
   readonly accepted: boolean;
   /** Whether it is known that nothing of it goes on upstream. */
   readonly isOver: boolean;
+  /** What the engine's operator bills for it, where it says so. */
+  readonly cost: NanoUsd | null;
 }
 
 export interface RunFailuresDependencies<Task extends ClaimedRun> {
@@ -37,8 +46,7 @@ export interface RunFailuresDependencies<Task extends ClaimedRun> {
   readonly endings: RunEndings<Task>;
   readonly rests: EngineRests;
   readonly policyOf: (task: Task) => AttemptPolicy;
-  /** Called after every run that failed. */
-  readonly onRunFailure?: ((pool: string, code: string) => void) | undefined;
+  readonly onRun?: GenerateDependencies['onRun'];
   readonly log: Logger;
 }
 
@@ -90,7 +98,8 @@ export class RunFailures<Task extends ClaimedRun> {
   }
 
   /** A run went well: its engine and model are set up right. */
-  succeeded({ task, request }: Pick<FailedRun<Task>, 'task' | 'request'>): void {
+  succeeded({ task, request, beganAt }: Pick<FailedRun<Task>, 'task' | 'request' | 'beganAt'>): void {
+    this.#dependencies.onRun?.(task.pool, 'ok', Date.now() - beganAt);
     this.#misconfigured.succeeded(task.pool, request.model);
   }
 
@@ -180,9 +189,9 @@ export class RunFailures<Task extends ClaimedRun> {
 
   #note(run: FailedRun<Task>): void {
     const { task, failure } = run;
-    const { log, onRunFailure } = this.#dependencies;
+    const { log, onRun } = this.#dependencies;
     const fields = { ...taskFields(task), pool: task.pool, engine: run.engine.id, code: failure.code };
-    onRunFailure?.(task.pool, failure.code);
+    onRun?.(task.pool, failure.code, Date.now() - run.beganAt);
     log[failure.code === MISCONFIGURED.code ? 'error' : 'warn'](fields, 'a run failed');
     log.debug({ ...fields, said: wordsOf(run) }, 'what the upstream said');
   }
@@ -191,7 +200,10 @@ export class RunFailures<Task extends ClaimedRun> {
     const { task, failure } = run;
     const { id, attempt } = task;
     const said = wordsOf(run);
-    await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, said, ...back });
+    // a run that is not forgotten is asked for again, and says again what it costs
+    const isBilled = back.forgetRun && run.cost !== null;
+    const billed = isBilled ? toAttempt(engineRunOf(run, failure.code)) : undefined;
+    await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, said, billed, ...back });
     return { result: 'returned' };
   }
 
@@ -211,7 +223,7 @@ function wordsOf({ failure, request }: Pick<FailedRun, 'failure' | 'request'>): 
 
 /** The run for the settlement that ends its task. */
 export function engineRunOf(
-  { engine, request, beganAt }: Pick<FailedRun, 'engine' | 'request' | 'beganAt'>,
+  { engine, request, beganAt, cost }: Pick<FailedRun, 'engine' | 'request' | 'beganAt' | 'cost'>,
   outcome: string,
 ): EngineRun {
   return {
@@ -219,6 +231,6 @@ export function engineRunOf(
     model: request.model,
     outcome,
     latencyMs: Date.now() - beganAt,
-    cost: null,
+    cost,
   };
 }

@@ -35,7 +35,7 @@ export const claimTasks: Statement = {
       UPDATE tasks t SET dispatched_at = NULL, not_before = statement_timestamp() + ${ELSEWHERE_MS} * interval '1 ms'
         FROM free f WHERE t.id = f.id AND f.avoided)
     UPDATE tasks t
-       SET state = $5, attempt = attempt + 1, worker = f.worker,
+       SET state = $5, attempt = attempt + 1, worker = f.worker, engine_position = NULL,
            generation_runs = generation_runs + CASE WHEN $5 = 'generating' THEN 1 ELSE 0 END,
            lease_until = statement_timestamp() + f.lease_ms * interval '1 ms',
            started_at = coalesce(started_at, statement_timestamp()),
@@ -45,19 +45,20 @@ export const claimTasks: Statement = {
 };
 
 /**
- * $1 ids, $2 attempts, $3 progresses, $4 lease in ms. Rows that somebody has locked just now are left out instead of waited for:
+ * $1 ids, $2 attempts, $3 progresses, $4 lease in ms, $5 places in the engine's queue or NULL. Rows that somebody has locked just now are left out instead of waited for:
  * they are being ended, and waiting for several at once could deadlock with a batch that ends them in another order.
  */
 export const renewLeases: Statement = {
   name: 'task_renew_leases',
   text: `WITH mine AS (
-      SELECT t.id, i.progress
-        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::real[]) i (id, attempt, progress)
+      SELECT t.id, i.progress, i.position
+        FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::real[], $5::integer[]) i (id, attempt, progress, position)
           ON t.id = i.id AND t.attempt = i.attempt
        WHERE t.state IN ('generating', 'processing')
        ORDER BY t.id FOR UPDATE OF t SKIP LOCKED)
     UPDATE tasks t
-       SET lease_until = statement_timestamp() + $4 * interval '1 ms', progress = greatest(t.progress, m.progress)
+       SET lease_until = statement_timestamp() + $4 * interval '1 ms', progress = greatest(t.progress, m.progress),
+           engine_position = m.position
       FROM mine m WHERE t.id = m.id
     RETURNING t.id, t.attempt, t.cancel_requested_at IS NOT NULL AS cancel_requested`,
 };
@@ -113,7 +114,7 @@ export const markGenerated: Statement = {
 /**
  * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7 interruptions
  * to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL,
- * $10 the upstream's words, or NULL.
+ * $10 the upstream's words, or NULL, $11 the run with what it cost, or NULL.
  * Gives the task back one step, for this or another worker.
  */
 export const returnTask: Statement = {
@@ -127,12 +128,13 @@ export const returnTask: Statement = {
              avoid_until = coalesce(statement_timestamp() + $9::integer * interval '1 ms', avoid_until),
              not_before = statement_timestamp() + $4 * interval '1 ms',
              worker = NULL, lease_until = NULL, dispatched_at = NULL,
+             billed_runs = CASE WHEN $11::jsonb IS NULL THEN billed_runs ELSE billed_runs || $11::jsonb END,
              engine_reference = CASE WHEN $5 THEN NULL ELSE engine_reference END,
              engine_submitted_at = CASE WHEN $5 THEN NULL ELSE engine_submitted_at END
        WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')
       RETURNING id, account_id, state, attempt),
     logged AS (
-      INSERT INTO task_events (task_id, account_id, state, attempt, detail, said)
-        SELECT id, account_id, state, attempt, $6, $10 FROM returned)
+      INSERT INTO task_events (task_id, account_id, state, attempt, detail, said, cost)
+        SELECT id, account_id, state, attempt, $6, $10, ($11::jsonb->>'cost')::bigint FROM returned)
     SELECT id FROM returned`,
 };

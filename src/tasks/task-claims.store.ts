@@ -55,6 +55,8 @@ export interface LeaseRenewal {
   readonly attempt: number;
   /** 0–1 */
   readonly progress: number;
+  /** Its place in the engine's own queue, from 1; null: it does not wait there. */
+  readonly queuePosition?: number | null;
 }
 
 /** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
@@ -123,6 +125,7 @@ export class TaskClaimsStore {
         leases.map((lease) => lease.attempt),
         leases.map((lease) => lease.progress),
         leaseMs,
+        leases.map((lease) => lease.queuePosition ?? null),
       ],
     );
     return rows.map((row) => ({ id: row.id, attempt: row.attempt, cancelRequested: row.cancel_requested }));
@@ -162,7 +165,7 @@ export class TaskClaimsStore {
   /** Gives the task back one step; false when the claim is over. */
   async giveBack(task: ReturnedTask): Promise<boolean> {
     const { id, attempt, failures, waitMs, forgetRun, reason } = task;
-    const { interruptions = 0, uncounted = false, avoidMs = null, said = null } = task;
+    const { interruptions = 0, uncounted = false, avoidMs = null, said = null, billed } = task;
     const values = [
       id,
       attempt,
@@ -174,6 +177,7 @@ export class TaskClaimsStore {
       uncounted,
       avoidMs,
       said,
+      billed ? JSON.stringify(billed) : null,
     ];
     return (await run(this.#pool, returnTask, values)).length === 1;
   }

@@ -81,9 +81,9 @@ export class TaskEndings {
   }
 
   /** Ends a canceled task without a charge. */
-  async cancel(task: EndingTask, fence: EndingFence): Promise<EndingOutcome> {
+  async cancel(task: EndingTask, fence: EndingFence, run: EngineRun | null = null): Promise<EndingOutcome> {
     const error = { code: 'task_canceled', message: 'canceled by client' };
-    return await this.#settle(task, fence, 'cancelled', { charge: NOTHING, outputs: [], run: null, error });
+    return await this.#settle(task, fence, 'cancelled', { charge: NOTHING, outputs: [], run, error });
   }
 
   async #settle(
@@ -131,7 +131,8 @@ export function fromAnywhere(ending: 'failed' | 'canceled'): EndingFence {
   return { attempt: null, from: statesBefore(ending) };
 }
 
-function toAttempt(run: EngineRun): ProviderAttempt {
+/** The run as the generation keeps it. */
+export function toAttempt(run: EngineRun): ProviderAttempt {
   return {
     provider: run.engineId,
     model: run.model,

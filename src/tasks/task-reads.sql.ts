@@ -1,7 +1,7 @@
 import type { Statement } from '../store/statement.ts';
 
 const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
-  t.generation_runs, t.failures, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
+  t.generation_runs, t.failures, t.progress, t.engine_position, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
   t.started_at, t.completed_at, t.deadline_at, t.media_expires_at, t.media_deleted_at,
   (t.parameters->>'width')::integer AS width, (t.parameters->>'height')::integer AS height,
   (t.parameters->>'steps')::integer AS steps, (t.parameters->>'seconds')::integer AS seconds`;

@@ -116,6 +116,7 @@ interface TaskRow {
   generation_runs: number;
   failures: number;
   progress: number;
+  engine_position: number | null;
   cancel_requested_at: Date | null;
   error_code: string | null;
   error_message: string | null;
@@ -147,6 +148,7 @@ function toView(row: TaskRow): TaskView {
     generationRuns: row.generation_runs,
     failures: row.failures,
     progress: row.progress,
+    enginePosition: row.engine_position,
     cancelRequestedAt: row.cancel_requested_at,
     errorCode: row.error_code,
     errorMessage: row.error_message,

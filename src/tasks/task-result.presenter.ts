@@ -23,10 +23,9 @@ export const TASK_RESULT = z
     extra: z
       .object({
         seed: z.string().meta({ description: 'The seed in use, as a string of digits' }),
-        queue_position: z
-          .int()
-          .nullable()
-          .meta({ description: '1 = next; null when it does not wait for an engine' }),
+        queue_position: z.int().nullable().meta({
+          description: '1 = next, also where it waits inside its engine; null when it does not wait',
+        }),
         estimated_amount: z
           .string()
           .meta({ description: 'Price agreed when it was ordered, USD: what it costs if it succeeds' }),

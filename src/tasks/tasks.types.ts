@@ -1,4 +1,5 @@
 import type { CatalogService } from '../catalog/catalog.service.ts';
+import type { ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { DigitalSource } from '../media/provenance.ts';
 import type { TaskState } from './task-state.ts';
@@ -25,6 +26,8 @@ export interface TaskView {
   readonly failures: number;
   /** 0–1 */
   readonly progress: number;
+  /** Its place in its engine's own queue, from 1, while it waits there. */
+  readonly enginePosition: number | null;
   readonly cancelRequestedAt: Date | null;
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -90,4 +93,6 @@ export interface ReturnedTask {
   readonly reason: string;
   /** The upstream's words, for operators: without keys and prompts. */
   readonly said?: string | undefined;
+  /** The run that failed, where its engine bills it all the same. */
+  readonly billed?: ProviderAttempt | undefined;
 }

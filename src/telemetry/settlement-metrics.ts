@@ -98,7 +98,7 @@ function createMoneyMetrics(registry: Registry): SettlementObserver['settled'] {
   });
   const cost = new Counter({
     name: 'tollgate_provider_cost_usd_total',
-    help: 'Billed to us by providers and engines, where they say so',
+    help: 'Billed to us by providers and engines for the calls and runs that ended, where they say so; runs that were made again are in margins alone',
     labelNames: ['provider'],
     registers,
   });

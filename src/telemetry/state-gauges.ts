@@ -78,6 +78,13 @@ function addMoneyGauges(add: AddGauge): void {
     [],
     (own, { statementsDue }) => own.set(statementsDue.accounts),
   );
+  add('tollgate_backup_age_seconds', 'Age of the newest backup of the database', [], (own, { backup }) => {
+    if (backup.age_seconds === null) {
+      own.remove();
+    } else {
+      own.set(backup.age_seconds);
+    }
+  });
 }
 
 function addTaskGauges(add: AddGauge): void {

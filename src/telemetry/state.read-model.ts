@@ -4,6 +4,7 @@ import type { Statement } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import {
   liveTasks,
+  newestBackup,
   openHolds,
   pendingDeliveries,
   pendingPaymentEvents,
@@ -34,6 +35,8 @@ export interface InstallationState {
   readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
   readonly unbookedReversals: { readonly amount: string };
   readonly statementsDue: { readonly accounts: number };
+  /** Null: none was ever recorded. */
+  readonly backup: { readonly age_seconds: number | null };
   readonly slots: readonly { readonly queue: string; readonly slots: number }[];
 }
 
@@ -48,7 +51,7 @@ export class StateReadModel {
   async read(): Promise<InstallationState> {
     const rows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
       readRows<Row>(this.#sequelize, statement, values);
-    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked], [due]] =
+    const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked], [due], [backup]] =
       await Promise.all([
         rows<InstallationState['holds'][number]>(openHolds),
         rows<InstallationState['writeOffs'][number]>(writeOffTotals),
@@ -58,6 +61,7 @@ export class StateReadModel {
         rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
         rows<InstallationState['unbookedReversals']>(unbookedReversals),
         rows<InstallationState['statementsDue']>(statementsDue),
+        rows<InstallationState['backup']>(newestBackup),
       ]);
     return {
       holds,
@@ -67,6 +71,7 @@ export class StateReadModel {
       deliveries: deliveries ?? { deliveries: 0, overdue_seconds: 0 },
       unbookedReversals: unbooked ?? { amount: '0' },
       statementsDue: due ?? { accounts: 0 },
+      backup: backup ?? { age_seconds: null },
       paymentEvents: paymentEvents ?? { events: 0, oldest_seconds: 0 },
     };
   }

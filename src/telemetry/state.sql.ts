@@ -63,6 +63,12 @@ export const workerSlots: Statement = {
           WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };
 
+/** How old the newest backup is; NULL: none was ever recorded. */
+export const newestBackup: Statement = {
+  name: 'telemetry_newest_backup',
+  text: 'SELECT extract(epoch FROM statement_timestamp() - max(at))::double precision AS age_seconds FROM backups',
+};
+
 /**
  * Accounts that were there last month and whose statement of it is not final. Months are closed in order, so an older one that is not
  * final keeps this one from being it.

@@ -70,6 +70,8 @@ function tracedEngine(engine: Engine, tracing: Tracing): Engine {
       ),
     cancel: (reference, request) => engine.cancel(reference, request),
     isReady: async (signal) => (await engine.isReady?.(signal)) ?? true,
+    findMistakes: async (signal) => (await engine.findMistakes?.(signal)) ?? [],
+    readMemory: async (signal) => (await engine.readMemory?.(signal)) ?? [],
     freeMemory: async (signal) => await engine.freeMemory?.(signal),
     close: () => engine.close(),
   };

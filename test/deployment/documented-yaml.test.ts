@@ -23,7 +23,10 @@ const SURROUNDINGS = {
   ffprobePath: 'ffprobe',
 };
 /** Whatever a block refers to is set. */
-const VARIABLES = new Proxy({}, { get: () => 'a-value' });
+const VARIABLES = new Proxy(
+  {},
+  { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'a-value') },
+);
 
 const pages = [
   'README.md',

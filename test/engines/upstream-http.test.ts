@@ -64,13 +64,10 @@ function client(
   });
 }
 
-async function download(
-  from: string,
-  options: { otherHosts?: boolean; through?: UpstreamHttp } = {},
-): Promise<Buffer> {
+async function download(from: string, options: { through?: UpstreamHttp } = {}): Promise<Buffer> {
   const path = join(folder, 'output-0.bin');
-  const { otherHosts = true, through = http } = options;
-  await downloadOutput(through, { from, path, kind: 'image', signal, otherHosts });
+  const { through = http } = options;
+  await downloadOutput(through, { from, path, kind: 'image', signal });
   return readFileSync(path);
 }
 
@@ -206,7 +203,6 @@ test('other hosts are asked only where the engine allows it, and never see our k
   handler = (_request, response) => response.end('file');
   const elsewhere = base.replace('127.0.0.1', '127.0.0.2');
   const refused = { failure: { code: 'output_refused' } };
-  await expect(download(`${elsewhere}/out`, { otherHosts: false })).rejects.toMatchObject(refused);
   await expect(download(`${elsewhere}/out`)).rejects.toMatchObject(refused);
   for (const odd of ['ftp://example.com/out', '@example.com/out', 'file:///etc/passwd', '']) {
     await expect(download(odd)).rejects.toMatchObject(refused);
@@ -269,6 +265,13 @@ test('Retry-After is seconds or a date, bounded both ways', () => {
     retryAfterMs: 5_000,
   });
   expect(engineFailureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
+});
+
+test('a wait that is told in ms, too, is taken from there', async () => {
+  handler = (_request, response) =>
+    response.writeHead(429, { 'retry-after': '3', 'retry-after-ms': '2250' }).end('{}');
+  const { failure } = await http.call({ method: 'POST', path: '/limited', signal });
+  expect(failure).toMatchObject({ code: 'upstream_rate_limited', retryAfterMs: 2_250 });
 });
 
 test('which answers leave open whether a run began', () => {

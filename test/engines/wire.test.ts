@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
@@ -188,6 +188,7 @@ describe('comfyui', () => {
       subfolder: 'day one',
       type: 'output',
     });
+    expect(view?.headers.accept).toBe('*/*');
   });
 
   test('one task leaves no trace in the workflow of the next', async () => {
@@ -290,6 +291,72 @@ describe('comfyui', () => {
     comfyui.old = false;
   });
 
+  test('a server that cancels jobs is asked to, wherever the run stands', async () => {
+    comfyui.reset('never_finishes');
+    comfyui.cancelsJobs = true;
+    const one = create();
+    const [first, second] = [engineRequest(), engineRequest()];
+    const running = await one.submit(first, context());
+    const queued = await one.submit(second, context());
+    expect(await one.cancel(queued, second)).toBe('stopped');
+    expect(await one.cancel(running, first)).toBe('stopped');
+    expect(comfyui.canceledJobs).toEqual([queued, running]);
+    expect(comfyui.requests.filter(({ method, path }) => method === 'POST' && path === '/queue')).toEqual([]);
+    expect(await one.cancel(running, first)).toBe('stopped');
+    comfyui.cancelsJobs = false;
+  });
+
+  test('what the server lacks is told a line each: node classes, and values like a checkpoint', async () => {
+    expect(await create().findMistakes?.(signal)).toEqual([]);
+    const { KSampler: _, ...nodes } = comfyui.nodes;
+    comfyui.nodes = nodes;
+    const graph = JSON.parse(readFileSync(join(FOLDER, 'workflows/tiny.json'), 'utf8'));
+    graph['4'] = { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'gone.safetensors' } };
+    const folder = temporaryFolder('workflows');
+    writeFileSync(join(folder, 'own.json'), JSON.stringify(graph));
+    const workflows = { own: { kind: 'image', file: 'own.json', parameters: { prompt: '6.inputs.text' } } };
+    const lacking = engine(comfyUiKind(folder), { base_url: comfyui.url, workflows });
+    expect(await lacking.findMistakes?.(signal)).toEqual([
+      'workflows.own, node 3: the server has no KSampler',
+      `workflows.own, node 4 (CheckpointLoaderSimple): ckpt_name "gone.safetensors" is none of the server's 2`,
+    ]);
+    comfyui.nodes = { ...nodes, KSampler: _ ?? {} };
+  });
+
+  test('how full its memory is', async () => {
+    expect(await create().readMemory?.(signal)).toEqual([
+      { device: 'cuda:0', totalBytes: 24e9, freeBytes: 4e9 },
+    ]);
+  });
+
+  test('a graph that was taken in part and makes no file is the operator’s, and is made anew once it is mended', async () => {
+    comfyui.nodeErrors = { 9: { errors: [{ details: "ckpt_name: 'gone' not in list" }] } };
+    const request = engineRequest();
+    expect((await attempt(create(), request)).outputs).toHaveLength(1);
+    comfyui.reset('no_output');
+    await expect(attempt(create(), request)).rejects.toMatchObject({
+      failure: { code: 'upstream_misconfigured', said: expect.stringContaining('ckpt_name') },
+    });
+    expect(comfyui.accepted).toBe(0);
+    comfyui.nodeErrors = {};
+    comfyui.reset('no_output');
+    await expect(attempt(create(), request)).rejects.toMatchObject({ failure: { code: 'no_output' } });
+  });
+
+  test('the key of partner nodes goes with each run, which then is one that is billed', async () => {
+    const partner = engine(comfyUiKind(FOLDER), { ...settings(), comfy_org_api_key: 'comfyui-key' });
+    const request = engineRequest();
+    expect(await partner.recover(request, context())).toBe('unknown');
+    await attempt(partner, request);
+    expect(comfyui.submitted.extra_data).toEqual({
+      preview_method: 'none',
+      api_key_comfy_org: 'comfyui-key',
+    });
+    expect(partner.capabilities.paid).toBe(true);
+    await attempt(create(), engineRequest());
+    expect(comfyui.submitted.extra_data).toEqual({ preview_method: 'none' });
+  });
+
   test('a model without a workflow is no business of the server', async () => {
     await expect(attempt(create(), engineRequest({ model: 'other' }))).rejects.toMatchObject({
       failure: { code: 'unknown_workflow', retryable: false },
@@ -303,10 +370,10 @@ describe('sdcpp', () => {
     const server = engine(sdCppKind, { base_url: sdcpp.url, sample_params: { sample_method: 'euler' } });
     await attempt(server, engineRequest({ kind: 'video', seconds: 5 }));
     expect(sdcpp.submitted).toMatchObject({ video_frames: 80, fps: 16 });
+    expect(sdcpp.submitted).not.toHaveProperty('negative_prompt');
     await attempt(server, engineRequest({ seed: BIG_SEED, steps: 8 }));
     expect(sdcpp.submitted).toEqual({
       prompt: 'a lighthouse at dusk',
-      negative_prompt: '',
       width: 512,
       height: 304,
       seed: Number(BIG_SEED),
@@ -318,6 +385,44 @@ describe('sdcpp', () => {
     const { outputs } = await attempt(server, engineRequest({ kind: 'video', width: 1280, height: 720 }));
     expect(sdcpp.submitted).toMatchObject({ video_frames: 81, fps: 16, output_format: 'webm' });
     expect((await bytesOf(outputs[0]!.file)).equals(sdcpp.media)).toBe(true);
+  });
+
+  test('a video as the server’s command line has it, in a format that it can write', async () => {
+    const server = engine(sdCppKind, { base_url: sdcpp.url, negative_prompt: 'text' });
+    const video = engineRequest({ kind: 'video' });
+    sdcpp.capabilities = {
+      supported_modes: ['vid_gen'],
+      output_formats_by_mode: { vid_gen: ['webp', 'avi'] },
+      defaults_by_mode: { vid_gen: { video_frames: 33, fps: 24 } },
+    };
+    await attempt(server, video);
+    expect(sdcpp.submitted).toMatchObject({ negative_prompt: 'text', output_format: 'avi' });
+    expect(sdcpp.submitted).not.toHaveProperty('video_frames');
+    expect(sdcpp.submitted).not.toHaveProperty('fps');
+    await attempt(server, engineRequest({ kind: 'video', seconds: 5 }));
+    expect(sdcpp.submitted).toMatchObject({ video_frames: 120, fps: 24 });
+    sdcpp.capabilities = { defaults_by_mode: { vid_gen: { video_frames: 1, fps: 24 } } };
+    await attempt(server, engineRequest({ kind: 'video' }));
+    expect(sdcpp.submitted).toMatchObject({ video_frames: 81, fps: 24, output_format: 'webm' });
+    sdcpp.capabilities = undefined;
+  });
+
+  test('what its model or its build cannot do is told before, and is the operator’s to mend', async () => {
+    sdcpp.capabilities = {
+      supported_modes: ['img_gen'],
+      output_formats_by_mode: { vid_gen: ['avi'] },
+    };
+    const wrong = { base_url: sdcpp.url, kinds: ['video'], video_format: 'webm' };
+    const server = engine(sdCppKind, wrong);
+    expect(await server.findMistakes?.(signal)).toEqual([
+      'kinds: video, but its model can img_gen',
+      'video_format: webm is none of avi',
+    ]);
+    await expect(attempt(server, engineRequest({ kind: 'video' }))).rejects.toMatchObject({
+      failure: { code: 'upstream_misconfigured' },
+    });
+    expect(await engine(sdCppKind, { base_url: sdcpp.url }).findMistakes?.(signal)).toEqual([]);
+    sdcpp.capabilities = undefined;
   });
 
   test('a queued job can be canceled, a running one cannot', async () => {
@@ -441,6 +546,16 @@ describe('fal', () => {
     expect(fal.requests.every((seen) => seen.headers.authorization === 'Key fal-key')).toBe(true);
     await attempt(hosted, engineRequest({ model: 'fal-ai/wan', kind: 'video', seconds: 5 }));
     expect(fal.submitted).toMatchObject({ duration: 5 });
+  });
+
+  test('a picture that its safety check has blacked out is refused, not sold', async () => {
+    const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key' });
+    fal.blacksOut = true;
+    await expect(attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev' }))).rejects.toMatchObject({
+      failure: { code: 'content_refused', retryable: false },
+    });
+    fal.blacksOut = false;
+    expect((await attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev' }))).outputs).toHaveLength(1);
   });
 
   test('each outcome of a cancel is told apart', async () => {

@@ -9,6 +9,14 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
+const NODES = {
+  KSampler: { input: { required: { seed: ['INT', {}], sampler_name: ['COMBO', { options: ['euler'] }] } } },
+  EmptyLatentImage: { input: { required: { width: ['INT', {}], height: ['INT', {}] } } },
+  CLIPTextEncode: { input: { required: { text: ['STRING', { multiline: true }] } } },
+  CheckpointLoaderSimple: { input: { required: { ckpt_name: [['one.safetensors', 'two.safetensors']] } } },
+  SaveImage: { input: { required: { images: ['IMAGE'] }, optional: { filename_prefix: ['STRING', {}] } } },
+};
+
 /** The most pixels a side may have, by the nodes' own limits. */
 const RESOLUTION_MAX = 16_384;
 
@@ -26,6 +34,14 @@ export class ComfyUiServer extends EngineServer {
   ownIds = false;
   /** Ids that `interrupt` was asked to stop; `undefined` for the runs of old servers. */
   readonly interrupted: (string | undefined)[] = [];
+  /** Has POST /api/jobs/{id}/cancel. */
+  cancelsJobs = false;
+  /** Ids whose cancel was asked for by that route. */
+  readonly canceledJobs: string[] = [];
+  /** What it says of its node classes. */
+  nodes: Record<string, object | undefined> = { ...NODES };
+  /** Parts of the next graph that it leaves out. */
+  nodeErrors: object = {};
   /** How often it was asked to unload its models. */
   freed = 0;
   readonly #sockets = new Map<string, Duplex>();
@@ -67,12 +83,20 @@ export class ComfyUiServer extends EngineServer {
     if (method === 'POST' && path === '/prompt') {
       return this.accept(
         seen,
-        (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: {} } }),
+        (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: this.nodeErrors } }),
         this.ownIds ? undefined : json.prompt_id,
       );
     }
     if (past !== undefined) {
       return this.#history(past);
+    }
+    const [, node] = /^\/object_info\/([^/]+)$/.exec(path) ?? [];
+    if (node !== undefined) {
+      return { json: Object.hasOwn(this.nodes, node) ? { [node]: this.nodes[node] } : {} };
+    }
+    const [, doomed] = /^\/api\/jobs\/([^/]+)\/cancel$/.exec(path) ?? [];
+    if (doomed !== undefined) {
+      return method === 'POST' && this.cancelsJobs ? this.#cancelJob(doomed) : { status: 405, json: null };
     }
     if (path.startsWith('/api/jobs') && !this.old) {
       return job === undefined ? { json: { jobs: [] } } : this.#job(job);
@@ -84,6 +108,10 @@ export class ComfyUiServer extends EngineServer {
         return this.#forget(json.delete);
       case '/interrupt':
         return this.#interrupt(json.prompt_id);
+      case '/system_stats': {
+        const device = { name: 'cuda:0 NVIDIA L4', type: 'cuda', index: 0, vram_total: 24e9, vram_free: 4e9 };
+        return { json: { system: { os: 'posix' }, devices: [device] } };
+      }
       case '/free':
         this.freed += 1;
         return { json: null };
@@ -156,6 +184,15 @@ export class ComfyUiServer extends EngineServer {
       return { status: 404, json: { error: 'Job not found' } };
     }
     return { json: { id, status: first?.id === id ? 'in_progress' : 'pending' } };
+  }
+
+  #cancelJob(id: string): EngineReply {
+    const live = this.#live().find((run) => run.id === id);
+    if (live) {
+      this.canceledJobs.push(id);
+      live.canceled = true;
+    }
+    return { json: { cancelled: live !== undefined } };
   }
 
   #queue(): EngineReply {

@@ -8,6 +8,9 @@ import {
 
 /** fal's queue. The URLs it returns do not follow from the model's name. */
 export class FalServer extends EngineServer {
+  /** Its safety check has blacked its pictures out. */
+  blacksOut = false;
+
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;
     const [, id, what] = /^\/queue\/requests\/([^/]+)\/(status|response|cancel)$/.exec(path) ?? [];
@@ -73,7 +76,8 @@ export class FalServer extends EngineServer {
       };
     }
     const url = `${this.url}/files/output`;
-    return { json: this.meets('no_output') ? {} : { images: [{ url }], video: { url }, seed: 42 } };
+    const seen = { images: [{ url }], video: { url }, has_nsfw_concepts: [this.blacksOut], seed: 42 };
+    return { json: this.meets('no_output') ? {} : seen };
   }
 
   #cancel(method: string, run: ServerRun): EngineReply | undefined {

@@ -10,15 +10,15 @@ import {
 export class SdServer extends EngineServer {
   /** An image model is loaded. */
   makesNoVideos = false;
+  /** What it says of itself; undefined: it is too old to. */
+  capabilities: object | undefined;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;
     const [, id, cancel] = /^\/sdcpp\/v1\/jobs\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
-    if (method === 'POST' && path === '/sdcpp/v1/vid_gen' && this.makesNoVideos) {
-      return {
-        status: 400,
-        json: { error: { code: 'unsupported_mode', message: 'this model makes no videos' } },
-      };
+    if (path === '/sdcpp/v1/capabilities') {
+      const json = this.makesNoVideos ? { supported_modes: ['img_gen'] } : this.capabilities;
+      return json && { json };
     }
     if (method === 'POST' && /^\/sdcpp\/v1\/(img|vid)_gen$/.test(path)) {
       return this.accept(seen, (run) => ({

@@ -5,7 +5,13 @@ import { interpolate } from '../../src/catalog/interpolate.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/examples/engines/', import.meta.url));
 /** Every variable that the examples name. */
-const VARIABLES = new Proxy({}, { get: () => 'sk-service', has: () => true }) as Record<string, string>;
+const VARIABLES = new Proxy(
+  {},
+  {
+    get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'sk-service'),
+    has: () => true,
+  },
+) as Record<string, string>;
 
 /** The entry of an example in docs/examples/engines, at another address. */
 export function serviceEntry(name: string, url: string): Record<string, unknown> {

@@ -18,6 +18,10 @@ export interface Script {
   readonly fail?: string;
   /** Attempts that fail before one succeeds. */
   readonly flaky: number;
+  /** Where it waits in the engine's own queue until it is done. */
+  readonly place?: number;
+  /** Runs that fail are billed all the same. */
+  readonly bills: boolean;
   /** Attempts that are answered 429 with that many ms to wait. */
   readonly busy?: number;
   /** The submit's answer is lost: `accepted` with the run begun, `refused` without. */
@@ -111,16 +115,18 @@ export class ScriptedEngine implements Engine {
     const progress = Math.min(1, (Date.now() - run.startedAt) / Math.max(1, run.script.run));
     context.onProgress(progress);
     if (progress < 1) {
-      return { state: 'running', progress };
+      const { place } = run.script;
+      return place === undefined ? { state: 'running', progress } : { state: 'queued', queuePosition: place };
     }
     const failed = this.#failures.get(request.taskId) ?? 0;
     if (run.script.fail !== undefined) {
       const failure = { code: run.script.fail, message: 'no', retryable: false };
-      return { state: 'failed', failure };
+      return { state: 'failed', failure, ...(run.script.bills && { costNanoUsd: 5n }) };
     }
     if (failed < run.script.flaky) {
       this.#failures.set(request.taskId, failed + 1);
-      return { state: 'failed', failure: { code: 'upstream_error', message: 'again', retryable: true } };
+      const failure = { code: 'upstream_error', message: 'again', retryable: true };
+      return { state: 'failed', failure, ...(run.script.bills && { costNanoUsd: 5n }) };
     }
     return { state: 'succeeded', progress: 1, costNanoUsd: 7n };
   }
@@ -172,10 +178,13 @@ function scriptOf(prompt: string): Script {
   const fail = words.get('fail');
   const busy = words.get('busy');
   const lose = words.get('lose');
+  const place = words.get('place');
   return {
     run: Number(words.get('run') ?? 0),
     flaky: Number(words.get('flaky') ?? 0),
     die: words.has('die'),
+    bills: words.has('bills'),
+    ...(place === undefined ? {} : { place: Number(place) }),
     ...(fail === undefined ? {} : { fail }),
     ...(busy === undefined ? {} : { busy: Number(busy) }),
     ...(lose === 'accepted' || lose === 'refused' ? { lose } : {}),

@@ -7,6 +7,7 @@ import type { RelaySettings } from '../../queues/relay.ts';
 import { CatalogService } from '../../src/catalog/catalog.service.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
+import type { GpuShare } from '../../src/engines/gpu-memory.ts';
 import { EngineRegistry } from '../../src/engines/registry.ts';
 import { createAnswerCipher } from '../../src/http/answer-cipher.ts';
 import { IdempotencyStore } from '../../src/http/idempotency.store.ts';
@@ -27,6 +28,7 @@ import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { EngineRests } from '../../src/tasks/engine-rests.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
+import { GpuRooms } from '../../src/tasks/gpu-rooms.ts';
 import { InPlaceService } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
@@ -73,6 +75,8 @@ export interface TaskStackOptions {
   readonly engine: Engine;
   /** Other pools beside the engine's. */
   readonly moreEngines?: readonly Engine[];
+  /** What their servers take of the one GPU, which has 24,000 MiB. */
+  readonly gpuShares?: readonly GpuShare[];
   /** What is for sale; the tests' own catalog unless given. */
   readonly catalog?: CatalogService;
   /** Shared by all processes of a test; a new one unless given. */
@@ -152,6 +156,12 @@ export async function createTaskStack(options: TaskStackOptions) {
   const catalog = options.catalog ?? TASK_CATALOG;
   const timeoutMs = options.runTimeoutMs ?? 60_000;
   const rests = new EngineRests(engines, log, { probeMs: 100, answerMs: 1_000 });
+  const rooms = new GpuRooms({
+    totals: new Map([[0, 24_000]]),
+    free: async (pool) => await engines.find(pool)?.freeMemory?.(AbortSignal.timeout(1_000)),
+    log,
+  });
+  rooms.renew(options.gpuShares ?? []);
   const patience = new StoragePatience(log);
   const finisher = new TaskFinisher({
     ...{ reads, endings, storage, patience },
@@ -160,11 +170,11 @@ export async function createTaskStack(options: TaskStackOptions) {
   const inPlace = options.inPlace && new InPlaceService(finisher, options.inPlace, log);
   const generate = new GenerateService<ClaimedTask>(
     {
-      ...{ claims, leases, endings, engines, rests, storage, patience, inPlace, log },
+      ...{ claims, leases, endings, engines, rests, rooms, storage, patience, inPlace, log },
       extraOf: (task) => catalog.extraOf(task),
       policyOf: (task) => ({ ...catalog.runPolicyOf(task), timeoutMs }),
     },
-    { workFolder: join(folder, 'work') },
+    { workFolder: join(folder, 'work'), roomWaitMs: 50 },
   );
   const verifier = new LedgerVerifier(pool);
   const services = {
@@ -201,6 +211,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     services,
     engines,
     rests,
+    rooms,
     leases,
     workers: new WorkersStore(pool),
     ...(inPlace ? { inPlace } : {}),
@@ -213,6 +224,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const published: string[] = [];
   return {
     ...parts,
+    rooms,
     deliveries,
     folder,
     prefix,
@@ -258,6 +270,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     close: async (): Promise<void> => {
       await Promise.all(running.map((started) => started.close()));
       await leases.close();
+      await rooms.close();
       rests.close();
       waiter.close();
       await sender.close();

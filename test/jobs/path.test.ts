@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { eventually } from '../factories/eventually.ts';
 import { seedsOf, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
@@ -33,6 +34,12 @@ test('a submitted task is generated, post-processed, charged once, and has a URL
   expect(seedsOf(it.journal, id)).toEqual([task.seed.toString()]);
   expect(await it.charges(id)).toEqual(['-5000000']);
   expect(await it.openHolds()).toBe(0);
+});
+
+test('a task that waits inside its engine says where', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=400 place=4');
+  await eventually(async () => (await it.stack.results.read(id, EVERY_TASK)).estimate.queuePosition === 4);
+  expect((await it.ended(id)).estimate.queuePosition).toBeNull();
 });
 
 test('the provider, its cost and the line of the charge stand on the generation; the prompt is gone', async () => {

@@ -101,6 +101,7 @@ async function check(...args: readonly string[]) {
 const ALL = {
   away: 'ok',
   ready: 'ok',
+  installation: 'skipped',
   submit: 'ok',
   progress: 'ok',
   result: 'ok',
@@ -111,7 +112,7 @@ const ALL = {
 describe('tollgate engines check', () => {
   test.each([
     ['comfy', 'i-comfy', 'upstream_misconfigured'],
-    ['sd', 'i-sd', 'upstream_rejected'],
+    ['sd', 'i-sd', 'upstream_misconfigured'],
     ['oai', 'i-oai', 'upstream_misconfigured'],
     ['oai', 'v-oai', 'upstream_misconfigured'],
     ['novita', 'i-novita', 'upstream_misconfigured'],
@@ -130,7 +131,11 @@ describe('tollgate engines check', () => {
     );
     expect(report.steps.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     const stops = engine !== 'novita';
-    expect({ code, outcomes }).toEqual({ code: 0, outcomes: { ...ALL, cancel: stops ? 'ok' : 'skipped' } });
+    const installation = ['comfy', 'sd'].includes(engine) ? 'ok' : 'skipped';
+    expect({ code, outcomes }).toEqual({
+      code: 0,
+      outcomes: { ...ALL, installation, cancel: stops ? 'ok' : 'skipped' },
+    });
     expect(found.away).toContain('upstream_unreachable');
     expect(found.result).toMatch(video ? /^1 file, mov, \d+ bytes$/ : /^1 file, png, \d+ bytes, 64×64$/);
     expect(found['wrong request']).toContain(refusal);
@@ -172,10 +177,18 @@ describe('tollgate engines check', () => {
     expect(stdout).toMatch(/^progress, it said: .*\[key\]/m);
   });
 
+  test('a workflow whose nodes are not installed is told before any run of it fails', async () => {
+    const { nodes } = comfy;
+    comfy.nodes = { ...nodes, KSampler: undefined };
+    const { code, found } = await check('engines', 'check', 'comfy');
+    comfy.nodes = nodes;
+    expect([code, found.installation]).toEqual([1, 'workflows.tiny, node 3: the server has no KSampler']);
+  });
+
   test('an engine of a worker is checked at its address', async () => {
     sd.reset();
     const { outcomes, found } = await check('engines', 'check', 'own', '--base-url', sd.url);
-    expect(outcomes).toEqual(ALL);
+    expect(outcomes).toEqual({ ...ALL, installation: 'ok' });
     expect(found.submit).toMatch(/^accepted as run-/);
   });
 

@@ -19,6 +19,7 @@ const SCHEMA = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.
 const HOME_TABLES = [
   'audit_log',
   'audit_seals',
+  'backups',
   'input_margins',
   'ledger_checks',
   'operator_sessions',
@@ -155,6 +156,7 @@ const BOTH_PLACES = {
 
 const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
   'batches, cut by cell before they are sent': [
+    'ledger_add_billed_runs',
     'ledger_cover',
     'ledger_end_tasks',
     'ledger_renew',

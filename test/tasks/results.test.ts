@@ -64,6 +64,21 @@ test('a waiting task: queued, its place in the queue, when to ask again', async 
   }
 });
 
+test('a task that waits inside its engine: its place there, until it runs', async () => {
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const held = await it.stack.claims.claim(id, 'generating', 'test', 60_000);
+  const lease = { id, attempt: held?.attempt ?? 0, progress: 0 };
+  await it.stack.claims.renew([{ ...lease, queuePosition: 3 }], 60_000);
+  expect((await result(id)).json).toMatchObject({
+    task: { status: 'TASK_STATUS_PROCESSING' },
+    extra: { queue_position: 3 },
+  });
+  await it.stack.claims.renew([lease], 60_000);
+  expect((await result(id)).json.extra.queue_position).toBeNull();
+  await it.stack.claims.giveBack({ ...lease, failures: 0, waitMs: 0, forgetRun: true, reason: 'test' });
+  await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
+});
+
 test('a finished task: 100 %, what it cost, a fresh URL at each read, no Retry-After', async () => {
   const id = await finished();
   const [one, two] = [await result(id), await result(id)];

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { EngineError, type EngineFailure } from '../engine.types.ts';
+import { type DeviceMemory, EngineError, type EngineFailure } from '../engine.types.ts';
 import { MALFORMED, MISCONFIGURED } from '../engine-failures.ts';
 import type { UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
+import { type NodeInfo, readNodeInfo } from './missing-parts.ts';
 import type { WorkflowGraph } from './workflow.ts';
 
 const historyEntry = z.looseObject({
@@ -13,8 +14,23 @@ const historyEntry = z.looseObject({
 const history = z.record(z.string(), z.unknown());
 const queueItem = z.tuple([z.unknown(), z.string()]).rest(z.unknown());
 const queue = z.object({ queue_running: z.array(queueItem), queue_pending: z.array(queueItem) });
+const systemStats = z.looseObject({
+  devices: z.array(
+    z.looseObject({
+      type: z.string().max(40),
+      index: z.int().nullish(),
+      vram_total: z.number().min(0),
+      vram_free: z.number().min(0),
+    }),
+  ),
+});
+const canceled = z.looseObject({ cancelled: z.boolean() });
 const jobState = z.looseObject({ status: z.string() });
-const accepted = z.looseObject({ prompt_id: z.string().min(1).max(200) });
+const accepted = z.looseObject({
+  prompt_id: z.string().min(1).max(200),
+  /** Parts of the graph that the server leaves out, by node; empty, as a rule. */
+  node_errors: z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).nullish(),
+});
 
 export type HistoryEntry = z.output<typeof historyEntry>;
 export type QueuePlace =
@@ -24,28 +40,43 @@ export type QueuePlace =
 
 const CANCEL_MS = 3_000;
 const NOT_FOUND = 404;
+const METHOD_NOT_ALLOWED = 405;
+/** Most characters of the server's words that are kept. */
+const WORDS_MAX = 2_000;
 
 /** ComfyUI's HTTP routes (server.py) as far as runs need them. Throws EngineError. */
 export class ComfyUiApi {
   readonly #http: UpstreamHttp;
+  readonly #jobs: string;
   #hasJobs: boolean | undefined;
 
   constructor(http: UpstreamHttp) {
     this.#http = http;
+    // all routes stand below /api as well; these stand nowhere else
+    this.#jobs = /\/api\/*$/.test(http.base.pathname) ? '/jobs' : '/api/jobs';
   }
 
-  /** Queues a graph. Old servers choose an id of their own and return it. */
-  async submit(graph: WorkflowGraph, promptId: string, signal: AbortSignal): Promise<string> {
+  /**
+   * Queues a graph. Old servers choose an id of their own and return it. `leftOut` has the server's words on parts that it will not run.
+   */
+  async submit(
+    graph: WorkflowGraph,
+    promptId: string,
+    signal: AbortSignal,
+    nodeKey: string,
+  ): Promise<{ reference: string; leftOut: string | undefined }> {
     const json = {
       prompt: graph,
       prompt_id: promptId,
       client_id: promptId,
       // Previews are for people who watch.
-      extra_data: { preview_method: 'none' },
+      extra_data: { preview_method: 'none', ...(nodeKey && { api_key_comfy_org: nodeKey }) },
     };
     const call = { method: 'POST' as const, path: '/prompt', json, signal };
     const answer = await this.#http.submit(call, undefined, refineByValidation);
-    return read(accepted, answer.json).prompt_id;
+    const { prompt_id: reference, node_errors: errors } = read(accepted, answer.json);
+    const isWhole = Object.keys(errors ?? {}).length === 0;
+    return { reference, leftOut: isWhole ? undefined : JSON.stringify(errors).slice(0, WORDS_MAX) };
   }
 
   /** What the server remembers of a run that has ended; undefined for all others. */
@@ -73,7 +104,7 @@ export class ComfyUiApi {
     if (!(await this.hasJobs(signal))) {
       return undefined;
     }
-    const answer = await this.#get(`/api/jobs/${encodeURIComponent(promptId)}`, signal);
+    const answer = await this.#get(`${this.#jobs}/${encodeURIComponent(promptId)}`, signal);
     if (answer.status === NOT_FOUND) {
       return 'no';
     }
@@ -87,7 +118,7 @@ export class ComfyUiApi {
   /** Whether the server has `/api/jobs`. Such servers also read the prompt_id of an interrupt; older ones stop whatever runs. */
   async hasJobs(signal?: AbortSignal): Promise<boolean> {
     if (this.#hasJobs === undefined) {
-      const answer = await this.#get('/api/jobs?limit=1', signal);
+      const answer = await this.#get(`${this.#jobs}?limit=1`, signal);
       if (answer.failure && answer.status !== NOT_FOUND) {
         throw new EngineError(answer.failure);
       }
@@ -95,6 +126,25 @@ export class ComfyUiApi {
         !answer.failure && z.looseObject({ jobs: z.array(z.unknown()) }).safeParse(answer.json).success;
     }
     return this.#hasJobs;
+  }
+
+  /** Stops a run wherever it stands, in one act. False where the server has no such route, or had nothing to stop. */
+  async cancelJob(promptId: string): Promise<boolean> {
+    if (!(await this.hasJobs())) {
+      return false;
+    }
+    const path = `${this.#jobs}/${encodeURIComponent(promptId)}/cancel`;
+    const { status, failure, json } = await this.#http.call({ method: 'POST', path, totalMs: CANCEL_MS });
+    if (failure && status !== NOT_FOUND && status !== METHOD_NOT_ALLOWED) {
+      throw new EngineError(failure);
+    }
+    return !failure && canceled.safeParse(json).data?.cancelled === true;
+  }
+
+  /** What the server says of a node class; undefined where it has none of that name. */
+  async findNode(name: string, signal: AbortSignal): Promise<NodeInfo | undefined> {
+    const answer = await this.#expect(`/object_info/${encodeURIComponent(name)}`, signal);
+    return readNodeInfo(read(history, answer)[name]);
   }
 
   async deleteQueued(promptId: string): Promise<void> {
@@ -112,6 +162,16 @@ export class ComfyUiApi {
 
   async interrupt(promptId: string): Promise<void> {
     await this.#post('/interrupt', { prompt_id: promptId });
+  }
+
+  /** The devices that it computes on. */
+  async readDevices(signal: AbortSignal): Promise<DeviceMemory[]> {
+    const { devices } = read(systemStats, await this.#expect('/system_stats', signal));
+    return devices.map(({ type, index, vram_total: totalBytes, vram_free: freeBytes }) => ({
+      device: index == null ? type : `${type}:${index}`,
+      totalBytes,
+      freeBytes,
+    }));
   }
 
   /** Unloads every model and empties the caches, before the next run. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { downloadOutput, OUTPUT_UNAVAILABLE, type OutputDownload } from '../download-output.ts';
 import {
+  type DeviceMemory,
   type Engine,
   type EngineCapabilities,
   type EngineContext,
@@ -10,13 +11,14 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { NO_OUTPUT, RUN_LOST, UPSTREAM_ERROR } from '../engine-failures.ts';
+import { MISCONFIGURED, NO_OUTPUT, RUN_LOST, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamHttp, type UpstreamHttpSettings } from '../upstream-http.ts';
 import { ComfyUiApi } from './comfyui-api.ts';
 import { type ComfyUiSettings, comfyUiSettings } from './comfyui-settings.ts';
 import { filesOf, statusOfEnded, viewPath } from './ended-run.ts';
+import { classesOf, missingParts, type NodeInfo } from './missing-parts.ts';
 import { ProgressSockets } from './progress-sockets.ts';
 import { promptIdOf, RUNS_PER_TASK_MAX } from './run-ids.ts';
 import { fillWorkflow, readWorkflows, type Workflow, workflowFiles } from './workflow.ts';
@@ -25,11 +27,14 @@ const POLL_INTERVAL_MS = 1_000;
 const CONFIRM_TRIES = 20;
 const CONFIRM_PAUSE_MS = 100;
 const OUTPUTS_MAX = 8;
+/** Runs whose left-out parts are remembered. */
+const PARTIAL_RUNS_MAX = 1_000;
 
 /** Kind `comfyui` of tollgate.yaml. `folder` is where relative workflow files lie. */
 export function comfyUiKind(folder: string): EngineKind {
   return {
     slotsDefault: 1,
+    freesMemory: true,
     files: (settings) => workflowFiles(settings, folder),
     create: (settings) => new ComfyUiEngine(parseEngineSettings(comfyUiSettings, settings), folder),
   };
@@ -47,6 +52,8 @@ export class ComfyUiEngine implements Engine {
   readonly #http: UpstreamHttp;
   readonly #api: ComfyUiApi;
   readonly #sockets = new ProgressSockets();
+  /** What the server said of runs that it took in part. */
+  readonly #leftOut = new Map<string, string>();
 
   /** Reads the workflow files. Throws EngineSettingsError. */
   constructor(settings: ComfyUiSettings, folder: string) {
@@ -62,7 +69,7 @@ export class ComfyUiEngine implements Engine {
       sizeMultiple: settings.size_multiple,
       cancelQueued: true,
       cancelRunning: true,
-      paid: false,
+      paid: settings.comfy_org_api_key !== '',
     };
   }
 
@@ -83,20 +90,23 @@ export class ComfyUiEngine implements Engine {
     this.#listen(free, workflow, context);
     const graph = fillWorkflow(workflow, request, this.#settings);
     try {
-      const accepted = await this.#api.submit(graph, free, context.signal);
-      if (accepted !== free) {
+      const key = this.#settings.comfy_org_api_key;
+      const { reference, leftOut } = await this.#api.submit(graph, free, context.signal, key);
+      if (reference !== free) {
         this.#sockets.close(free);
       }
-      return accepted;
+      this.#note(reference, leftOut);
+      return reference;
     } catch (error) {
       this.#sockets.close(free);
       throw error;
     }
   }
 
-  async recover(request: EngineRequest, context: EngineContext): Promise<string | null> {
+  /** A server forgets its runs when it ends: what is billed may have run before. */
+  async recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'> {
     const { found } = await this.#look(request, context);
-    return found ?? null;
+    return found ?? (this.capabilities.paid ? 'unknown' : null);
   }
 
   async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
@@ -121,13 +131,13 @@ export class ComfyUiEngine implements Engine {
     const { output_node } = this.#workflowOf(request).settings;
     const files = filesOf(entry, request.kind, output_node).slice(0, OUTPUTS_MAX);
     if (files.length === 0) {
-      throw new EngineError(NO_OUTPUT);
+      throw await this.#withoutOutput(reference, signal);
     }
     const outputs: EngineOutput[] = [];
     for (const [index, file] of files.entries()) {
       const path = join(folder, `output-${index}.bin`);
       const from = viewPath(file);
-      await this.#download(reference, { from, path, kind: request.kind, signal, otherHosts: false });
+      await this.#download(reference, { from, path, kind: request.kind, signal });
       outputs.push({ index, file: path });
     }
     return outputs;
@@ -135,6 +145,9 @@ export class ComfyUiEngine implements Engine {
 
   async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {
     this.#sockets.close(reference);
+    if (await this.#api.cancelJob(reference)) {
+      return (await this.#isGone(reference)) ? 'stopped' : 'requested';
+    }
     await this.#api.deleteQueued(reference);
     const live = await this.#api.findLive(reference);
     if (live?.state !== 'running') {
@@ -150,6 +163,18 @@ export class ComfyUiEngine implements Engine {
 
   async isReady(signal: AbortSignal): Promise<boolean> {
     return await this.#http.isAnswering('/queue', signal);
+  }
+
+  async findMistakes(signal: AbortSignal): Promise<string[]> {
+    const known = new Map<string, NodeInfo | undefined>();
+    for (const name of classesOf(this.#workflows)) {
+      known.set(name, await this.#api.findNode(name, signal));
+    }
+    return missingParts(this.#workflows, known);
+  }
+
+  async readMemory(signal: AbortSignal): Promise<DeviceMemory[]> {
+    return await this.#api.readDevices(signal);
   }
 
   async freeMemory(signal: AbortSignal): Promise<void> {
@@ -172,6 +197,28 @@ export class ComfyUiEngine implements Engine {
       await this.#api.forget(reference, download.signal);
       throw new EngineError(RUN_LOST, { cause: error });
     }
+  }
+
+  #note(reference: string, leftOut: string | undefined): void {
+    if (leftOut === undefined) {
+      return;
+    }
+    const [oldest] = this.#leftOut.keys();
+    if (oldest !== undefined && this.#leftOut.size >= PARTIAL_RUNS_MAX) {
+      this.#leftOut.delete(oldest);
+    }
+    this.#leftOut.set(reference, leftOut);
+  }
+
+  /** A run without an output whose graph was not taken whole is the operator's; it is forgotten, to be made anew once that is mended. */
+  async #withoutOutput(reference: string, signal: AbortSignal): Promise<EngineError> {
+    const leftOut = this.#leftOut.get(reference);
+    if (leftOut === undefined) {
+      return new EngineError(NO_OUTPUT);
+    }
+    this.#leftOut.delete(reference);
+    await this.#api.forget(reference, signal);
+    return new EngineError(withWords(MISCONFIGURED, leftOut));
   }
 
   #workflowOf(request: EngineRequest): Workflow {

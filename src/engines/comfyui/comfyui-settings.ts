@@ -49,6 +49,12 @@ export const comfyUiSettings = z.strictObject({
     .default(SIZE_MULTIPLE)
     .describe('sizes are rounded up to it, and cropped afterwards'),
   seed_max: seedMaxField.default(Number.MAX_SAFE_INTEGER).describe('larger seeds become their remainder'),
+  comfy_org_api_key: z
+    .string()
+    .default('')
+    .describe(
+      'key for partner nodes, which bill each run: with it no run is begun a second time whose end nobody knows',
+    ),
   workflows: z
     .record(z.string().min(1), workflow)
     .refine((all) => Object.keys(all).length > 0, 'is empty')

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EngineRequest, EngineStatus } from '../engine.types.ts';
-import { OUT_OF_MEMORY, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
+import { MISCONFIGURED, OUT_OF_MEMORY, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
 import type { HistoryEntry } from './comfyui-api.ts';
 
 const outputFile = z.looseObject({
@@ -17,6 +17,10 @@ const executionError = z.tuple([
     exception_message: z.string().nullish(),
   }),
 ]);
+
+/** What partner nodes say without a key, or without money behind it. */
+const NO_LEAVE =
+  /\bunauthorized\b|please (log|sign) ?in|payment required|insufficient (credit|balance|fund)/i;
 
 const EXTENSIONS: Readonly<Record<EngineRequest['kind'], RegExp>> = {
   image: /\.(png|jpe?g|webp)$/i,
@@ -38,8 +42,9 @@ export function statusOfEnded(entry: HistoryEntry): EngineStatus {
   if (entry.status?.status_str === 'error') {
     const error = messages.find((message) => executionError.safeParse(message).success);
     const outOfMemory = /out.?of.?memory/i.test(JSON.stringify(error ?? ''));
-    const failure = withWords(outOfMemory ? OUT_OF_MEMORY : UPSTREAM_ERROR, wordsOf(error));
-    return { state: 'failed', failure };
+    const words = wordsOf(error);
+    const kind = outOfMemory ? OUT_OF_MEMORY : NO_LEAVE.test(words ?? '') ? MISCONFIGURED : UPSTREAM_ERROR;
+    return { state: 'failed', failure: withWords(kind, words) };
   }
   return { state: 'succeeded', progress: 1 };
 }

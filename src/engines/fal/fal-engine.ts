@@ -10,13 +10,21 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { MALFORMED, RUN_LOST, SUBMIT_UNCONFIRMED } from '../engine-failures.ts';
+import { CONTENT_REFUSED, MALFORMED, RUN_LOST, SUBMIT_UNCONFIRMED, withWords } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { type UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
-import { fromReference, isModelError, outputUrl, readRun, refineByDetail, toReference } from './fal-run.ts';
+import {
+  fromReference,
+  isBlackedOut,
+  isModelError,
+  outputUrl,
+  readRun,
+  refineByDetail,
+  toReference,
+} from './fal-run.ts';
 import { type FalSettings, falSettings } from './fal-settings.ts';
 
 const queueState = z.looseObject({
@@ -108,7 +116,7 @@ export class FalEngine implements Engine {
     const run = fromReference(reference, this.#http.base.origin);
     const path = join(folder, 'output-0.bin');
     const from = outputUrl(await this.#http.expect({ method: 'GET', path: run.response_url, signal }), kind);
-    await downloadOutput(this.#http, { from, path, kind, signal, otherHosts: true });
+    await downloadOutput(this.#http, { from, path, kind, signal });
     return [{ index: 0, file: path }];
   }
 
@@ -137,7 +145,9 @@ export class FalEngine implements Engine {
 /** An error on the way says nothing about the run: it is thrown, so that the result is asked for again and not made again. */
 function outcomeOf({ failure, status, json }: UpstreamAnswer): EngineStatus {
   if (!failure) {
-    return { state: 'succeeded', progress: 1 };
+    return isBlackedOut(json)
+      ? { state: 'failed', failure: withWords(CONTENT_REFUSED, 'has_nsfw_concepts: true') }
+      : { state: 'succeeded', progress: 1 };
   }
   if (isModelError(json) || (status >= 400 && status < 500 && failure.retryAfterMs === undefined)) {
     return { state: 'failed', failure: refineByDetail(failure, json) };

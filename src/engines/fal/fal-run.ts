@@ -10,6 +10,7 @@ const outputs = z.looseObject({
   videos: z.array(file).nullish(),
   video: file.nullish(),
 });
+const flags = z.looseObject({ has_nsfw_concepts: z.array(z.boolean()) });
 const errorBody = z.looseObject({
   detail: z.union([z.string(), z.array(z.looseObject({ type: z.string().nullish() }))]),
 });
@@ -52,6 +53,11 @@ export function outputUrl(json: unknown, kind: EngineRequest['kind']): string {
     throw new EngineError(NO_OUTPUT);
   }
   return found.url;
+}
+
+/** Whether a result says of its first picture that its content was refused: what it names then is black. */
+export function isBlackedOut(json: unknown): boolean {
+  return flags.safeParse(json).data?.has_nsfw_concepts[0] === true;
 }
 
 /** Whether the body of an error is the model's own (fal's `detail`), not that of something on the way. */

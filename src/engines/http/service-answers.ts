@@ -88,7 +88,7 @@ export class ServiceAnswers {
     const { signal } = context;
     // what can be asked for again is left to the next attempt
     const download = this.#settings.poll ? downloadOutput : downloadPatiently;
-    await download(this.#http, { from: url, path, kind, signal, otherHosts: true });
+    await download(this.#http, { from: url, path, kind, signal });
     return { index: 0, file: path };
   }
 

@@ -97,7 +97,7 @@ export class NovitaEngine implements Engine {
     const { kind } = request;
     const path = join(folder, 'output-0.bin');
     const from = outputUrl(await this.#result(reference, signal), kind);
-    await downloadOutput(this.#http, { from, path, kind, signal, otherHosts: true });
+    await downloadOutput(this.#http, { from, path, kind, signal });
     return [{ index: 0, file: path }];
   }
 

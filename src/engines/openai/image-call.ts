@@ -51,7 +51,7 @@ export async function callForImage(
   try {
     // Some servers name their files relative to themselves.
     const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
-    await downloadPatiently(http, { from, path, kind: 'image', signal, otherHosts: true });
+    await downloadPatiently(http, { from, path, kind: 'image', signal });
   } catch (error) {
     signal.throwIfAborted();
     throw new EngineError(spent(settings.paid, failureOf(error)), { cause: error });

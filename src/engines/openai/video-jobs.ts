@@ -75,7 +75,6 @@ export class VideoJobs {
       path,
       kind: 'video',
       signal: context.signal,
-      otherHosts: true,
     });
     return [{ index: 0, file: path }];
   }

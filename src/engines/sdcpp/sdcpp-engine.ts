@@ -12,8 +12,10 @@ import {
   type EngineStatus,
 } from '../engine.types.ts';
 import {
+  ENGINE_AWAY,
   engineFailureOfStatus,
   MALFORMED,
+  MISCONFIGURED,
   NO_OUTPUT,
   OUT_OF_MEMORY,
   RUN_LOST,
@@ -25,7 +27,9 @@ import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { UpstreamHttp } from '../upstream-http.ts';
 import { TransportError } from '../upstream-transport.ts';
+import { RunTimes } from './run-times.ts';
 import { type SdCppSettings, sdCppSettings } from './sdcpp-settings.ts';
+import { MODES, readAbilities, type ServerAbilities } from './server-abilities.ts';
 
 const accepted = z.looseObject({ id: z.string().min(1).max(200) });
 const job = z.looseObject({
@@ -35,6 +39,9 @@ const job = z.looseObject({
 });
 
 const POLL_INTERVAL_MS = 1_000;
+/** Of a video whose order says no length, at a server that has no default of its own. */
+const VIDEO_FRAMES = 81;
+const FRAMES_PER_SECOND = 16;
 const CANCEL_MS = 5_000;
 const NOT_FOUND = 404;
 const GONE = 410;
@@ -56,6 +63,7 @@ export class SdCppEngine implements Engine {
   readonly pollIntervalMs: number;
   readonly #settings: SdCppSettings;
   readonly #http: UpstreamHttp;
+  readonly #times = new RunTimes();
 
   constructor(settings: SdCppSettings) {
     this.id = settings.id;
@@ -72,9 +80,12 @@ export class SdCppEngine implements Engine {
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const path = request.kind === 'image' ? '/sdcpp/v1/img_gen' : '/sdcpp/v1/vid_gen';
-    const json = bodyOf(request, this.#settings);
-    const answer = await this.#http.submit({ method: 'POST', path, json, signal: context.signal }, undefined);
+    const { signal } = context;
+    const path = `/sdcpp/v1/${MODES[request.kind]}`;
+    // asked for each video: the server may have been started anew, and one question is little beside minutes of work
+    const film = request.kind === 'video' ? await this.#filmOf(request, signal) : undefined;
+    const json = bodyOf(request, this.#settings, film);
+    const answer = await this.#http.submit({ method: 'POST', path, json, signal }, undefined);
     const parsed = accepted.safeParse(answer.json);
     if (!parsed.success) {
       throw new EngineError(MALFORMED);
@@ -93,7 +104,15 @@ export class SdCppEngine implements Engine {
     if (!parsed.success) {
       throw new EngineError(MALFORMED);
     }
-    return toStatus(parsed.data);
+    const status = toStatus(parsed.data);
+    if (status.state === 'running') {
+      const progress = this.#times.progress(reference, request);
+      return progress === undefined ? status : { ...status, progress };
+    }
+    if (status.state !== 'queued') {
+      this.#times.ended(reference, request, status.state === 'succeeded');
+    }
+    return status;
   }
 
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
@@ -116,8 +135,44 @@ export class SdCppEngine implements Engine {
     return await this.#http.isAnswering('/sdcpp/v1/capabilities', signal);
   }
 
+  /** Settings that the server with its loaded model cannot follow. */
+  async findMistakes(signal: AbortSignal): Promise<string[]> {
+    const { modes, videoFormats } = await readAbilities(this.#http, signal);
+    const { kinds, video_format: format } = this.#settings;
+    const canNothing = modes !== undefined && !kinds.some((kind) => modes.includes(MODES[kind]));
+    const noFormat = format !== undefined && videoFormats !== undefined && !videoFormats.includes(format);
+    return [
+      ...(canNothing
+        ? [`kinds: ${kinds.join(', ')}, but its model can ${modes.join(', ') || 'nothing'}`]
+        : []),
+      ...(noFormat ? [`video_format: ${format} is none of ${videoFormats.join(', ')}`] : []),
+    ];
+  }
+
   async close(): Promise<void> {
     await this.#http.close();
+  }
+
+  /** Throws EngineError where the loaded model makes no videos: that is the operator's to mend. */
+  async #filmOf(request: EngineRequest, signal: AbortSignal): Promise<object> {
+    const server = await this.#abilities(signal);
+    if (server?.modes && !server.modes.includes(MODES.video)) {
+      const words = `its model makes no videos: supported_modes are ${server.modes.join(', ')}`;
+      throw new EngineError(withWords(MISCONFIGURED, words));
+    }
+    return filmOf(request, this.#settings, server);
+  }
+
+  /** Undefined where the server does not say: then it is asked for what most can. */
+  async #abilities(signal: AbortSignal): Promise<ServerAbilities | undefined> {
+    try {
+      return await readAbilities(this.#http, signal);
+    } catch (error) {
+      if (error instanceof EngineError && !ENGINE_AWAY.has(error.failure.code)) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   async #readJob(
@@ -155,22 +210,39 @@ function jobPath(reference: string): string {
   return `/sdcpp/v1/jobs/${encodeURIComponent(reference)}`;
 }
 
-function bodyOf(request: EngineRequest, settings: SdCppSettings): object {
-  const { kind, prompt, steps, seconds } = request;
-  const frames = seconds === undefined ? settings.video_frames : seconds * settings.fps;
+/** Length and format of a video. What the server's command line says is left to it. */
+function filmOf(
+  { seconds }: EngineRequest,
+  settings: SdCppSettings,
+  server: ServerAbilities | undefined,
+): { video_frames?: number; fps?: number; output_format: string } {
+  const canWebm = server?.videoFormats?.includes('webm') ?? true;
+  const output_format = settings.video_format ?? (canWebm ? 'webm' : 'avi');
+  const fps = settings.fps ?? server?.fps ?? FRAMES_PER_SECOND;
+  if (seconds !== undefined) {
+    return { video_frames: seconds * fps, fps, output_format };
+  }
+  // one frame is what a server has that was told nothing
+  const hasOwn = (server?.videoFrames ?? 1) > 1;
+  if (settings.video_frames === undefined && hasOwn) {
+    return { ...(settings.fps === undefined ? {} : { fps }), output_format };
+  }
+  return { video_frames: settings.video_frames ?? VIDEO_FRAMES, fps, output_format };
+}
+
+function bodyOf(request: EngineRequest, settings: SdCppSettings, film: object | undefined): object {
+  const { prompt, steps } = request;
   const sampling = { ...settings.sample_params, ...(steps === undefined ? {} : { sample_steps: steps }) };
   return {
     ...settings.extra,
     ...request.extra,
     prompt,
-    negative_prompt: settings.negative_prompt,
+    ...(settings.negative_prompt === undefined ? {} : { negative_prompt: settings.negative_prompt }),
     ...fitSize(request, settings.size_multiple),
     seed: fitSeed(request.seed, settings.seed_max),
     sample_params: sampling,
-    ...(kind === 'image'
-      ? // Otherwise the prompt travels in the file's text chunks.
-        { batch_count: 1, output_format: 'png', embed_image_metadata: false }
-      : { video_frames: frames, fps: settings.fps, output_format: settings.video_format }),
+    // Otherwise the prompt travels in the file's text chunks.
+    ...(film ?? { batch_count: 1, output_format: 'png', embed_image_metadata: false }),
   };
 }
 

@@ -8,8 +8,6 @@ import {
 } from '../engine-settings.ts';
 
 const SIZE_MULTIPLE = 16;
-const VIDEO_FRAMES = 81;
-const FRAMES_PER_SECOND = 16;
 
 /** An entry of `engines:` of kind `sdcpp`: sd-server of stable-diffusion.cpp. */
 export const sdCppSettings = z.strictObject({
@@ -19,15 +17,29 @@ export const sdCppSettings = z.strictObject({
     .default(SIZE_MULTIPLE)
     .describe('sizes are rounded up to it, and cropped afterwards'),
   seed_max: seedMaxField.default(Number.MAX_SAFE_INTEGER).describe('larger seeds become their remainder'),
-  negative_prompt: z.string().max(4_000).default('').describe('sent with every order'),
-  video_frames: z.int().min(1).max(2_000).default(VIDEO_FRAMES).describe('rounded by the server to 4n + 1'),
+  negative_prompt: z
+    .string()
+    .max(4_000)
+    .optional()
+    .describe("sent with every order; left out: the server's, by its command line"),
+  video_frames: z
+    .int()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe("rounded by the server to 4n + 1; left out: the server's, or 81 where it has none"),
   fps: z
     .int()
     .min(1)
     .max(120)
-    .default(FRAMES_PER_SECOND)
-    .describe('frames per second; an order with `seconds` has that many times this'),
-  video_format: z.enum(['webm', 'avi']).default('webm').describe('of the file that it makes'),
+    .optional()
+    .describe(
+      "frames per second; an order with `seconds` has that many times this; left out: the server's, or 16",
+    ),
+  video_format: z
+    .enum(['webm', 'avi'])
+    .optional()
+    .describe('of the file that it makes; left out: webm where the server can, else avi'),
   sample_params: extraField.describe(
     'members of `sample_params` (sample_method, scheduler, flow_shift, guidance, …); steps come from the task',
   ),

@@ -3,7 +3,7 @@ const PASSED_ON =
   /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|LD_LIBRARY_PATH|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|CUDA_(HOME|PATH|CACHE_PATH|DEVICE_ORDER)|(CUDA|HIP|ROCR)_VISIBLE_DEVICES|NVIDIA_\w+|HF_HOME|XDG_CACHE_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYTHONUNBUFFERED)$/;
 
 export interface EnginePlace {
-  /** What CUDA_VISIBLE_DEVICES calls the GPU; undefined on a host without. */
+  /** What CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES call the GPU; undefined on a host without. */
   readonly gpu: number | undefined;
   readonly port: number;
 }
@@ -15,7 +15,11 @@ export function engineEnvironment(
   { gpu, port }: EnginePlace,
 ): Record<string, string> {
   const passed = Object.entries(ours).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && PASSED_ON.test(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      PASSED_ON.test(entry[0]) &&
+      // under ROCm it counts anew what is left, so that our number would be another GPU's
+      !(gpu !== undefined && entry[0] === 'ROCR_VISIBLE_DEVICES'),
   );
   return {
     ...Object.fromEntries(passed),
@@ -23,7 +27,7 @@ export function engineEnvironment(
     ...(gpu === undefined ? {} : { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }),
     ...own,
     PORT: String(port),
-    ...(gpu === undefined ? {} : { CUDA_VISIBLE_DEVICES: String(gpu) }),
+    ...(gpu === undefined ? {} : { CUDA_VISIBLE_DEVICES: String(gpu), HIP_VISIBLE_DEVICES: String(gpu) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  type DeviceMemory,
   type Engine,
   type EngineCapabilities,
   type EngineContext,
@@ -113,6 +114,19 @@ export class EngineGroup implements Engine {
 
   async isReady(): Promise<boolean> {
     return this.#members.some(({ server }) => server.ready);
+  }
+
+  /** All run the same command, so one speaks for all. */
+  async findMistakes(signal: AbortSignal): Promise<readonly string[]> {
+    const ready = this.#members.find(({ server }) => server.ready);
+    return (await ready?.engine.findMistakes?.(signal)) ?? [];
+  }
+
+  /** Of a single server; several call their GPUs by the same name. */
+  async readMemory(signal: AbortSignal): Promise<readonly DeviceMemory[]> {
+    const [only, ...others] = this.#members;
+    const isOnly = only?.server.ready && others.length === 0;
+    return (isOnly && (await only.engine.readMemory?.(signal))) || [];
   }
 
   async freeMemory(signal: AbortSignal): Promise<void> {

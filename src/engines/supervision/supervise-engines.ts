@@ -19,7 +19,7 @@ export interface SupervisionOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   /** Hears of each start of a server, also those after a crash. */
-  readonly onStart?: (pool: string) => void;
+  readonly onStart?: (pool: string, gpu: number | undefined) => void;
   readonly clocks?: SupervisionClocks;
 }
 
@@ -173,7 +173,7 @@ export class EngineSupervision {
         logFile: join(options.dataFolder, 'logs', `engine-${name}.log`),
         recordFile: recordFile(options, name),
         clocks: options.clocks ?? SUPERVISION_CLOCKS,
-        onStart: () => options.onStart?.(entry.id),
+        onStart: () => options.onStart?.(entry.id, gpu),
       },
       options.log,
     );

@@ -59,10 +59,10 @@ function facts(base: string, task: OperatorTaskDetailsJson): Html {
 
 function history(task: OperatorTaskDetailsJson): Html {
   const rows = task.history.map(
-    ({ at, state, attempt, detail, said }) =>
-      html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td><td>${said ?? ''}</td></tr>`,
+    ({ at, state, attempt, detail, said, cost }) =>
+      html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td><td>${cost === null ? '' : `$${cost}`}</td><td>${said ?? ''}</td></tr>`,
   );
-  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th><th scope="col">The upstream said</th></tr>`;
+  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th><th scope="col">Billed</th><th scope="col">The upstream said</th></tr>`;
   return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 

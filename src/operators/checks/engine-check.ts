@@ -14,6 +14,7 @@ import { identifyContent } from '../../media/file-signature.ts';
 import { sizeInHeader } from '../../media/image-file.ts';
 import { coversRequest } from '../../media/media-limits.ts';
 import { askStep, type CheckStep, type Finding, StepFailed, StepSkipped } from './check-step.ts';
+import { SeenRun } from './seen-run.ts';
 
 export interface EngineCheckPlan {
   readonly engine: Engine;
@@ -48,6 +49,7 @@ export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
   const questions: [string, () => Promise<Finding>][] = [
     ['away', () => askAbsent(plan)],
     ['ready', () => askReady(plan)],
+    ['installation', () => askInstallation(plan)],
     ['submit', () => askSubmit(plan, run)],
     ['progress', () => askProgress(plan, run)],
     ['result', () => askResult(plan, run)],
@@ -83,6 +85,18 @@ async function askReady({ engine }: EngineCheckPlan): Promise<Finding> {
   throw new StepFailed('it does not answer, or not as one that can work: tasks wait until it does');
 }
 
+/** What the workflows name must be there: nodes, checkpoints. */
+async function askInstallation({ engine }: EngineCheckPlan): Promise<Finding> {
+  if (!engine.findMistakes) {
+    throw new StepSkipped('this kind cannot be asked');
+  }
+  const mistakes = await engine.findMistakes(AbortSignal.timeout(ANSWER_MS));
+  if (mistakes.length > 0) {
+    throw new StepFailed(mistakes.join('; '));
+  }
+  return 'it has what its entry needs';
+}
+
 async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<Finding> {
   requireLeave(plan);
   run.reference = await plan.engine.submit(run.request, contextOf(plan.folder, plan.runMs));
@@ -90,21 +104,16 @@ async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<Finding> {
 }
 
 async function askProgress(plan: EngineCheckPlan, run: Run): Promise<Finding> {
-  const seen: SeenRun = { states: [], fractions: [], polls: 0 };
+  const seen = new SeenRun();
   const status = await pollToEnd(plan, requireBegun(run), run.request, seen);
   run.status = status;
-  const states = seen.states.join(', ');
   if (status.state !== 'succeeded') {
-    throw new StepFailed(`${states}: ${status.failure?.code ?? 'no reason given'}`, status.failure?.said);
+    throw new StepFailed(
+      `${seen.states}: ${status.failure?.code ?? 'no reason given'}`,
+      status.failure?.said,
+    );
   }
-  return `${states}; ${seen.polls} polls; ${progressText(seen.fractions)}`;
-}
-
-/** What a run said of itself until its end. */
-interface SeenRun {
-  readonly states: string[];
-  readonly fractions: number[];
-  polls: number;
+  return `${seen.states}; ${seen.polls} polls; ${seen.progress}`;
 }
 
 /** A few bad answers end no run, as for tasks. */
@@ -115,11 +124,11 @@ async function pollToEnd(
   seen: SeenRun,
 ): Promise<EngineStatus> {
   const signal = AbortSignal.timeout(runMs);
-  const context = { folder, signal, onProgress: (fraction: number) => void seen.fractions.push(fraction) };
+  const context = { folder, signal, onProgress: (fraction: number) => seen.told(fraction) };
   for (let failed = 0; ; ) {
-    seen.polls += 1;
     const answer = await engine.poll(reference, request, context).catch((error: unknown) => ({ error }));
     failed = 'error' in answer ? failed + 1 : 0;
+    seen.polled('error' in answer ? undefined : answer);
     if (signal.aborted) {
       throw new StepFailed(`not done after ${runMs / 1_000} s: --timeout allows more`);
     }
@@ -127,22 +136,10 @@ async function pollToEnd(
       if (failed >= POLL_FAILURES_MAX) {
         throw answer.error;
       }
-    } else {
-      note(seen, answer);
-      if (!goesOn(answer)) {
-        return answer;
-      }
+    } else if (!goesOn(answer)) {
+      return answer;
     }
     await delay(engine.pollIntervalMs);
-  }
-}
-
-function note({ states, fractions }: SeenRun, { state, progress }: EngineStatus): void {
-  if (states.at(-1) !== state) {
-    states.push(state);
-  }
-  if (progress !== undefined) {
-    fractions.push(progress);
   }
 }
 
@@ -268,19 +265,6 @@ function requireBegun({ reference }: Run): string {
     throw new StepSkipped('no run was begun');
   }
   return reference;
-}
-
-function progressText(fractions: readonly number[]): string {
-  const between = fractions.filter((fraction) => fraction > 0 && fraction < 1);
-  const [first] = between;
-  const last = between.at(-1);
-  return first === undefined || last === undefined
-    ? 'no progress before the end'
-    : `progress ${percent(first)} … ${percent(last)}`;
-}
-
-function percent(fraction: number): string {
-  return `${Math.round(fraction * 100)} %`;
 }
 
 function explain(error: unknown): StepFailed | undefined {

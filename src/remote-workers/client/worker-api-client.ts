@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { publicId } from '../../lib/ids.ts';
+import type { LeaseRenewal } from '../../tasks/task-claims.store.ts';
 import type { UploadState } from '../output-uploads.ts';
 import {
   type ClaimedTaskJson,
@@ -80,13 +81,12 @@ export class WorkerApiClient {
   }
 
   /** Those that the worker still holds. Throws WorkerApiError. */
-  async renew(
-    leases: readonly { readonly id: string; readonly attempt: number; readonly progress: number }[],
-  ): Promise<z.output<typeof leasesResponse>['data']> {
-    const named = leases.map(({ id, attempt, progress }) => ({
+  async renew(leases: readonly LeaseRenewal[]): Promise<z.output<typeof leasesResponse>['data']> {
+    const named = leases.map(({ id, attempt, progress, queuePosition = null }) => ({
       task_id: publicId('generation', id),
       attempt,
       progress,
+      ...(queuePosition === null ? {} : { queue_position: queuePosition }),
     }));
     const body = { worker: this.#options.worker, leases: named };
     return (await this.#call({ method: 'POST', path: '/worker/v1/leases', body, answer: leasesResponse }))

@@ -93,6 +93,7 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
       { title: 'state', value: (row) => row.state },
       { title: 'attempt', value: (row) => row.attempt, align: 'right' },
       { title: 'why', value: (row) => row.detail },
+      { title: 'billed', value: (row) => row.cost, align: 'right' },
       { title: 'the upstream said', value: (row) => row.said },
     ],
     task.history,

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { OperatorTasksReadModel } from '../../src/operators/operator-tasks.read-model.ts';
+import { eventually } from '../factories/eventually.ts';
+import { submitImage } from '../factories/task-order.ts';
+import { TaskTest } from '../factories/task-test.ts';
+
+let it: TaskTest;
+let operator: OperatorTasksReadModel;
+
+beforeAll(async () => {
+  it = await TaskTest.open();
+  operator = new OperatorTasksReadModel(it.database.database.sequelize);
+});
+afterAll(() => it?.close());
+
+async function generationOf(id: string) {
+  const { rows } = await it.pool.query(
+    'SELECT provider, provider_cost, attempts FROM generations WHERE id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+test('an output that a cancel comes before was billed; of a run that says nothing no cost is known', async () => {
+  const { claims, endings } = it.stack;
+  for (const cost of ['7', null]) {
+    const id = await submitImage(it.stack, it.who, '');
+    const task = await claims.claim(id, 'generating', 'test', 60_000);
+    if (!task) {
+      throw new Error('the task could not be claimed');
+    }
+    const run = { outputs: [], engineId: 'gpu', model: 'm', latencyMs: 3, cost };
+    await claims.markGenerated(id, task.attempt, run, 0.9);
+    await endings.cancel(task, { attempt: null, from: ['generated'] });
+    expect(await generationOf(id)).toMatchObject({
+      provider_cost: cost,
+      attempts: cost === null ? [] : [{ provider: 'gpu', outcome: 'unused', cost }],
+    });
+  }
+});
+
+test('a run that is billed and fails, and the one after it that succeeds, cost both', async () => {
+  it.stack.start();
+  const id = await submitImage(it.stack, it.who, 'flaky=1 bills');
+  const waiting = await eventually(async () => {
+    const row = await operator.find(id);
+    return row?.failures === 1 ? row : undefined;
+  });
+  expect(waiting).toMatchObject({ provider_cost: '5', runs: [{ outcome: 'upstream_error', cost: '5' }] });
+  await it.pool.query('UPDATE tasks SET not_before = clock_timestamp() WHERE id = $1', [id]);
+  expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded' });
+  expect(await generationOf(id)).toMatchObject({
+    provider: 'gpu',
+    provider_cost: '12',
+    attempts: [
+      { provider: 'gpu', outcome: 'upstream_error', cost: '5' },
+      { provider: 'gpu', outcome: 'ok', cost: '7' },
+    ],
+  });
+  const history = await operator.history(id);
+  expect(history.map(({ detail, cost }) => [detail, cost])).toContainEqual(['upstream_error', '5']);
+  expect(await it.charges(id)).toEqual(['-5000000']);
+});
+
+test('a run that is billed and ends its task by failing costs what it is billed', async () => {
+  const id = await submitImage(it.stack, it.who, 'fail=content_refused bills');
+  await it.ended(id);
+  expect(await generationOf(id)).toMatchObject({
+    provider_cost: '5',
+    attempts: [{ outcome: 'content_refused', cost: '5' }],
+  });
+});
