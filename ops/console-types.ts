@@ -24,6 +24,7 @@ const NEEDED = [
   'OperatorTask',
   'OperatorTaskDetails',
   'OperatorDelivery',
+  'OperatorBrowser',
   'OperatorSession',
   'Pool',
   'Worker',

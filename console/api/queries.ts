@@ -1,6 +1,7 @@
 import { QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { SharedValue } from '../lib/shared-value.ts';
+import { t } from '../lib/text.ts';
 import { type Answer, ApiError, get, getNext, type Query } from './client.ts';
 
 /** What was read lately; one per browser tab. */
@@ -55,27 +56,32 @@ export function useRead<T>(path: string, query: Query = {}, options: ReadOptions
   );
 }
 
-export interface FirstPage<Row> {
+export interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** Path of the next page. */
   readonly next: string | undefined;
+  /** Where filters left the page short: how far back it looked, RFC 3339. */
+  readonly searchedUntil: string | undefined;
+}
+
+/** An answer with rows as a page of a list. */
+export function pageOf<Row>({ data, next, body }: Answer<readonly Row[]>): ListPage<Row> {
+  const until = body.searched_until;
+  return { rows: data, next, searchedUntil: typeof until === 'string' ? until : undefined };
 }
 
 /** Reads the newest page of a list. */
-export function useFirstPage<Row>(path: string, query: Query, options: ReadOptions): Reading<FirstPage<Row>> {
-  return useObserved<FirstPage<Row>>(
+export function useFirstPage<Row>(path: string, query: Query, options: ReadOptions): Reading<ListPage<Row>> {
+  return useObserved<ListPage<Row>>(
     ['page', path, query],
-    async ({ signal }) => {
-      const { data, next } = await get<readonly Row[]>(path, query, signal);
-      return { rows: data, next };
-    },
+    async ({ signal }) => pageOf(await get<readonly Row[]>(path, query, signal)),
     options,
   );
 }
 
 const PAGES_MAX = 20;
 
-/** Reads all pages of a report, whose rows are bounded by its range. */
+/** Reads all pages of a report, whose rows are bounded by its range; an error where there are more than can be shown. */
 export function useReadAll<Row>(
   path: string,
   query: Query,
@@ -87,6 +93,12 @@ export function useReadAll<Row>(
     for (let pages = 1; page.next !== undefined && pages < PAGES_MAX; pages += 1) {
       page = await getNext<readonly Row[]>(page.next);
       rows.push(...page.data);
+    }
+    if (page.next !== undefined) {
+      // a part would be shown with a total that is too low
+      throw new Error(
+        t('These are too many figures for one page. Choose a shorter range, or fewer at a time.'),
+      );
     }
     return rows;
   };

@@ -40,6 +40,8 @@ export async function signIn(apiKey: string): Promise<void> {
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
+  // what is being read would be refused as soon as the session has ended
+  await queryClient.cancelQueries();
   await send('DELETE', '/api/v1/session');
   queryClient.clear();
   setSession(null);

@@ -21,20 +21,8 @@ export function spendingOf(
   buckets: readonly number[],
   nameOf: (row: CostRow) => string,
 ): Spending {
-  const positions = new Map(buckets.map((start, index) => [start, index]));
-  const groups = new Map<string, bigint[]>();
-  for (const row of rows) {
-    const name = nameOf(row);
-    const values = groups.get(name) ?? buckets.map(() => 0n);
-    groups.set(name, values);
-    const position = positions.get(Date.parse(row.period_start));
-    if (position !== undefined) {
-      values[position] = (values[position] ?? 0n) + usd(row.amount.value);
-    }
-  }
-  const all = [...groups].map(([name, values]) => ({ name, values, total: sumUsd(values) }));
-  all.sort((first, second) => (first.total === second.total ? 0 : first.total < second.total ? 1 : -1));
-  return { total: sumUsd(all.map(({ total }) => total)), groups: all };
+  const groups = grouped(rows, buckets, nameOf, (row) => usd(row.amount.value));
+  return { total: sumUsd(groups.map(({ total }) => total)), groups };
 }
 
 /** Counts of usage rows by model, most first. */
@@ -43,18 +31,37 @@ export function countsOf(
   buckets: readonly number[],
   countOf: (row: UsageRow) => number,
 ): SpendingGroup[] {
+  return grouped(
+    rows,
+    buckets,
+    ({ model }) => model,
+    (row) => BigInt(countOf(row)),
+  );
+}
+
+/** Largest first. Every row counts in the total, also one that a clock behind the service's has no bucket for yet. */
+function grouped<Row extends { readonly period_start: string }>(
+  rows: readonly Row[],
+  buckets: readonly number[],
+  nameOf: (row: Row) => string,
+  countOf: (row: Row) => bigint,
+): SpendingGroup[] {
   const positions = new Map(buckets.map((start, index) => [start, index]));
-  const groups = new Map<string, bigint[]>();
+  const groups = new Map<string, { name: string; values: bigint[]; total: bigint }>();
   for (const row of rows) {
-    const values = groups.get(row.model) ?? buckets.map(() => 0n);
-    groups.set(row.model, values);
+    const name = nameOf(row);
+    const group = groups.get(name) ?? { name, values: buckets.map(() => 0n), total: 0n };
+    groups.set(name, group);
+    const value = countOf(row);
+    group.total += value;
     const position = positions.get(Date.parse(row.period_start));
     if (position !== undefined) {
-      values[position] = (values[position] ?? 0n) + BigInt(countOf(row));
+      group.values[position] = (group.values[position] ?? 0n) + value;
     }
   }
-  const all = [...groups].map(([name, values]) => ({ name, values, total: sumUsd(values) }));
-  return all.sort((first, second) => (first.total < second.total ? 1 : -1));
+  return [...groups.values()].sort((first, second) =>
+    first.total === second.total ? 0 : first.total < second.total ? 1 : -1,
+  );
 }
 
 const SERIES_MAX = 5;

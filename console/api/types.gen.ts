@@ -397,6 +397,16 @@ export interface Money {
   readonly currency: 'USD';
 }
 
+export interface OperatorBrowser {
+  readonly id: string;
+  readonly operator: string;
+  readonly created_at: string;
+  readonly ends_at: string;
+  readonly user_agent: string;
+  readonly address: string;
+  readonly current: boolean;
+}
+
 export interface OperatorDelivery {
   readonly id: string;
   readonly account_id: string;
@@ -509,6 +519,7 @@ export interface OperatorTaskDetails {
     readonly model: string;
     readonly outcome: string;
     readonly latency_ms: number;
+    readonly cost: string | null;
     readonly said: string | null;
   })[];
   readonly history: readonly ({
@@ -517,6 +528,7 @@ export interface OperatorTaskDetails {
     readonly attempt: number;
     readonly detail: string | null;
     readonly said: string | null;
+    readonly cost: string | null;
   })[];
   readonly retry_of: string | null;
   readonly retried_as: string | null;

@@ -4,7 +4,7 @@ const HOUR_MS = 3_600_000;
 /** How timestamps are shown: in the viewer's zone or in UTC. */
 export type Zone = 'local' | 'utc';
 
-/** A preset or two days (UTC): `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`. */
+/** A preset, two days (UTC), or two instants: `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`, `2026-11-01T10:00Z,2026-11-01T11:00Z`. */
 export type RangeText = string;
 
 export interface TimeRange {
@@ -19,6 +19,7 @@ export interface TimeRange {
 
 const PRESET_DAYS: Readonly<Record<string, number>> = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 };
 const CUSTOM = /^(\d{4}-\d\d-\d\d),(\d{4}-\d\d-\d\d)$/;
+const INSTANTS = /^(\d{4}-\d\d-\d\dT\d\d:\d\dZ),(\d{4}-\d\d-\d\dT\d\d:\d\dZ)$/;
 
 /** The range that a text names, in whole buckets of UTC, so that a chart has no half bucket at its beginning. */
 export function parseRange(text: RangeText, nowMs: number): TimeRange {
@@ -27,6 +28,11 @@ export function parseRange(text: RangeText, nowMs: number): TimeRange {
     const [, from = '', to = ''] = custom;
     const end = new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString();
     return dayRange(`${from}T00:00:00.000Z`, end);
+  }
+  const instants = INSTANTS.exec(text);
+  if (instants) {
+    const [start, end] = [new Date(instants[1] ?? ''), new Date(instants[2] ?? '')];
+    return { start: start.toISOString(), end: end.toISOString(), granularity: 'hour', bucketMs: HOUR_MS };
   }
   const days = PRESET_DAYS[text];
   if (days === undefined) {
@@ -49,6 +55,29 @@ export function bucketsOf(range: TimeRange, nowMs: number): number[] {
     starts.push(at);
   }
   return starts;
+}
+
+/** The range that is one bucket of a chart. */
+export function rangeOfBucket(startMs: number, bucketMs: number): RangeText {
+  const [start, end] = [startMs, startMs + bucketMs].map((at) => new Date(at).toISOString());
+  return bucketMs === DAY_MS
+    ? `${start?.slice(0, 10)},${start?.slice(0, 10)}`
+    : `${start?.slice(0, 16)}Z,${end?.slice(0, 16)}Z`;
+}
+
+/** `Nov 1 – Nov 15 UTC`: what a range is called that has no name of its own. */
+export function rangeName(text: RangeText, language: string): string {
+  const [from = '', until = from] = text.split(',');
+  const isInstant = from.includes('T');
+  const format = new Intl.DateTimeFormat(language, {
+    ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
+    ...(isInstant && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' as const }),
+  });
+  const [start, end] = [from, until].map((at) => new Date(at));
+  if (!start || !end || Number.isNaN(start.getTime()) || Number.isNaN(end.getTime())) {
+    return text;
+  }
+  return `${format.formatRange(start, end)} UTC`;
 }
 
 /** First instant of the running UTC month, RFC 3339. */

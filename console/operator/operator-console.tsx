@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import lazy from 'preact-iso/lazy';
 import { Route, Router, useLocation } from 'preact-iso/router';
 import { get, onLoginNeeded, setProof } from '../api/client.ts';
+import { SIGN_IN_NAME } from '../api/members.ts';
 import type { OperatorSession } from '../api/types.gen.ts';
 import { BASE, SERVICE, to } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
@@ -22,6 +23,7 @@ const MoneyPage = lazy(async () => (await import('./money/money.tsx')).MoneyPage
 const FleetPage = lazy(async () => (await import('./fleet/fleet.tsx')).FleetPage);
 const DeliveriesPage = lazy(async () => (await import('./deliveries/deliveries.tsx')).DeliveriesPage);
 const AuditPage = lazy(async () => (await import('./audit/audit.tsx')).AuditPage);
+const SessionsPage = lazy(async () => (await import('./sessions/sessions.tsx')).SessionsPage);
 const SearchPage = lazy(async () => (await import('./search/search.tsx')).SearchPage);
 
 const PAGES: readonly { readonly page: string; readonly icon: IconName; readonly word: string }[] = [
@@ -32,6 +34,8 @@ const PAGES: readonly { readonly page: string; readonly icon: IconName; readonly
   { page: 'tasks', icon: 'tasks', word: 'Tasks' },
   { page: 'deliveries', icon: 'generations', word: 'Deliveries' },
   { page: 'audit', icon: 'audit', word: 'Audit log' },
+  // only those of people, who sign in by the OpenID provider, are stored
+  ...(SIGN_IN_NAME === undefined ? [] : [{ page: 'sessions', icon: 'members', word: 'Sessions' } as const]),
 ];
 
 /** What operators see: only for who has signed in on the operators' login, which the service decides. */
@@ -80,6 +84,7 @@ export function OperatorConsole() {
         <Route path={`${BASE}operator/tasks`} component={TasksPage} />
         <Route path={`${BASE}operator/deliveries`} component={DeliveriesPage} />
         <Route path={`${BASE}operator/audit`} component={AuditPage} />
+        <Route path={`${BASE}operator/sessions`} component={SessionsPage} />
         <Route path={`${BASE}operator/search`} component={SearchPage} />
         <Route default component={Missing} />
       </Router>

@@ -34,7 +34,10 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
           },
           { name: t('State'), cell: ({ state }) => <Status of={state} /> },
           { name: t('Model'), cell: ({ model }) => model, clip: true },
-          { name: t('Error'), cell: ({ error }) => error?.code ?? '–' },
+          {
+            name: t('Error'),
+            cell: ({ error, state }) => (state === 'canceled' ? '–' : (error?.code ?? '–')),
+          },
           {
             name: t('Waited'),
             cell: ({ queue_wait_ms: ms }) => (ms === null ? '–' : formatDuration(ms)),

@@ -6,7 +6,6 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   closed: '正常',
   '{open} of {replicas} rest': '{replicas} 个中有 {open} 个暂停调用',
   By: '分组',
-  Costs: '费用',
   'By model': '按模型',
   'By endpoint': '按接口',
   'By provider': '按供应商',
@@ -26,6 +25,11 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Fleet: '机群',
   Deliveries: '投递',
   'Audit log': '审计日志',
+  Sessions: '会话',
+  'Nobody is signed in by the OpenID provider.': '没有人通过 OpenID 登录。',
+  'Whoever signed in with a token is not listed: that session ends within eight hours, or at once when the token is changed.':
+    '使用令牌登录的会话不在此列：它们在八小时内结束，更换令牌则立即结束。',
+  Since: '登录时间',
   'Tollgate operators': 'Tollgate 运营',
   'Credit or debit …': '增减额度…',
   'Models and limits …': '模型与限制…',
@@ -49,7 +53,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   'There is no account, or none that the filters let through.': '没有账户，或筛选后没有结果。',
   'Part of the name': '名称的一部分',
   'Not suspended': '未暂停',
-  'Only this operator': '仅此运营者',
+  'Only this operator': '仅此运营人员',
   'Since (UTC)': '起始日期（UTC）',
   'Credit or debit “{name}”': '增减“{name}”的额度',
   'Balance now': '当前余额',
@@ -127,19 +131,19 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Pause: '暂停取件',
   Alarms: '告警',
   'None.': '无。',
-  'The books do not add up: {count} violations in the last {object} check':
+  'The books do not add up: violations in the last {object} check: {count}':
     '账目不平：最近一次 {object} 检查发现 {count} 处违规',
   'The last full proof of the books is {time} old': '最近一次完整核账是 {time} 之前',
-  'No workers: {count} tasks wait in {object}, the oldest for {time}':
+  'No workers for {object}: {count} waiting, the oldest for {time}':
     '没有工作进程：{object} 中有 {count} 个任务等待，最久 {time}',
-  '{count} tasks wait in {object}, the oldest for {time}': '{object} 中有 {count} 个任务等待，最久 {time}',
-  'Worker {object} has been silent for {time} and has {count} tasks':
+  'Tasks waiting in {object}: {count}, the oldest for {time}':
+    '{object} 中有 {count} 个任务等待，最久 {time}',
+  'Worker {object} has been silent for {time}; tasks with it: {count}':
     '工作进程 {object} 已 {time} 无响应，手上有 {count} 个任务',
-  '{count} holds of calls are open, the oldest for {time}: {amount} USD':
+  'Open holds of calls: {count}, the oldest for {time}: {amount} USD':
     '{count} 笔调用冻结未了结，最久 {time}：{amount} 美元',
-  '{count} webhooks are pending, the first overdue by {time}':
-    '{count} 个 webhook 待发送，最早的已逾期 {time}',
-  '{count} events of payments are not booked, the oldest for {time}': '{count} 个付款事件未入账，最久 {time}',
+  'Pending webhooks: {count}, the first overdue by {time}': '{count} 个 webhook 待发送，最早的已逾期 {time}',
+  'Payment events not booked: {count}, the oldest for {time}': '{count} 个付款事件未入账，最久 {time}',
   '{amount} USD of payment reversals could not be booked': '{amount} 美元的付款撤回无法入账',
   'Charged, 24 hours': '24 小时扣费',
   '{count} calls, {failed} failed': '{count} 次调用，{failed} 次失败',
@@ -191,6 +195,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   'Empty: all that is left of it.': '留空：剩余的全部。',
   'A plain amount above zero, such as 12.50': '大于零的金额，例如 12.50',
   'Find an id, a number or a name': '查找 ID、编号或名称',
+  'Id, number or name': 'ID、编号或名称',
   'Found for “{text}”': '“{text}”的查找结果',
   'Nothing. Ids have to be whole; of a name a part is enough. A key is found by its hash or its label.':
     '没有结果。ID 必须完整；名称可以只输入一部分。密钥可按哈希或标签查找。',

@@ -96,7 +96,10 @@ export function Chart(props: ChartProps) {
         </svg>
       </div>
       <p class="chart-text" aria-hidden="true">
-        {text || t('Move over the bars, or use the arrow keys')}
+        {text ||
+          (onChoose
+            ? t('Move over the bars, or use the arrow keys; a click or Enter shows the calls')
+            : t('Move over the bars, or use the arrow keys'))}
       </p>
       <figcaption class="legend">
         {series.map(({ name, color }) => (

@@ -1,10 +1,11 @@
 import { useRead } from '../api/queries.ts';
 import { currentSession } from '../api/session.ts';
 import type { ApiKey, Model } from '../api/types.gen.ts';
-import { t } from '../lib/text.ts';
+import { language, t } from '../lib/text.ts';
+import { rangeName } from '../lib/time.ts';
 import { Choice } from './field.tsx';
 
-export function rangeOptions(): [string, string][] {
+function rangeOptions(): [string, string][] {
   return [
     ['24h', t('Last 24 hours')],
     ['7d', t('Last 7 days')],
@@ -17,6 +18,14 @@ export function rangeOptions(): [string, string][] {
 export interface FilterProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
+}
+
+/** A span of time, also one that a link names. */
+export function RangeFilter({ value, onChange, all = false }: FilterProps & { readonly all?: boolean }) {
+  const known = [...(all ? [['', t('All time')] as [string, string]] : []), ...rangeOptions()];
+  const isKnown = known.some(([option]) => option === value);
+  const options = isKnown ? known : [...known, [value, rangeName(value, language())] as [string, string]];
+  return <Choice bare label={t('Range')} value={value} options={options} onChange={onChange} />;
 }
 
 /** The models of the catalog, as a filter. */

@@ -134,11 +134,17 @@ function TopMenu({ name, children }: { readonly name: string; readonly children:
   const ref = useCloseOnLeave();
   return (
     <details ref={ref} class="account-menu">
-      <summary>
+      <summary title={name}>
+        <span class="account-icon">
+          <Icon name="account" />
+        </span>
         <span class="account-name">{name}</span>
         <Icon name="chevron" />
       </summary>
-      <div class="menu menu-wide">{children}</div>
+      <div class="menu menu-wide">
+        <p class="menu-name">{name}</p>
+        {children}
+      </div>
     </details>
   );
 }

@@ -3,6 +3,7 @@ import type { Listing } from '../api/lists.ts';
 import { t } from '../lib/text.ts';
 import { Empty, Problem, Skeleton } from './feedback.tsx';
 import { type Column, Table } from './table.tsx';
+import { Time } from './time.tsx';
 
 export interface ListProps<Row> {
   readonly label: string;
@@ -17,7 +18,7 @@ export interface ListProps<Row> {
 
 /** A list by pages with everything that can be said about it: loading, failed, empty, older rows. */
 export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction, foot }: ListProps<Row>) {
-  const { rows, error, isStale, older, isLoadingOlder, refetch } = listing;
+  const { rows, error, isStale, older, isLoadingOlder, searchedUntil, refetch } = listing;
   if (rows === undefined) {
     return error ? <Problem error={error} retry={refetch} /> : <Skeleton lines={6} />;
   }
@@ -26,18 +27,37 @@ export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction,
   }
   return (
     <div class={isStale ? 'stale' : undefined}>
+      <Waiting listing={listing} />
       <Table label={label} columns={columns} rows={rows} rowKey={rowKey} foot={foot} />
-      {rows.length === 0 ? (
+      {rows.length === 0 && searchedUntil === undefined ? (
         <Empty text={t('Nothing fits among those that were looked at. Older ones may.')} />
       ) : null}
       <div class="list-foot">
         {error ? <Problem error={error} /> : null}
+        {searchedUntil === undefined ? null : (
+          <p>
+            {t('Searched back to')} <Time at={searchedUntil} />. {t('Older ones may fit, too.')}
+          </p>
+        )}
         {older ? (
           <button type="button" class="button" disabled={isLoadingOlder} onClick={older}>
-            {isLoadingOlder ? t('Loading …') : t('Load older')}
+            {isLoadingOlder ? t('Loading …') : searchedUntil === undefined ? t('Load older') : t('Go on')}
           </button>
         ) : null}
       </div>
+    </div>
+  );
+}
+
+/** How many rows came since; they are shown when they are asked for. */
+export function Waiting<Row>({ listing: { waiting, showWaiting } }: { readonly listing: Listing<Row> }) {
+  return (
+    <div class="list-head" role="status">
+      {waiting === 0 ? null : (
+        <button type="button" class="button" onClick={showWaiting}>
+          ↑ {t('{count} new', { count: waiting })}
+        </button>
+      )}
     </div>
   );
 }

@@ -3,10 +3,11 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Right-aligned, as amounts and counts are; on phones, where there is no head, its name stands before it. */
+  /** Right-aligned, as amounts and counts are; on cards it is `named`. */
   readonly number?: boolean;
-  /** On phones a row is a card: `wide` takes its whole width, `hidden` is left out. */
-  readonly card?: 'wide' | 'hidden';
+  /** On phones, where there is no head, a row is a card: `wide` takes its whole width, `named` a line with its name before it, `hidden` is left out. */
+  readonly card?: 'wide' | 'named' | 'hidden';
+  /** Cut at the column's width; never on cards. */
   readonly clip?: boolean;
 }
 
@@ -56,10 +57,15 @@ interface CellProps<Row> {
   readonly content: ComponentChildren;
 }
 
-/** On cards a value that there is not is left out. */
+/** On cards a value that there is not is left out. What may be cut is whole in the tooltip. */
 function Cell<Row>({ column, content }: CellProps<Row>) {
+  const isNamed = column.number === true || column.card === 'named';
   return (
-    <td class={classOf(column, content === '–')} data-name={column.number ? column.name : undefined}>
+    <td
+      class={classOf(column, content === '–')}
+      data-name={isNamed ? column.name : undefined}
+      title={column.clip && typeof content === 'string' ? content : undefined}
+    >
       {content}
     </td>
   );

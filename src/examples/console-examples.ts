@@ -66,6 +66,7 @@ export const CONSOLE_EXAMPLES = {
     ends_at: ENDS,
     user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
     address: '203.0.113.7',
+    current: true,
   },
   EstimateCall: {
     endpoint: '/api/v1/chat/completions',

@@ -3,6 +3,18 @@ import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { GenerationRow } from './generations.read-model.ts';
 import type { GenerationJson } from './generations.schema.ts';
+import type { GenerationPage } from './generations.service.ts';
+
+/** A page of the log, as both the account and operators read it. */
+export function presentGenerations(page: GenerationPage): {
+  data: GenerationJson[];
+  searched_until?: string;
+} {
+  return {
+    data: page.rows.map(presentGeneration),
+    ...(page.searchedUntil && { searched_until: page.searchedUntil.toISOString() }),
+  };
+}
 
 export function presentGeneration(row: GenerationRow): GenerationJson {
   const error = row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' };

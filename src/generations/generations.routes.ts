@@ -2,7 +2,7 @@ import { exportable } from '../http/csv-export.ts';
 import { linkHeader } from '../http/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import { presentGeneration } from './generations.presenter.ts';
+import { presentGeneration, presentGenerations } from './generations.presenter.ts';
 import {
   generationListResponse,
   generationQuery,
@@ -43,7 +43,7 @@ export function generationRoutes(generations: GenerationsService): Route[] {
         errors: ['invalid_cursor'],
         async handle({ principal, query, url }) {
           const page = await generations.list(principal, query);
-          return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
+          return { headers: linkHeader(url, page.next), body: presentGenerations(page) };
         },
       }),
     ),

@@ -85,7 +85,14 @@ export const generationJson = z
   .meta({ id: 'Generation' });
 
 export const generationResponse = answerOf(generationJson, 'The generation');
-export const generationListResponse = listOf(generationJson, 'Generations that have ended, newest first');
+export const generationListResponse = listOf(
+  generationJson,
+  'Generations that have ended, newest first',
+).extend({
+  searched_until: z.iso.datetime().optional().meta({
+    description: 'Only where the filters left the page short: how far back it looked; the next page goes on',
+  }),
+});
 
 export type ListGenerationsQuery = z.output<typeof listGenerationsQuery>;
 export type GenerationJson = z.output<typeof generationJson>;

@@ -3,7 +3,7 @@ import { FieldError } from '../http/field-error.ts';
 import { cutPage, type Page } from '../http/page.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
-import { idAt } from '../lib/ids.ts';
+import { idAt, uuidTimeMs } from '../lib/ids.ts';
 import type { GenerationFilter, GenerationRow, GenerationsReadModel } from './generations.read-model.ts';
 import type { ListGenerationsQuery } from './generations.schema.ts';
 
@@ -16,6 +16,11 @@ export interface KeyIds {
 export type Reader =
   | { readonly accountId: string; readonly role: 'owner' }
   | Pick<Principal, 'accountId' | 'role' | 'apiKeyId' | 'keyHash'>;
+
+export interface GenerationPage extends Page<GenerationRow> {
+  /** Set where the page is short because it looked at as many rows as it may: how far back that was. */
+  readonly searchedUntil?: Date;
+}
 
 /** An id may be older than its generation: a call repeated under its Idempotency-Key has the id of its first try. */
 const ID_OLDER_MS_MAX = 25 * 3_600_000;
@@ -33,7 +38,7 @@ export class GenerationsService {
    * Ended generations, newest first; an inference key sees its own. A page looks at a bounded number of rows, so one with filters
    * may be short, even empty, and still name a next one. Throws AppError invalid_cursor, FieldError.
    */
-  async list(reader: Reader, query: ListGenerationsQuery): Promise<Page<GenerationRow>> {
+  async list(reader: Reader, query: ListGenerationsQuery): Promise<GenerationPage> {
     const { start_time: from = null, end_time: until = null, limit } = query;
     if (from && until && from > until) {
       throw new FieldError('start_time', 'must not be after end_time');
@@ -56,7 +61,9 @@ export class GenerationsService {
       return page;
     }
     const scanned = await this.#readModel.scannedUntil(filter);
-    return { rows: page.rows, next: scanned === undefined ? undefined : [scanned] };
+    return scanned === undefined
+      ? { rows: page.rows, next: undefined }
+      : { rows: page.rows, next: [scanned], searchedUntil: new Date(uuidTimeMs(scanned)) };
   }
 
   /** Null = all keys, undefined = none: the filter names nothing that the caller may see. */

@@ -302,7 +302,9 @@ test('the claim makes operators, whose sessions can be ended', async () => {
   const audit = await server.call('GET', `/admin/v1/audit?object=${account.json.data.id}`);
   expect(audit.json.data[0].actor).toBe('opa@example.com');
   const [listed] = (await server.call('GET', '/admin/v1/sessions')).json.data;
-  expect(listed.operator).toBe('opa@example.com');
+  expect(listed).toMatchObject({ operator: 'opa@example.com', current: false });
+  const own = await browser.call('GET', '/admin/v1/sessions');
+  expect(own.json.data[0]).toMatchObject({ id: listed.id, current: true });
   const tollgate = (...args: string[]) => cliRun({ TOLLGATE_URL: server.url, ADMIN_TOKEN }, args);
   expect((await tollgate('sessions', 'list')).stdout).toContain(`${listed.id}  opa@example.com`);
   const ended = await tollgate('sessions', 'end', listed.id);

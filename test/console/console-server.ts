@@ -27,6 +27,8 @@ export interface ConsoleServer {
   signIn(options?: BrowserContextOptions): Promise<Visit>;
   /** A browser profile of an operator, signed in. */
   signInOperator(options?: BrowserContextOptions): Promise<Visit>;
+  /** Ends the worker as an operator does. */
+  stopWorker(): Promise<void>;
   /** A page nobody is signed in on. */
   visit(options?: BrowserContextOptions): Promise<Visit & { readonly customer: Customer }>;
   close(): Promise<void>;
@@ -61,6 +63,11 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
     environment: { PUBLIC_URL: publicUrl, ...provider.settings },
   });
   const worker: OperatorWorker = await startOperatorWorker(server.environment);
+  let stopped: Promise<void> | undefined;
+  const stopWorker = () => {
+    stopped ??= worker.close();
+    return stopped;
+  };
   const visit = async (options: BrowserContextOptions = {}) => {
     const customer = await createCustomer(server);
     return { ...(await openVisit(browser, server, options)), customer };
@@ -87,9 +94,10 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
       await opened.page.getByRole('heading', { name: 'Home' }).waitFor();
       return opened;
     },
+    stopWorker,
     close: async () => {
       await browser.close();
-      await worker.close();
+      await stopWorker();
       await server.close();
       await provider.close();
       await built.remove();

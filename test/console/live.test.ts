@@ -3,8 +3,9 @@ import { eventually } from '../factories/eventually.ts';
 import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
+import { longLog, totalsAddUp } from './records.ts';
 
-/** What pages that follow the work ask for, and how soon they show it. */
+/** What pages ask for, how soon they show it, and that it adds up. */
 
 const PICTURES = 60;
 /** Cards that are read at once. */
@@ -49,6 +50,8 @@ test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of
   await Promise.all(Array.from({ length: PICTURES }, () => orderImage(console.server, customer)));
   await allMade(customer);
   await limitRequests(customer);
+  // the overview asks for tasks, too
+  await page.goto('about:blank');
   requests.length = 0;
   await open('tasks');
   const pictures = page.locator('.card img');
@@ -141,4 +144,19 @@ test.each([
     await context.close();
   },
   90_000,
+);
+
+/** For as many cases and rows as one asks for. */
+const RECORDS_MS = 3_600_000;
+
+test(
+  'what a page says was spent is the sum of its rows, the file, the costs and the ledger, in four zones',
+  () => totalsAddUp(console),
+  RECORDS_MS,
+);
+
+test(
+  'a log of many calls is read in time, and stands still for who reads it',
+  () => longLog(console),
+  RECORDS_MS,
 );

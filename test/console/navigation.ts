@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { eventually } from '../factories/eventually.ts';
-import { orderVideo } from '../operators/support/customer.ts';
+import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { behindPrefix } from './behind-prefix.ts';
-import type { ConsoleServer } from './console-server.ts';
+import type { ConsoleServer, Visit } from './console-server.ts';
 
-/** The main journeys without a mouse; pages as their addresses say; behind a path prefix and after an upgrade. */
+/** The first answer; the main journeys without a mouse; pages as their addresses say; behind a path prefix and after an upgrade. */
 
 const FOCUSED = `(() => {
   const at = document.activeElement === document.body ? null : document.activeElement;
@@ -44,6 +44,34 @@ async function goTo(page: Page, text: string, heading: string): Promise<void> {
   await page.keyboard.insertText(text);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor();
+}
+
+/** Counts what a hand does on a page. */
+const COUNTED = `globalThis.counted = { clicks: 0, pastes: 0 };
+  addEventListener('pointerdown', ({ isTrusted }) => { counted.clicks += isTrusted ? 1 : 0; }, true);
+  addEventListener('paste', ({ isTrusted }) => { counted.pastes += isTrusted ? 1 : 0; }, true);`;
+const CLICKS_MAX = 6;
+
+/** Somebody who has nothing but a key asks something, and reads an answer. */
+export async function firstAnswer(console: ConsoleServer): Promise<void> {
+  const { page, context, open, wrongs, customer } = await console.visit();
+  await page.addInitScript(COUNTED);
+  await open('');
+  await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(customer.secret)})`);
+  await page.getByLabel('API key').click();
+  await page.keyboard.press('Control+v');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'Make a first call' }).click();
+  await page.getByLabel('Message').click();
+  await page.keyboard.type('Hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('.turn-text').nth(1).filter({ hasText: /\S/ }).waitFor();
+  const { clicks, pastes } = (await page.evaluate('counted')) as { clicks: number; pastes: number };
+  expect(clicks).toBeGreaterThan(3);
+  expect(clicks).toBeLessThanOrEqual(CLICKS_MAX);
+  expect(pastes).toBe(1);
+  expect(wrongs).toEqual([]);
+  await context.close();
 }
 
 /** Signing in, a key, a chat, its charge, a cancelled video, a payment, signing out. */
@@ -119,52 +147,93 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await context.close();
 }
 
-/** Addresses with everything that a page can be asked for, and where else one goes from there. */
-const CUSTOMER_VIEWS = [
-  'tasks?kind=image&status=succeeded&model=image-turbo',
-  'generations?status=failed&model=acme%2Fsmall&endpoint=%2Fvendorx%2Fv1%2Fmessages',
-  'usage?range=7d&group=endpoint',
-  'usage?tab=tokens&range=90d',
-  'billing?tab=statements',
-];
-const OPERATOR_VIEWS = [
-  'operator/accounts?q=acme&suspended=true&sort=usage_30d',
-  'operator/money?range=7d&by=provider',
-  'operator/tasks?state=failed',
-  'operator/deliveries?state=failed',
-  'operator/audit?action=account.update&actor=alice&since=2026-01-01',
-];
+/** Calls of an account, to look at. */
+async function work({ server }: ConsoleServer, customer: Customer): Promise<{ call: string; task: string }> {
+  const body = {
+    model: 'acme/small',
+    messages: [{ role: 'user', content: 'Hello' }],
+    max_completion_tokens: 5,
+  };
+  const answer = await server.call('POST', '/api/v1/chat/completions', { token: customer.secret, body });
+  const task = await orderImage(server, customer);
+  return { call: answer.headers.get('x-generation-id') ?? '', task };
+}
 
-const CONTROLS = `JSON.stringify([document.querySelector('.tabs [aria-current]')?.textContent,
-  ...[...document.querySelectorAll('#content select, #content input')].map((control) => control.value)])`;
+/** Addresses with everything that a page can be asked for. */
+function customerViews({ hash }: Customer, { call, task }: { call: string; task: string }): string[] {
+  return [
+    '?range=7d',
+    'playground?kind=video',
+    'tasks?kind=image&status=succeeded&model=image-turbo&range=7d&view=table',
+    `tasks?task=${task}`,
+    'generations?status=failed&model=acme%2Fsmall&endpoint=%2Fvendorx%2Fv1%2Fmessages',
+    `generations?generation=${call}&range=2026-11-01T10:00Z,2026-11-01T11:00Z`,
+    `usage?range=7d&group=endpoint&key=${hash}`,
+    'usage?tab=tokens&range=90d',
+    `keys?key=${hash}`,
+    'billing?tab=statements',
+    'billing?type=refund',
+  ];
+}
 
-/** What is chosen on a list stands in its address. */
+function operatorViews({ account }: Customer, { call, task }: { call: string; task: string }): string[] {
+  return [
+    'operator/accounts?q=acme&suspended=true&sort=usage_30d',
+    `operator/accounts/${account}?tab=keys`,
+    'operator/money?range=7d&by=provider',
+    'operator/money?tab=prices',
+    'operator/tasks?state=failed',
+    `operator/tasks?task=${task}`,
+    'operator/deliveries?state=failed',
+    'operator/audit?action=account.update&actor=alice&since=2026-01-01',
+    `operator/search?q=${call}&charge=${call}`,
+  ];
+}
+
+/** The tab, the controls and the details that are open. */
+const CHOSEN = `JSON.stringify([document.querySelector('.tabs [aria-current]')?.textContent,
+  ...[...document.querySelectorAll('#content select, #content input')].map((control) => control.value),
+  ...new Set([...document.querySelectorAll('dialog[open] .id .mono')].map((id) => id.textContent))])`;
+
+/** What is chosen on a page stands in its address: for whoever has the link, by reload, and by Back. */
 export async function byAddress(console: ConsoleServer): Promise<void> {
-  const visits = [
-    [await console.signIn(), CUSTOMER_VIEWS],
-    [await console.signInOperator(), OPERATOR_VIEWS],
+  const [customer, operator] = [await console.signIn(), await console.signInOperator()];
+  const views = [
+    [customer, customerViews(customer.customer, await work(console, customer.customer))],
+    [operator, operatorViews(operator.customer, await work(console, operator.customer))],
   ] as const;
-  for (const [{ page, open, wrongs, context }, views] of visits) {
-    for (const view of views) {
-      await open(view);
-      const wanted = [...new URLSearchParams(view.split('?')[1]).values()];
-      const chosen = String(await page.evaluate(CONTROLS));
-      expect([view, wanted.filter((value) => !chosen.toLowerCase().includes(value.toLowerCase()))]).toEqual([
-        view,
-        [],
-      ]);
-      await page.locator('.side a').first().click();
-      await page.waitForURL((url) => url.search === '');
-      await page.goBack();
-      await eventually(
-        async () => (await page.evaluate(CONTROLS)) === chosen,
-        10_000,
-        `what ${view} had chosen`,
-      );
+  for (const [visit, addresses] of views) {
+    for (const address of addresses) {
+      await standsInAddress(visit, address);
     }
-    expect(wrongs).toEqual([]);
-    await context.close();
+    expect(visit.wrongs).toEqual([]);
+    await visit.context.close();
   }
+}
+
+async function standsInAddress({ page, open }: Visit, address: string): Promise<void> {
+  await open(address);
+  const query = new URLSearchParams(address.split('?')[1]);
+  const wanted = [...query].map(([name, value]) => (name === 'q' ? '' : value.toLowerCase()));
+  const read = async () => String(await page.evaluate(CHOSEN));
+  const isThere = async () => {
+    const chosen = (await read()).toLowerCase();
+    return wanted.every((value) => chosen.includes(value));
+  };
+  await eventually(isThere, 10_000, `what ${address} asks for`);
+  const chosen = await read();
+  const isAgain = async () => (await read()) === chosen;
+  await page.reload();
+  await eventually(isAgain, 10_000, `what ${address} had chosen, after a reload`);
+  if ((await page.locator('dialog[open]').count()) > 0) {
+    await page.keyboard.press('Escape');
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+  } else {
+    await page.locator('.side a').nth(1).click();
+    await page.waitForURL((url) => url.search === '');
+  }
+  await page.goBack();
+  await eventually(isAgain, 10_000, `what ${address} had chosen, by Back`);
 }
 
 /** Behind a path prefix, and in an old tab after an upgrade. */

@@ -1,3 +1,4 @@
+import { orderImage } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 
@@ -75,6 +76,31 @@ test('an account is found, credited once, its charge given back, suspended and l
   await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
 });
 
+test('an operator by the OpenID provider is listed with their browser, and signed out by another one', async () => {
+  const { provider, server } = console;
+  const email = 'a-name-as-long-as-some-are.of-the-night-shift@example.com';
+  provider.people.opa = { email, email_verified: true, groups: ['tollgate-operators'] };
+  provider.person = 'opa';
+  const { page, context } = await console.visit({ viewport: { width: 360, height: 800 } });
+  await page.goto(`${server.url}/admin/login?next=/console/operator`);
+  await page.getByRole('link', { name: 'Sign in with Acme SSO' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  await page.goto(`${server.url}/console/operator/sessions`);
+  await page.getByRole('link', { name: 'Sign out here' }).waitFor();
+  await page.locator('.account-menu summary').click();
+  const name = page.locator('.account-menu .menu-name').filter({ visible: true });
+  expect(await name.textContent()).toBe(email);
+  expect(await name.evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
+
+  await visit.open('operator/sessions');
+  const row = visit.page.getByRole('row').filter({ hasText: email });
+  await row.getByRole('button', { name: 'Sign out' }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.reload();
+  await page.waitForURL(/admin\/login/);
+  await context.close();
+});
+
 test('a queue is paused and resumed; a key is disabled', async () => {
   const { page, open, customer } = visit;
   await open('operator/fleet');
@@ -90,4 +116,22 @@ test('a queue is paused and resumed; a key is disabled', async () => {
   expect((await console.server.call('GET', path, { token: customer.secret })).json.error.code).toBe(
     'key_disabled',
   );
+});
+
+test('a pool without workers is an alarm on the page 25 seconds after the last one died', async () => {
+  const { page, context, open, customer } = await console.signInOperator();
+  await console.stopWorker();
+  const sql = (text: string) => console.server.db.database.money.query(text);
+  await sql(
+    `INSERT INTO worker_slots (worker, queue, slots, seen_at) VALUES ('gpu-1.7', 'generate-local', 1, clock_timestamp())`,
+  );
+  await context.clock.install();
+  await open('operator');
+  await page.getByText('None.').waitFor();
+  await orderImage(console.server, customer);
+  await sql(`UPDATE worker_slots SET seen_at = clock_timestamp() - interval '20 seconds'`);
+  await context.clock.runFor(5_000);
+  await page.getByText(/^No workers .*generate-local/).waitFor();
+  await page.getByText('NO WORKERS').waitFor();
+  await context.close();
 });

@@ -40,6 +40,7 @@ const OPERATOR_PAGES = [
   'operator/tasks',
   'operator/deliveries',
   'operator/audit',
+  'operator/sessions',
   'operator/search?q=account',
 ];
 

@@ -7,8 +7,7 @@ import { bucketsOf, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
-import { Choice } from '../../ui/field.tsx';
-import { rangeOptions } from '../../ui/filters.tsx';
+import { RangeFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
 
@@ -27,7 +26,7 @@ export function AccountCosts({ id }: { readonly id: string }) {
   const reading = useReadAll<CostRow>(path, query);
   const actions = (
     <>
-      <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+      <RangeFilter value={range} onChange={setRange} />
       <ExportCsv path={path} query={query} name="costs" />
     </>
   );

@@ -99,10 +99,11 @@ export function AccountKeys({ id }: OfAccount) {
             card: 'wide',
             clip: true,
           },
-          { name: t('Role'), cell: ({ role }) => t(role) },
+          { name: t('Role'), cell: ({ role }) => t(role), card: 'named' },
           {
             name: t('Last used'),
             cell: ({ last_used_at: at }) => (at === null ? t('never') : <Time at={at} relative />),
+            card: 'named',
           },
           {
             name: t('Act'),

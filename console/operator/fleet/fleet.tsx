@@ -56,6 +56,7 @@ function Workers() {
                 {
                   name: t('Seen'),
                   cell: ({ seen_at: at }) => (at === null ? '–' : <Time at={at} relative />),
+                  card: 'named',
                 },
                 {
                   name: t('Serves'),

@@ -58,21 +58,21 @@ function textOf({ code, object, count, seconds, amount }: Alarm): string {
   };
   switch (code) {
     case 'books_violated':
-      return t('The books do not add up: {count} violations in the last {object} check', values);
+      return t('The books do not add up: violations in the last {object} check: {count}', values);
     case 'books_unchecked':
       return t('The last full proof of the books is {time} old', values);
     case 'pool_without_workers':
-      return t('No workers: {count} tasks wait in {object}, the oldest for {time}', values);
+      return t('No workers for {object}: {count} waiting, the oldest for {time}', values);
     case 'tasks_wait':
-      return t('{count} tasks wait in {object}, the oldest for {time}', values);
+      return t('Tasks waiting in {object}: {count}, the oldest for {time}', values);
     case 'worker_silent':
-      return t('Worker {object} has been silent for {time} and has {count} tasks', values);
+      return t('Worker {object} has been silent for {time}; tasks with it: {count}', values);
     case 'old_hold':
-      return t('{count} holds of calls are open, the oldest for {time}: {amount} USD', values);
+      return t('Open holds of calls: {count}, the oldest for {time}: {amount} USD', values);
     case 'webhooks_late':
-      return t('{count} webhooks are pending, the first overdue by {time}', values);
+      return t('Pending webhooks: {count}, the first overdue by {time}', values);
     case 'payments_not_booked':
-      return t('{count} events of payments are not booked, the oldest for {time}', values);
+      return t('Payment events not booked: {count}, the oldest for {time}', values);
     case 'reversals_not_booked':
       return t('{amount} USD of payment reversals could not be booked', values);
     default:

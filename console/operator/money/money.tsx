@@ -13,7 +13,7 @@ import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Choice, Tabs } from '../../ui/field.tsx';
-import { rangeOptions } from '../../ui/filters.tsx';
+import { RangeFilter } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -48,7 +48,7 @@ export function MoneyPage() {
               ]}
               onChange={setGroup}
             />
-            <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+            <RangeFilter value={range} onChange={setRange} />
           </div>
         ) : null}
       </div>

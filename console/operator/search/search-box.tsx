@@ -20,7 +20,7 @@ export function SearchBox() {
         <input
           type="search"
           aria-label={t('Find an id, a number or a name')}
-          placeholder={t('Find an id, a number or a name')}
+          placeholder={t('Id, number or name')}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />

@@ -38,6 +38,7 @@ export function SearchPage() {
 
 function Findings({ rows }: { readonly rows: readonly Finding[] }) {
   const [text] = useQueryState('q', '');
+  const account = accountColumn<Finding>();
   return (
     <Table
       label={t('Found')}
@@ -56,7 +57,10 @@ function Findings({ rows }: { readonly rows: readonly Finding[] }) {
           card: 'wide',
         },
         { name: t('Says'), cell: ({ summary }) => summary, clip: true },
-        accountColumn(),
+        {
+          ...account,
+          cell: (finding) => (finding.kind === 'account' ? '–' : account.cell(finding)),
+        },
       ]}
     />
   );

@@ -88,9 +88,13 @@ function Sessions() {
         empty={t('No browser is signed in.')}
         columns={[
           { name: t('Browser'), cell: ({ user_agent: agent }) => agent || '–', clip: true, card: 'wide' },
-          { name: t('Address'), cell: ({ address }) => <span class="mono">{address}</span> },
-          { name: t('Key'), cell: ({ key }) => key.name },
-          { name: t('Seen'), cell: ({ seen_at: at }) => <Time at={at} relative /> },
+          {
+            name: t('Address'),
+            cell: ({ address }) => (address === '' ? '–' : <span class="mono">{address}</span>),
+            card: 'named',
+          },
+          { name: t('Key'), cell: ({ key }) => key.name, card: 'named' },
+          { name: t('Seen'), cell: ({ seen_at: at }) => <Time at={at} relative />, card: 'named' },
           {
             name: t('Act'),
             cell: ({ id, current }) => (

@@ -2,11 +2,11 @@ import { useList } from '../../api/lists.ts';
 import type { Generation } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
 import { formatCount, t } from '../../lib/text.ts';
-import { formatDuration } from '../../lib/time.ts';
+import { formatDuration, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { EndpointFilter, KeyFilter, ModelFilter } from '../../ui/filters.tsx';
+import { EndpointFilter, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -23,14 +23,20 @@ export function GenerationsPage() {
   const [status, setStatus] = useQueryState('status', '');
   const [endpoint, setEndpoint] = useQueryState('endpoint', '');
   const [key, setKey] = useQueryState('key', '');
+  const [range, setRange] = useQueryState('range', '');
   const [chosen, choose] = useQueryState('generation', '');
-  const query = { model, status, endpoint, api_key_hash: key };
+  const time = range === '' ? undefined : parseRange(range, Date.now());
+  const query = {
+    ...{ model, status, endpoint, api_key_hash: key },
+    ...{ start_time: time?.start, end_time: time?.end },
+  };
   const listing = useList<Generation>('/api/v1/generations', query, { everyMs: LIVE_MS });
   return (
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Generations')}</h1>
         <div class="page-actions filters">
+          <RangeFilter all value={range} onChange={setRange} />
           <ModelFilter value={model} onChange={setModel} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
           <EndpointFilter value={endpoint} onChange={setEndpoint} />

@@ -51,50 +51,7 @@ function Members() {
     setLeaving(undefined);
     refresh('/api/v1/members');
   });
-  const columns: Column<Member>[] = [
-    {
-      name: t('Person'),
-      cell: ({ email, name, you }) => (
-        <>
-          {email} {name === '' ? null : <span class="quiet">{name}</span>}{' '}
-          {you ? <span class="quiet">({t('you')})</span> : null}
-        </>
-      ),
-      card: 'wide',
-    },
-    {
-      name: t('Role'),
-      cell: ({ id, email, role }) =>
-        isOwner() ? (
-          <Choice
-            label={t('Role of {name}', { name: email })}
-            bare
-            value={role}
-            options={['viewer', 'developer', 'owner'].map((name) => [name, t(name)])}
-            onChange={(next) => void changing.run(id, next)}
-          />
-        ) : (
-          t(role)
-        ),
-    },
-    { name: t('Last signed in'), cell: ({ signed_in_at: at }) => <Time at={at} relative /> },
-    {
-      name: t('Costs'),
-      cell: ({ key_hash: key }) => <a href={to('usage', { key })}>{t('Usage & Costs')}</a>,
-    },
-    ...(isOwner()
-      ? [
-          {
-            name: t('Act'),
-            cell: (member: Member) => (
-              <button type="button" class="button" onClick={() => setLeaving(member)}>
-                {t('Remove')}
-              </button>
-            ),
-          },
-        ]
-      : []),
-  ];
+  const columns = memberColumns((id, role) => void changing.run(id, role), setLeaving);
   return (
     <Panel flush>
       {changing.error === undefined ? null : <Problem error={changing.error} />}
@@ -123,6 +80,61 @@ function Members() {
   );
 }
 
+function memberColumns(
+  change: (id: string, role: string) => void,
+  remove: (member: Member) => void,
+): Column<Member>[] {
+  return [
+    {
+      name: t('Person'),
+      cell: ({ email, name, you }) => (
+        <>
+          {email} {name === '' ? null : <span class="quiet">{name}</span>}{' '}
+          {you ? <span class="quiet">({t('you')})</span> : null}
+        </>
+      ),
+      card: 'wide',
+    },
+    {
+      name: t('Role'),
+      cell: ({ id, email, role }) =>
+        isOwner() ? (
+          <Choice
+            label={t('Role of {name}', { name: email })}
+            bare
+            value={role}
+            options={['viewer', 'developer', 'owner'].map((name) => [name, t(name)])}
+            onChange={(next) => change(id, next)}
+          />
+        ) : (
+          t(role)
+        ),
+      card: 'named',
+    },
+    {
+      name: t('Last signed in'),
+      cell: ({ signed_in_at: at }) => <Time at={at} relative />,
+      card: 'named',
+    },
+    {
+      name: t('Costs'),
+      cell: ({ key_hash: key }) => <a href={to('usage', { key })}>{t('Usage & Costs')}</a>,
+    },
+    ...(isOwner()
+      ? [
+          {
+            name: t('Act'),
+            cell: (member: Member) => (
+              <button type="button" class="button" onClick={() => remove(member)}>
+                {t('Remove')}
+              </button>
+            ),
+          },
+        ]
+      : []),
+  ];
+}
+
 function Invitations() {
   const listing = useList<Invitation>('/api/v1/invitations', {});
   const withdrawing = useActing(async (id: string) => {
@@ -139,9 +151,9 @@ function Invitations() {
         empty={t('Nobody is invited.')}
         columns={[
           { name: t('E-mail address'), cell: ({ email }) => email, card: 'wide' },
-          { name: t('Role'), cell: ({ role }) => t(role) },
-          { name: t('Invited by'), cell: ({ invited_by: by }) => by },
-          { name: t('Good until'), cell: ({ ends_at: at }) => <Time at={at} /> },
+          { name: t('Role'), cell: ({ role }) => t(role), card: 'named' },
+          { name: t('Invited by'), cell: ({ invited_by: by }) => by, card: 'named' },
+          { name: t('Good until'), cell: ({ ends_at: at }) => <Time at={at} />, card: 'named' },
           ...(isOwner()
             ? [
                 {

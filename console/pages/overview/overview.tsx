@@ -9,8 +9,7 @@ import { bucketsOf, formatBucket, monthStart, parseRange } from '../../lib/time.
 import { Amount } from '../../ui/amount.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
-import { Choice } from '../../ui/field.tsx';
-import { rangeOptions } from '../../ui/filters.tsx';
+import { RangeFilter } from '../../ui/filters.tsx';
 import { Figure, Panel } from '../../ui/panel.tsx';
 import { Attention } from './attention.tsx';
 import { LatestGenerations } from './latest-generations.tsx';
@@ -27,7 +26,7 @@ export function OverviewPage() {
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Overview')}</h1>
         <div class="page-actions">
-          <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+          <RangeFilter value={range} onChange={setRange} />
         </div>
       </div>
       <Figures />

@@ -19,7 +19,7 @@ export function TaskCard({ task, onOpen }: { readonly task: Task; readonly onOpe
         <TaskMoney task={task} />
       </span>
       <span class="card-line quiet small">
-        <span class="clip">{task.model}</span>
+        <span class="card-model">{task.model}</span>
         <Time at={task.created_at} relative />
       </span>
     </button>

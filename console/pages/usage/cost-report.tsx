@@ -11,6 +11,7 @@ import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { useKeyNames } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
+import { useCallsOf } from './calls-of-bucket.ts';
 
 const LIVE_MS = 15_000;
 
@@ -41,6 +42,7 @@ export function CostReport({ range, group, apiKey }: CostReportProps) {
     return row.model ?? row.endpoint ?? (hash === null ? '' : (names.get(hash) ?? hash.slice(0, 12)));
   };
   const buckets = bucketsOf(time, now);
+  const openCalls = useCallsOf(apiKey);
   return (
     <Loaded reading={reading} lines={10}>
       {(rows) => {
@@ -58,6 +60,7 @@ export function CostReport({ range, group, apiKey }: CostReportProps) {
                   format={shortUsd}
                   isOpen={time.end === undefined}
                   height={240}
+                  onChoose={(index) => openCalls(buckets[index] ?? 0, time.bucketMs)}
                 />
                 <CostTable spending={spending} />
               </>

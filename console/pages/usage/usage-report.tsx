@@ -8,6 +8,7 @@ import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
+import { useCallsOf } from './calls-of-bucket.ts';
 
 const LIVE_MS = 15_000;
 
@@ -38,6 +39,7 @@ export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
   };
   const reading = useReadAll<UsageRow>('/api/v1/usage', query, { everyMs: LIVE_MS });
   const buckets = bucketsOf(time, now);
+  const openCalls = useCallsOf(apiKey);
   const title = metric === 'requests' ? t('Requests') : t('Tokens');
   return (
     <Loaded reading={reading} lines={10}>
@@ -58,6 +60,7 @@ export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
                   format={(value) => shortCount(Number(value))}
                   isOpen={time.end === undefined}
                   height={240}
+                  onChoose={(index) => openCalls(buckets[index] ?? 0, time.bucketMs)}
                 />
                 <UsageTable rows={rows} />
               </>

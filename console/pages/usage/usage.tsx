@@ -2,7 +2,7 @@ import { currentSession } from '../../api/session.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Choice, Tabs } from '../../ui/field.tsx';
-import { KeyFilter, rangeOptions } from '../../ui/filters.tsx';
+import { KeyFilter, RangeFilter } from '../../ui/filters.tsx';
 import { CostReport } from './cost-report.tsx';
 import { SpeedReport } from './speed-report.tsx';
 import { UsageReport } from './usage-report.tsx';
@@ -26,7 +26,7 @@ export function UsagePage() {
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Usage & Costs')}</h1>
         <div class="page-actions filters">
-          <Choice bare label={t('Range')} value={range} options={rangeOptions()} onChange={setRange} />
+          <RangeFilter value={range} onChange={setRange} />
           {tab === 'cost' ? (
             <Choice
               bare

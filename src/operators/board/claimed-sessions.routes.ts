@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import { readCookie } from '../../http/cookie.ts';
 import { linkHeader, pageQuery } from '../../http/page.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { answerOf, listOf } from '../../http/wire-shapes.ts';
@@ -7,6 +9,7 @@ import { parsePublicId, publicId } from '../../lib/ids.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import type { ClaimedSession, ClaimedSessions } from './claimed-sessions.store.ts';
+import { COOKIES } from './operator-cookies.ts';
 
 const sessionId = z.string().min(1).max(64).meta({ description: 'Id of the session, ses_…' });
 
@@ -18,6 +21,7 @@ const operatorBrowserJson = z
     ends_at: z.iso.datetime().meta({ description: 'When it ends by itself' }),
     user_agent: z.string().meta({ description: 'What the browser said of itself' }),
     address: z.string().meta({ description: 'Address that signed in' }),
+    current: z.boolean().meta({ description: 'The session that asks' }),
   })
   .meta({ id: 'OperatorBrowser' });
 
@@ -30,7 +34,7 @@ const endedResponse = answerOf(
 
 /** `/admin/v1/sessions`: the browsers of operators whom the OpenID provider vouches for. */
 export function claimedSessionRoutes(
-  sessions: { readonly claimed: Pick<ClaimedSessions, 'list' | 'end'> },
+  sessions: { readonly claimed: Pick<ClaimedSessions, 'list' | 'end' | 'isOurs' | 'find'> },
   audit: Pick<AuditStore, 'append'>,
 ): Route[] {
   return [
@@ -43,9 +47,13 @@ export function claimedSessionRoutes(
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: listOf(operatorBrowserJson, 'Sessions, newest first') },
       errors: ['invalid_cursor'],
-      async handle({ query, url }) {
-        const page = await sessions.claimed.list(query);
-        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(present) } };
+      async handle({ query, url, headers }) {
+        const [page, current] = await Promise.all([
+          sessions.claimed.list(query),
+          currentId(sessions.claimed, headers),
+        ]);
+        const data = page.rows.map((row) => present(row, current));
+        return { headers: linkHeader(url, page.next), body: { data } };
       },
     }),
     defineRoute({
@@ -71,7 +79,16 @@ export function claimedSessionRoutes(
   ];
 }
 
-function present(row: ClaimedSession): OperatorBrowserJson {
+/** Id of the session that asks; undefined for a token, and for whoever signed in with one. */
+async function currentId(
+  claimed: Pick<ClaimedSessions, 'isOurs' | 'find'>,
+  headers: IncomingHttpHeaders,
+): Promise<string | undefined> {
+  const cookie = readCookie(headers, COOKIES.session);
+  return cookie !== undefined && claimed.isOurs(cookie) ? (await claimed.find(cookie))?.id : undefined;
+}
+
+function present(row: ClaimedSession, currentId: string | undefined): OperatorBrowserJson {
   return {
     id: publicId('browserSession', row.id),
     operator: row.operator,
@@ -79,5 +96,6 @@ function present(row: ClaimedSession): OperatorBrowserJson {
     ends_at: row.ends_at.toISOString(),
     user_agent: row.user_agent,
     address: row.address,
+    current: row.id === currentId,
   };
 }

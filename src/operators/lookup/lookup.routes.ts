@@ -1,7 +1,7 @@
 import { presentTransaction } from '../../billing/transactions.presenter.ts';
 import { listTransactionsQuery, transactionListResponse } from '../../billing/transactions.schema.ts';
 import type { TransactionsService } from '../../billing/transactions.service.ts';
-import { presentGeneration } from '../../generations/generations.presenter.ts';
+import { presentGenerations } from '../../generations/generations.presenter.ts';
 import { generationListResponse, listGenerationsQuery } from '../../generations/generations.schema.ts';
 import type { GenerationsService } from '../../generations/generations.service.ts';
 import { exportable } from '../../http/csv-export.ts';
@@ -86,7 +86,7 @@ function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): R
         async handle({ params, query, url }) {
           const { id } = await accounts.get(params.id);
           const page = await lookup.generations.list({ accountId: id, role: 'owner' }, query);
-          return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentGeneration) } };
+          return { headers: linkHeader(url, page.next), body: presentGenerations(page) };
         },
       }),
     ),

@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import type { BrowserContext, Page } from 'playwright-core';
+import { writeHistory } from '../../bench/ledger/history.ts';
+import { LINE_ITEMS, type LineItem } from '../../src/ledger/ledger.types.ts';
+import { type NanoUsd, nanoUsd, parseUsd } from '../../src/lib/money.ts';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { createGeneration } from '../factories/generation.ts';
+import { atTime } from '../factories/history.ts';
+import type { ConsoleServer, Visit } from './console-server.ts';
+
+/** What pages say of money and of long logs, held against the API, the files and the books. */
+
+const HISTORY_CASES = Number(process.env.HISTORY_CASES ?? 1);
+const HISTORY_SEED = Number(process.env.HISTORY_SEED ?? 3);
+const LOG_ROWS = Number(process.env.LOG_ROWS ?? 10_100);
+const FIRST_PAGE_MS = 300;
+const NO_HIT_MS = 500;
+/** UTC−11, UTC, UTC+5:30, UTC+14. */
+const ZONES = ['Pacific/Pago_Pago', 'UTC', 'Asia/Kolkata', 'Pacific/Kiritimati'];
+
+interface Account {
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly secret: string;
+}
+
+/** An account that was opened before everything that is told of it here. */
+async function oldAccount({ server }: ConsoleServer): Promise<Account> {
+  const { database, url } = server.db;
+  const { id: accountId } = await atTime(url, database, '-32 days', (then) => createAccount(then));
+  const { id: apiKeyId, secret } = await createKey(database, accountId);
+  return { accountId, apiKeyId, secret };
+}
+
+async function signInWith({ server }: ConsoleServer, context: BrowserContext, secret: string): Promise<void> {
+  const answer = await context.request.post(`${server.url}/api/v1/sessions`, { data: { api_key: secret } });
+  expect(answer.status()).toBe(201);
+}
+
+interface Call {
+  readonly hoursAgo: number;
+  readonly key: 0 | 1;
+  readonly model: string;
+  readonly endpoint: string;
+  readonly lines: Partial<Record<LineItem, NanoUsd>>;
+}
+
+const nano = fc.bigInt({ min: 1n, max: 30_000_000n }).map((value) => nanoUsd(value));
+const call: fc.Arbitrary<Call> = fc.record({
+  hoursAgo: fc.constantFrom(0, 1, 11, 23, 25, 170, 700),
+  key: fc.constantFrom(0 as const, 1 as const),
+  model: fc.constantFrom('acme/small', 'acme/large', 'a', 'b', 'c', 'd', 'e'),
+  endpoint: fc.constantFrom('/api/v1/chat/completions', '/v3/async/image-turbo'),
+  lines: fc.dictionary(fc.constantFrom(...LINE_ITEMS), nano, {
+    minKeys: 1,
+    noNullPrototype: true,
+  }) as fc.Arbitrary<Call['lines']>,
+});
+const view = fc.record({
+  calls: fc.array(call, { minLength: 1, maxLength: 12 }),
+  range: fc.constantFrom('24h', '7d', '30d'),
+  group: fc.constantFrom('model', 'api_key', 'endpoint', 'line'),
+});
+
+async function book({ server }: ConsoleServer, account: Account, calls: readonly Call[]): Promise<void> {
+  const { database, url } = server.db;
+  const other = await createKey(database, account.accountId, { role: 'inference' });
+  for (const hours of [...new Set(calls.map(({ hoursAgo }) => hoursAgo))].sort((a, b) => b - a)) {
+    await atTime(url, database, `-${hours} hours`, async (then) => {
+      for (const { key, hoursAgo, ...made } of calls.filter((each) => each.hoursAgo === hours)) {
+        const apiKeyId = key === 0 ? account.apiKeyId : other.id;
+        await createGeneration(then, { accountId: account.accountId, apiKeyId, ...made });
+      }
+    });
+  }
+}
+
+const sumOf = (amounts: readonly string[]): bigint =>
+  amounts.reduce((sum, text) => sum + (parseUsd(text.replace(/[$\s]/gu, '')) ?? nanoUsd(0)), 0n);
+
+interface Seen {
+  readonly total: bigint;
+  readonly rows: bigint;
+  /** What the page asked the API for. */
+  readonly path: string;
+}
+
+async function costsOn(page: Page, address: string): Promise<Seen> {
+  const asked = page.waitForResponse((answer) => answer.url().includes('/api/v1/costs?'));
+  await page.goto(address);
+  const { pathname, search } = new URL((await asked).url());
+  await page.getByText('Nothing was spent in this time.').or(page.locator('tfoot')).first().waitFor();
+  const amounts = (place: string) => page.locator(`${place} .amount`).allTextContents();
+  const [total, rows] = await Promise.all([amounts('tfoot'), amounts('tbody')]);
+  return { total: sumOf(total), rows: sumOf(rows), path: pathname + search };
+}
+
+/** The same by every way there is. */
+async function expectSame(console: ConsoleServer, account: Account, seen: Seen): Promise<void> {
+  const { server } = console;
+  const read = async (accept: string) =>
+    await server.call('GET', seen.path, { token: account.secret, headers: { accept } });
+  const { json } = await read('application/json');
+  const costs = sumOf(json.data.map((row: { amount: { value: string } }) => row.amount.value));
+  const [head = '', ...lines] = (await read('text/csv')).text.trim().split('\r\n');
+  const column = head.split(',').indexOf('amount');
+  const file = sumOf(lines.map((line) => line.split(',')[column] ?? ''));
+  const start = new URLSearchParams(seen.path.split('?')[1]).get('start_time');
+  const { rows } = await server.db.database.money.query(
+    `SELECT coalesce(-sum(amount), 0)::text AS charged FROM ledger_entries
+      WHERE account_id = $1 AND type = 'usage_charge' AND at >= $2`,
+    [account.accountId, start],
+  );
+  const ledger = BigInt(rows[0].charged);
+  expect({ ...seen, costs, file }).toEqual({
+    ...seen,
+    total: ledger,
+    rows: ledger,
+    costs: ledger,
+    file: ledger,
+  });
+}
+
+/** HISTORY_CASES random accounts, each looked at from four zones. */
+export async function totalsAddUp(console: ConsoleServer): Promise<void> {
+  const visits = await Promise.all(ZONES.map((timezoneId) => console.visit({ timezoneId })));
+  await fc.assert(
+    fc.asyncProperty(view, async ({ calls, range, group }) => {
+      const account = await oldAccount(console);
+      await book(console, account, calls);
+      await Promise.all(
+        visits.map(async ({ page, context }) => {
+          await signInWith(console, context, account.secret);
+          const address = `${console.server.url}/console/usage?range=${range}&group=${group}`;
+          await expectSame(console, account, await costsOn(page, address));
+        }),
+      );
+    }),
+    { numRuns: HISTORY_CASES, seed: HISTORY_SEED, endOnFailure: true },
+  );
+  expect(visits.flatMap(({ wrongs }) => wrongs)).toEqual([]);
+  await Promise.all(visits.map(({ context }) => context.close()));
+}
+
+async function fastest(work: () => Promise<unknown>): Promise<number> {
+  const took: number[] = [];
+  for (let time = 0; time < 5; time += 1) {
+    const startedAt = performance.now();
+    await work();
+    took.push(performance.now() - startedAt);
+  }
+  return Math.min(...took);
+}
+
+/** The log of an account with LOG_ROWS calls: read in time, by one request a page, and still while somebody reads it. */
+export async function longLog(console: ConsoleServer): Promise<void> {
+  const { server } = console;
+  const account = await oldAccount(console);
+  const owner = new pg.Client({ connectionString: server.db.ownerUrl });
+  await owner.connect();
+  await writeHistory(owner, account, LOG_ROWS);
+  await owner.query('UPDATE balances SET last_at = now() WHERE account_id = $1', [account.accountId]);
+  await owner.end();
+  const list = (query: string) =>
+    server.call('GET', `/api/v1/generations?limit=50${query}`, { token: account.secret });
+  expect((await list('&model=acme/small')).json).toMatchObject({
+    data: [],
+    searched_until: expect.stringMatching(/Z$/),
+  });
+  const [firstPage, noHit] = [await fastest(() => list('')), await fastest(() => list('&model=acme/small'))];
+  process.env.LOG_ROWS &&
+    process.stderr.write(`${LOG_ROWS} calls: ${firstPage} ms, without a hit ${noHit} ms\n`);
+  expect(firstPage).toBeLessThan(FIRST_PAGE_MS);
+  expect(noHit).toBeLessThan(NO_HIT_MS);
+
+  const visit = await console.visit();
+  await signInWith(console, visit.context, account.secret);
+  await withoutHit(visit);
+  await whileReading(console, visit, account);
+  expect(visit.wrongs).toEqual([]);
+  await visit.context.close();
+}
+
+async function withoutHit({ page, open, requests }: Visit): Promise<void> {
+  // the newest page is read again every 10 s: that is of the time, not of the page
+  const pages = () => new Set(requests.filter((line) => line.includes('/api/v1/generations?')));
+  await open('generations?model=acme%2Fsmall');
+  await page.getByText('Searched back to').waitFor();
+  expect(pages().size).toBe(1);
+  const further = page.waitForResponse((answer) => answer.url().includes('cursor='));
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await further;
+  expect(pages().size).toBe(2);
+}
+
+/** Rows stay where they are under somebody who reads older ones; what came since is there when it is asked for. */
+async function whileReading({ server }: ConsoleServer, visit: Visit, account: Account): Promise<void> {
+  const { page, open } = visit;
+  await open('generations');
+  await page.getByRole('button', { name: 'Load older' }).click();
+  const rows = page.locator('tbody tr');
+  await rows.nth(99).waitFor();
+  const before = await rows.allTextContents();
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const body = { model: 'acme/small', messages, max_completion_tokens: 5 };
+  await server.call('POST', '/api/v1/chat/completions', { token: account.secret, body });
+  const waiting = page.getByRole('button', { name: '1 new' });
+  await waiting.waitFor();
+  expect(await rows.allTextContents()).toEqual(before);
+  await waiting.click();
+  await rows.first().getByText('acme/small').waitFor();
+  expect(await waiting.count()).toBe(0);
+}
