@@ -48,6 +48,7 @@ import { HostsStore } from '../operators/workers.store.ts';
 import type { CircuitExchange } from '../providers/circuit-exchange.ts';
 import { WorkerTokensService } from '../remote-workers/worker-tokens.service.ts';
 import { WorkerTokensStore } from '../remote-workers/worker-tokens.store.ts';
+import { reportReads } from '../store/report.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { UsageReadModel } from '../usage/usage.read-model.ts';
 import { UsageService } from '../usage/usage.service.ts';
@@ -185,7 +186,7 @@ export function composeOperatorServices(
       readModel,
       new BookingReferences(money),
     ),
-    statements: new StatementsService(new InvoicesReadModel(sequelize), months),
+    statements: new StatementsService(new InvoicesReadModel(reportReads(sequelize)), months),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sequelize),
     bookReports: new BookReportsReadModel(sequelize),
