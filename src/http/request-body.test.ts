@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
 import express from 'express';
+import { atOnce } from '../lib/steps.ts';
 import { createHttpServer } from './http-server.ts';
 import { readBody, readJson } from './request-body.ts';
 
@@ -49,6 +50,57 @@ test('refuses a structure as soon as its bytes are there, before the body has en
   const read = readJson(body, 2 ** 24);
   body.write(Buffer.from('['.repeat(201)));
   await expect(read).rejects.toThrow('nested deeper than 200 levels');
+});
+
+describe('beyond its beginning, a body', () => {
+  const part = 'x'.repeat(40_000);
+  const parts = [part, part, part];
+  const upload = (body: PassThrough) => {
+    for (const text of parts) {
+      body.write(`"${text}",`);
+    }
+    body.end('"end"]');
+  };
+
+  test('is parsed when its turn comes', async () => {
+    const body = request();
+    const turns: (() => void)[] = [];
+    const read = readJson(body, 2 ** 20, {
+      inTurn: (steps) => new Promise((resolve) => turns.push(() => resolve(atOnce(steps)))),
+    });
+    let isRead = false;
+    void read.then(() => {
+      isRead = true;
+    });
+    body.write('[');
+    upload(body);
+    let taken = 0;
+    while (!isRead) {
+      await new Promise(setImmediate);
+      // no more than one at a time: what comes after it waits
+      expect(turns.length).toBeLessThanOrEqual(1);
+      taken += turns.length;
+      turns.pop()?.();
+    }
+    expect(taken).toBe(2);
+    expect(await read).toEqual([...parts, 'end']);
+  });
+
+  test('is refused by who refuses it a turn', async () => {
+    const body = request();
+    const read = readJson(body, 2 ** 20, { inTurn: () => Promise.reject(new Error('busy')) });
+    body.write('[');
+    upload(body);
+    await expect(read).rejects.toThrow('busy');
+  });
+
+  test('is refused for what comes of it then', async () => {
+    const body = request();
+    const read = readJson(body, 2 ** 20);
+    body.write('}');
+    upload(body);
+    await expect(read).rejects.toThrow('JSON');
+  });
 });
 
 describe('a body that nobody wants', () => {

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../lib/errors.ts';
+import type { InTurn } from '../lib/event-loop-queue.ts';
+import { atOnce } from '../lib/steps.ts';
 import { JsonPieces } from './json-pieces.ts';
 import { allowSlowBody } from './slow-body.ts';
 
@@ -11,6 +13,8 @@ export interface BodyReading {
   readonly onChunk?: (chunk: Buffer) => void;
   /** Whether slow uplinks are waited for, as long as they keep a floor rate. */
   readonly patient?: boolean;
+  /** When more than the beginning is made into something; in the next turn of the event loop where nothing says. */
+  readonly inTurn?: InTurn;
 }
 
 /**
@@ -72,8 +76,23 @@ const FLOOR_GRACE_MS = 10_000;
 const PATIENCE_MS_MAX = 15 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** Node hands out up to 2 MB of a connection in one turn of the event loop; of ten connections that would be 20 MB to parse. */
-const TURN_BYTES = 64 * 1024;
+/** Of a body, taken as it comes. */
+const BEGINNING_BYTES = 64 * 1024;
+/**
+ * What comes after it waits for its turn whenever so much has been taken: Node hands out up to 2 MB of a connection in one turn of the
+ * event loop, and of ten connections that would be 20 MB to parse.
+ */
+const TAKEN_BYTES = 16 * 1024;
+const IN_NEXT_TURN: InTurn = (steps) =>
+  new Promise((resolve, reject) => {
+    setImmediate(() => {
+      try {
+        resolve(atOnce(steps));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
 
 function collect<T>(
   request: IncomingMessage,
@@ -83,14 +102,24 @@ function collect<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let bytes = 0;
-    let inThisTurn = 0;
+    let untilTurn = BEGINNING_BYTES;
     let isStopped = false;
+    const { inTurn = IN_NEXT_TURN } = reading;
     const stop = (error: unknown): void => {
+      if (isStopped) {
+        return;
+      }
       clearInterval(watch);
       isStopped = true;
       request.off('data', onData);
       dropBody(request);
       reject(error);
+    };
+    // biome-ignore lint/correctness/useYield: one step, which is short
+    const adding = function* (chunk: Buffer) {
+      if (!isStopped) {
+        sink.add(chunk);
+      }
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
@@ -99,16 +128,16 @@ function collect<T>(
           throw tooLarge(bytesMax);
         }
         reading.onChunk?.(chunk);
-        sink.add(chunk);
+        untilTurn -= chunk.length;
+        if (untilTurn < 0) {
+          untilTurn = TAKEN_BYTES;
+          request.pause();
+          inTurn(adding(chunk)).then(() => request.resume(), stop);
+        } else {
+          sink.add(chunk);
+        }
       } catch (error) {
         stop(error);
-        return;
-      }
-      inThisTurn += chunk.length;
-      if (inThisTurn >= TURN_BYTES) {
-        inThisTurn = 0;
-        request.pause();
-        setImmediate(() => isStopped || request.resume());
       }
     };
     const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;

@@ -182,6 +182,7 @@ function largeReading(
   incoming.release = share.release;
   return {
     patient: true,
+    inTurn: (steps) => kernel.turns.run(holder, steps),
     onChunk: (chunk) => {
       share.take(chunk.length);
       onChunk(chunk);

@@ -7,20 +7,25 @@ import type { Told, ToldLog } from './told-log.ts';
 
 const FLOOD = fileURLToPath(new URL('./flood.ts', import.meta.url));
 
-/** Sends calls at a fixed rate from a process of the lowest priority. Its stop writes down what it was told. */
-export function startFlood(order: FloodOrder, log: ToldLog): RunningLoad {
+/** Sends calls from a process of the lowest priority. Its stop writes down what those at a fixed rate were told. */
+export async function startFlood(order: FloodOrder, log: ToldLog): Promise<RunningLoad> {
   const child = fork(FLOOD, { serialization: 'advanced' });
+  const ended = once(child, 'exit');
+  const toldBy = async (): Promise<unknown> => {
+    const [message] = await Promise.race([once(child, 'message'), ended.then(endedEarly)]);
+    return message;
+  };
   child.send(order);
+  // its start is work that would be measured beside it
+  await toldBy();
   return {
     stop: async () => {
-      const exited = once(child, 'exit');
-      const told = once(child, 'message');
+      const told = toldBy();
       child.send('stop');
-      const [calls] = (await Promise.race([told, exited.then(endedEarly)])) as [readonly Told[]];
-      for (const call of calls) {
+      for (const call of (await told) as readonly Told[]) {
         log.add(call);
       }
-      await exited;
+      await ended;
     },
   };
 }

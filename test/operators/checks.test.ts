@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CheckStep } from '../../src/operators/checks/check-step.ts';
-import { runCli } from '../../src/operators/cli/program.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
@@ -14,6 +13,7 @@ import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { cliRun } from './support/cli-run.ts';
 
 const TINY = fileURLToPath(new URL('../engines/workflows/tiny.json', import.meta.url));
 const comfy = new ComfyUiServer();
@@ -69,24 +69,7 @@ ${image('i-novita', 'novita', 'm')}${image('i-fal', 'fal', 'fal-ai/tiny')}${imag
 ${image('i-own', 'own', 'm')}${image('i-large', 'sd', 'm').replace('64*64', '512*512')}${text('t-chat', 'chat')}${text('t-messages', 'messages')}${text('t-self', 'self')}${text('t-gone', 'gone')}`;
 }
 
-async function run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  let [stdout, stderr] = ['', ''];
-  const code = await runCli([...args, '--catalog', catalog], {
-    environment: {},
-    stdout: {
-      write: (text) => {
-        stdout += text;
-      },
-    },
-    stderr: {
-      isTTY: false,
-      write: (text) => {
-        stderr += text;
-      },
-    },
-  });
-  return { code, stdout, stderr };
-}
+const run = (...args: readonly string[]) => cliRun({}, [...args, '--catalog', catalog]);
 
 async function check(...args: readonly string[]) {
   const { code, stdout, stderr } = await run(...args, '--json');

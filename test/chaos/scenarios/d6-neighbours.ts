@@ -1,13 +1,10 @@
-import { Agent, request } from 'undici';
-import { newSecret } from '../../../src/keys/secret.ts';
-import { newUuid } from '../../../src/lib/ids.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { startFlood } from '../flooding-process.ts';
 import { type RunningLoad, runLoad, saturate, sendBurst, startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
 import { pinProcesses } from '../processor-affinity.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
-import { CHAT_MODEL, startStack } from '../stack.ts';
+import { startStack } from '../stack.ts';
 import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
@@ -21,7 +18,7 @@ const POISON = 'poison';
 
 interface Attack {
   readonly name: string;
-  start(): RunningLoad;
+  start(): RunningLoad | Promise<RunningLoad>;
 }
 
 export const neighbours: ChaosScenario = {
@@ -65,20 +62,18 @@ export const neighbours: ChaosScenario = {
     });
     const url = stack.urls[0]!;
     const flood = newLog();
+    const strangers = (credential: 'none' | 'unknown') =>
+      startFlood({ url, connections: STRANGERS, credential, isHeavy: false }, newLog());
+    const heavy = (credential: Key) =>
+      startFlood({ url, connections: 10, credential, isHeavy: true }, newLog());
     const attacks: Attack[] = [
       provoking('server_error'),
       provoking('rate_limit'),
       provoking('hang_before_headers'),
-      { name: `${STRANGERS} without a key`, start: () => hammer(url, STRANGERS, () => ({})) },
-      {
-        name: `${STRANGERS} with wrong keys`,
-        start: () => hammer(url, STRANGERS, () => bearer(newSecret(newUuid()))),
-      },
-      { name: 'ten heavy bodies', start: () => hammer(url, 10, () => bearer(neighbour.key), HEAVY) },
-      {
-        name: 'ten heavy bodies without credits',
-        start: () => hammer(url, 10, () => bearer(poor.key), HEAVY),
-      },
+      { name: `${STRANGERS} without a key`, start: () => strangers('none') },
+      { name: `${STRANGERS} with wrong keys`, start: () => strangers('unknown') },
+      { name: 'ten heavy bodies', start: () => heavy(neighbour) },
+      { name: 'ten heavy bodies without credits', start: () => heavy(poor) },
       {
         name: 'five times the capacity',
         start: () =>
@@ -90,7 +85,7 @@ export const neighbours: ChaosScenario = {
     const measured = [`calm p99 ${calm.latencyMs(0.99).toFixed(0)} ms`];
     const slowestMs = SLOWER_MAX * Math.max(P99_FLOOR_MS, calm.latencyMs(0.99));
     for (const attack of attacks) {
-      const load = attack.start();
+      const load = await attack.start();
       await pause(500);
       const log = await served();
       await load.stop();
@@ -127,46 +122,6 @@ export const neighbours: ChaosScenario = {
 interface Key {
   readonly id: string;
   readonly key: string;
-}
-
-/** 9.9 MB of a structure that is as large as it may be. */
-const HEAVY = JSON.stringify({
-  model: CHAT_MODEL,
-  messages: Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'x'.repeat(290) })),
-});
-
-function bearer(key: string): Record<string, string> {
-  return { authorization: `Bearer ${key}` };
-}
-
-/** So many connections that send a call as soon as the last one was answered, whatever the answer. */
-function hammer(
-  url: string,
-  connections: number,
-  headers: () => Record<string, string>,
-  body = '{"model":"x","messages":[{"role":"user","content":"x"}]}',
-): RunningLoad {
-  const dispatcher = new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
-  let isStopping = false;
-  const client = async (): Promise<void> => {
-    while (!isStopping) {
-      const answer = await request(`${url}/api/v1/chat/completions`, {
-        method: 'POST',
-        dispatcher,
-        headers: { 'content-type': 'application/json', ...headers() },
-        body,
-      }).catch(() => undefined);
-      await answer?.body.dump().catch(() => undefined);
-    }
-  };
-  const running = Array.from({ length: connections }, client);
-  return {
-    stop: async () => {
-      isStopping = true;
-      await Promise.all(running);
-      await dispatcher.destroy();
-    },
-  };
 }
 
 function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
