@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { percentile } from '../../../bench/measure/clients.ts';
-import { auditBooks, auditCalls, expireHolds, queryOwner } from '../audit.ts';
+import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
+import { ignoreDisk } from '../ignored-disk.ts';
 import { type LoadOptions, runLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
@@ -52,8 +53,7 @@ export const slowClients: ChaosScenario = {
   inShortForm: false,
   async run(services) {
     services.upstream.reset({ words: words(400), tokenDelayMs: 0 });
-    const stack = await startStack(services, { apis: 1 });
-    await ignoreDisk(stack);
+    const stack = await startStack(services, { apis: 1, prepareDatabase: ignoreDisk });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const load = { urls: () => stack.urls, accounts, perSecond: CALLS_PER_SECOND, streamShare: 0 };
     await runLoad({ ...load, log: new ToldLog() }, 5_000);
@@ -106,16 +106,6 @@ function middle(values: readonly number[]): number {
 
 function whole(values: readonly number[]): string {
   return values.map((value) => value.toFixed(0)).join(', ');
-}
-
-/**
- * Commits of this stack do not wait for the disk: a disk that takes 300 ms to sync once in a while decides a p99 of any calls, whoever
- * else is there.
- */
-async function ignoreDisk({ database, replaceApi }: ChaosStack): Promise<void> {
-  const name = new URL(database.ownerUrl).pathname.slice(1);
-  await queryOwner(database.ownerUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`);
-  await replaceApi(0);
 }
 
 /** Slow clients that come and stay as long as they may, beside the load of the others. */

@@ -1,5 +1,6 @@
 import { auditBooks, auditCalls } from '../audit.ts';
 import { startFlood } from '../flooding-process.ts';
+import { ignoreDisk } from '../ignored-disk.ts';
 import { type RunningLoad, runLoad, saturate, sendBurst, startLoad } from '../load-client.ts';
 import { pause } from '../pause.ts';
 import { pinProcesses } from '../processor-affinity.ts';
@@ -24,7 +25,7 @@ interface Attack {
 export const neighbours: ChaosScenario = {
   id: 'D6',
   fault:
-    'beside a customer at 10 calls/s: strangers, bursts, floods, heavy bodies, calls that make the provider fail',
+    'beside a customer at 10 calls/s: strangers, bursts, floods, heavy bodies, calls that make the provider fail; no commit waits for the disk',
   asked:
     'the customer is served ≥ 99 %, p99 ≤ 2 × calm, whatever the neighbour does; 1,000 at once on a fresh process all served',
   inShortForm: false,
@@ -33,7 +34,7 @@ export const neighbours: ChaosScenario = {
     const isPoisoned = ({ body }: { body: unknown }) => JSON.stringify(body).includes(POISON);
     const script = { words: words(10), tokenDelayMs: 1, faultOf: isPoisoned };
     services.upstream.reset(script);
-    const stack = await startStack(services, { apis: 1 });
+    const stack = await startStack(services, { apis: 1, prepareDatabase: ignoreDisk });
     const [victim, neighbour, poor] = (await Promise.all(
       ['1000', '100000', '0'].map((credits) => stack.openAccount(credits)),
     )) as [Key, Key, Key];
