@@ -1,7 +1,9 @@
-import { Agent, request } from 'undici';
+import { once } from 'node:events';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { newSecret } from '../../src/keys/secret.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import type { RunningLoad } from './load-client.ts';
+import { pause } from './pause.ts';
 import { CHAT_MODEL } from './stack.ts';
 
 export interface HammerOrder {
@@ -13,21 +15,27 @@ export interface HammerOrder {
 }
 
 const LIGHT = Buffer.from('{"model":"x","messages":[{"role":"user","content":"x"}]}');
+/** 13 MB/s for each connection, so that ten of them fill a line of 1 Gbit/s: the loopback address has no bound. */
+const PIECE_BYTES = 64 * 1024;
+const PIECE_EVERY_MS = 5;
 
 /** So many connections that send a call as soon as the last one was answered, whatever the answer. */
 export function startHammer({ url, connections, credential, isHeavy }: HammerOrder): RunningLoad {
-  const dispatcher = new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const body = isHeavy ? heavyBody() : LIGHT;
   let isStopping = false;
   const client = async (): Promise<void> => {
     while (!isStopping) {
-      const answer = await request(`${url}/api/v1/chat/completions`, {
+      const call = request(`${url}/api/v1/chat/completions`, {
         method: 'POST',
-        dispatcher,
-        headers: { 'content-type': 'application/json', ...headersOf(credential) },
-        body,
-      }).catch(() => undefined);
-      await answer?.body.dump().catch(() => undefined);
+        agent,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': body.length,
+          ...headersOf(credential),
+        },
+      });
+      await Promise.all([answerOf(call), send(call, body)]);
     }
   };
   const running = Array.from({ length: connections }, client);
@@ -35,9 +43,31 @@ export function startHammer({ url, connections, credential, isHeavy }: HammerOrd
     stop: async () => {
       isStopping = true;
       await Promise.all(running);
-      await dispatcher.destroy();
+      agent.destroy();
     },
   };
+}
+
+/** Resolves when an answer has come to its end, or none will. */
+async function answerOf(call: ClientRequest): Promise<void> {
+  try {
+    const [answer] = (await once(call, 'response')) as [IncomingMessage];
+    await once(answer.resume(), 'close');
+  } catch {
+    // an answer that breaks off is one, too
+  }
+}
+
+async function send(call: ClientRequest, body: Buffer): Promise<void> {
+  for (let at = 0; at < body.length && !call.destroyed; at += PIECE_BYTES) {
+    if (at > 0) {
+      await pause(PIECE_EVERY_MS);
+    }
+    if (!call.write(body.subarray(at, at + PIECE_BYTES))) {
+      await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+    }
+  }
+  call.end();
 }
 
 /** 9.9 MB of a structure that is as large as it may be. */
