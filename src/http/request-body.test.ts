@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
 import express from 'express';
+import fc from 'fast-check';
 import { atOnce } from '../lib/steps.ts';
 import { createHttpServer } from './http-server.ts';
 import { readBody, readJson } from './request-body.ts';
@@ -84,6 +85,48 @@ describe('beyond its beginning, a body', () => {
     }
     expect(taken).toBe(2);
     expect(await read).toEqual([...parts, 'end']);
+  });
+
+  test('is read whole where its last bytes are the ones that wait', async () => {
+    const body = request();
+    const read = readJson(body, 2 ** 20, {
+      inTurn: async (steps) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return atOnce(steps);
+      },
+    });
+    body.write(`["${part}"`);
+    body.end(`,"${part}"]`);
+    expect(await read).toEqual([part, part]);
+  });
+
+  test('is what was sent, however it is cut and whenever its turns come', async () => {
+    const texts = fc.array(fc.integer({ min: 0, max: 60_000 }), { maxLength: 8 });
+    const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 70_000 }));
+    const delays = fc.infiniteStream(fc.constantFrom('none', 'turn', 'time'));
+    const sent = async (lengths: number[], chunks: Iterator<number>, delay: Iterator<string>) => {
+      const value = lengths.map((length, index) => String(index % 10).repeat(length));
+      const text = Buffer.from(JSON.stringify(value));
+      const body = request();
+      const read = readJson(body, 2 ** 20, {
+        inTurn: async (steps) => {
+          const { value: kind } = delay.next();
+          if (kind !== 'none') {
+            await (kind === 'turn' ? new Promise(setImmediate) : new Promise((go) => setTimeout(go, 2)));
+          }
+          return atOnce(steps);
+        },
+      });
+      for (let at = 0; at < text.length; ) {
+        const end = at + Number(chunks.next().value);
+        body.write(text.subarray(at, end));
+        at = end;
+        await (delay.next().value === 'none' || new Promise(setImmediate));
+      }
+      body.end();
+      expect(await read).toEqual(value);
+    };
+    await fc.assert(fc.asyncProperty(texts, sizes, delays, sent), { numRuns: 60 });
   });
 
   test('is refused by who refuses it a turn', async () => {

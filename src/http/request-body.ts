@@ -103,7 +103,7 @@ function collect<T>(
   return new Promise((resolve, reject) => {
     let bytes = 0;
     let untilTurn = BEGINNING_BYTES;
-    let isStopped = false;
+    let [isStopped, isWaiting, hasEnded] = [false, false, false];
     const { inTurn = IN_NEXT_TURN } = reading;
     const stop = (error: unknown): void => {
       if (isStopped) {
@@ -114,6 +114,25 @@ function collect<T>(
       request.off('data', onData);
       dropBody(request);
       reject(error);
+    };
+    const finish = (): void => {
+      clearInterval(watch);
+      if (isStopped) {
+        return;
+      }
+      try {
+        resolve(sink.end());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const goOn = (): void => {
+      isWaiting = false;
+      if (hasEnded) {
+        finish();
+      } else {
+        request.resume();
+      }
     };
     // biome-ignore lint/correctness/useYield: one step, which is short
     const adding = function* (chunk: Buffer) {
@@ -132,7 +151,8 @@ function collect<T>(
         if (untilTurn < 0) {
           untilTurn = TAKEN_BYTES;
           request.pause();
-          inTurn(adding(chunk)).then(() => request.resume(), stop);
+          isWaiting = true;
+          inTurn(adding(chunk)).then(goOn, stop);
         } else {
           sink.add(chunk);
         }
@@ -143,14 +163,10 @@ function collect<T>(
     const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
     request.on('data', onData);
     request.once('end', () => {
-      clearInterval(watch);
-      if (isStopped) {
-        return;
-      }
-      try {
-        resolve(sink.end());
-      } catch (error) {
-        reject(error);
+      hasEnded = true;
+      // a stream ends in the tick after its last chunk, paused or not
+      if (!isWaiting) {
+        finish();
       }
     });
     request.once('error', (cause) => {
