@@ -14,6 +14,24 @@ test('an account holds so many bytes at once, all accounts together so many, and
   expect(() => same.take(1)).toThrow('of this account');
 });
 
+test('of bodies that grow together only those are refused that do not fit', () => {
+  const bodies = new BodyBytes({ account: 100, process: 90 });
+  const growing = ['a', 'b', 'c', 'd', 'e'].map((account) => bodies.share(account));
+  const refused = new Set<number>();
+  for (let part = 0; part < 31; part += 1) {
+    for (const [place, share] of growing.entries()) {
+      try {
+        if (!refused.has(place)) {
+          share.take(1);
+        }
+      } catch {
+        refused.add(place);
+      }
+    }
+  }
+  expect(refused.size).toBe(3);
+});
+
 test.each([
   { heap: 736, process: 96, account: 64 },
   { heap: 4_288, process: 96, account: 64 },

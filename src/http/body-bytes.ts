@@ -26,7 +26,8 @@ export function bodyBytesLimits(heapBytesMax: number): BodyBytesLimits {
 /** Bytes taken for one request. */
 export interface BodyShare {
   /**
-   * Throws AppError concurrency_limit_exceeded when the account's requests hold too many bytes, service_unavailable when all do.
+   * Throws AppError concurrency_limit_exceeded when the account's requests hold too many bytes, service_unavailable when all do; then
+   * all of them are given back.
    */
   take(bytes: number): void;
   /** Gives all of them back. */
@@ -46,15 +47,22 @@ export class BodyBytes {
 
   share(accountId: string): BodyShare {
     let taken = 0;
+    const release = (): void => {
+      this.#giveBack(accountId, taken);
+      taken = 0;
+    };
     return {
       take: (bytes) => {
-        this.#take(accountId, bytes);
+        try {
+          this.#take(accountId, bytes);
+        } catch (error) {
+          // its request is refused: the next one, perhaps in the same tick, need not be
+          release();
+          throw error;
+        }
         taken += bytes;
       },
-      release: () => {
-        this.#giveBack(accountId, taken);
-        taken = 0;
-      },
+      release,
     };
   }
 
