@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { atOnce } from '../lib/steps.ts';
@@ -83,16 +84,10 @@ const BEGINNING_BYTES = 64 * 1024;
  * event loop, and of ten connections that would be 20 MB to parse.
  */
 const TAKEN_BYTES = 16 * 1024;
-const IN_NEXT_TURN: InTurn = (steps) =>
-  new Promise((resolve, reject) => {
-    setImmediate(() => {
-      try {
-        resolve(atOnce(steps));
-      } catch (error) {
-        reject(error);
-      }
-    });
-  });
+const IN_NEXT_TURN: InTurn = async (steps) => {
+  await nextTurn();
+  return atOnce(steps);
+};
 
 function collect<T>(
   request: IncomingMessage,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LruMap } from '../../lib/lru-map.ts';
 import { downloadOutput, OUTPUT_UNAVAILABLE, type OutputDownload } from '../download-output.ts';
 import {
   type DeviceMemory,
@@ -53,7 +54,7 @@ export class ComfyUiEngine implements Engine {
   readonly #api: ComfyUiApi;
   readonly #sockets = new ProgressSockets();
   /** What the server said of runs that it took in part. */
-  readonly #leftOut = new Map<string, string>();
+  readonly #leftOut = new LruMap<string, string>(PARTIAL_RUNS_MAX);
 
   /** Reads the workflow files. Throws EngineSettingsError. */
   constructor(settings: ComfyUiSettings, folder: string) {
@@ -95,7 +96,9 @@ export class ComfyUiEngine implements Engine {
       if (reference !== free) {
         this.#sockets.close(free);
       }
-      this.#note(reference, leftOut);
+      if (leftOut !== undefined) {
+        this.#leftOut.set(reference, leftOut);
+      }
       return reference;
     } catch (error) {
       this.#sockets.close(free);
@@ -197,17 +200,6 @@ export class ComfyUiEngine implements Engine {
       await this.#api.forget(reference, download.signal);
       throw new EngineError(RUN_LOST, { cause: error });
     }
-  }
-
-  #note(reference: string, leftOut: string | undefined): void {
-    if (leftOut === undefined) {
-      return;
-    }
-    const [oldest] = this.#leftOut.keys();
-    if (oldest !== undefined && this.#leftOut.size >= PARTIAL_RUNS_MAX) {
-      this.#leftOut.delete(oldest);
-    }
-    this.#leftOut.set(reference, leftOut);
   }
 
   /** A run without an output whose graph was not taken whole is the operator's; it is forgotten, to be made anew once that is mended. */

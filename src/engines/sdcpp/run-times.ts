@@ -1,3 +1,4 @@
+import { LruMap } from '../../lib/lru-map.ts';
 import type { EngineRequest } from '../engine.types.ts';
 
 /** Most of the bar while nobody knows better. */
@@ -8,8 +9,8 @@ const ENTRIES_MAX = 1_000;
 /** How long runs take on a server that does not say how far one is: as long as the last one like it. */
 export class RunTimes {
   readonly #now: () => number;
-  readonly #begun = new Map<string, number>();
-  readonly #lastMs = new Map<string, number>();
+  readonly #begun = new LruMap<string, number>(ENTRIES_MAX);
+  readonly #lastMs = new LruMap<string, number>(ENTRIES_MAX);
 
   /** `now`: ms that rise. */
   constructor(now: () => number = () => performance.now()) {
@@ -19,7 +20,7 @@ export class RunTimes {
   /** 0–1 of a run that goes on, from the first time it was seen to; undefined without one like it before. */
   progress(reference: string, request: EngineRequest): number | undefined {
     const begunAt = this.#begun.get(reference) ?? this.#now();
-    remember(this.#begun, reference, begunAt);
+    this.#begun.set(reference, begunAt);
     const lastMs = this.#lastMs.get(likenessOf(request));
     return lastMs === undefined
       ? undefined
@@ -31,19 +32,11 @@ export class RunTimes {
     const begunAt = this.#begun.get(reference);
     this.#begun.delete(reference);
     if (isFine && begunAt !== undefined) {
-      remember(this.#lastMs, likenessOf(request), this.#now() - begunAt);
+      this.#lastMs.set(likenessOf(request), this.#now() - begunAt);
     }
   }
 }
 
 function likenessOf({ kind, model, width, height, steps, seconds }: EngineRequest): string {
   return [kind, model, width, height, steps, seconds].join(' ');
-}
-
-function remember(map: Map<string, number>, key: string, value: number): void {
-  const [oldest] = map.keys();
-  if (oldest !== undefined && map.size >= ENTRIES_MAX && !map.has(key)) {
-    map.delete(oldest);
-  }
-  map.set(key, value);
 }
