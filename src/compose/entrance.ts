@@ -35,10 +35,14 @@ export function takeTurns(
   const pacer = new CallPacer({
     now: () => performance.now(),
     delayMs: () => ledger.delayMs,
+    backlog: () => turns.size,
     nextTurn: (run) => setImmediate(run),
     later: (run, milliseconds) => setTimeout(run, milliseconds),
   });
-  const fair = admitFairly({ listener: app, routes, resolve, pacer, callers, registry, log });
+  const fair = admitFairly({
+    ...{ listener: app, routes, resolve, pacer, callers, registry, log },
+    onKnown: (connection) => strangers.proven(connection),
+  });
   return {
     listener: strangers.watched(fair),
     connectionOpened: (connection) => {

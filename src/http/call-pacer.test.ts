@@ -15,17 +15,24 @@ interface Outcome {
 
 const STEPS = 6;
 
-/**
- * A process whose calls each take so many ms of its time, in several turns of the event loop. `behind` tells how far the database is
- * behind at a time.
- */
-function simulate(offers: readonly Offer[], msPerCall: number, behind: (now: number) => number = () => 0) {
+interface Process {
+  /** How far the database is behind at a time, in ms. */
+  readonly behind?: (now: number) => number;
+  /** Work in one turn, in ms: what is left of it is put off, first come, first served. */
+  readonly workMsPerTurn?: number;
+}
+
+/** A process whose calls each take so many ms of its time, in several turns of the event loop. */
+function simulate(offers: readonly Offer[], msPerCall: number, process: Process = {}) {
+  const { behind = () => 0, workMsPerTurn = Number.POSITIVE_INFINITY } = process;
+  let runningMax = 0;
   let now = 0;
   let next: (() => void)[] = [];
   const later: { at: number; run: () => void }[] = [];
   const pacer = new CallPacer({
     now: () => now,
     delayMs: () => behind(now),
+    backlog: () => (Number.isFinite(workMsPerTurn) ? running.length : 0),
     nextTurn: (run) => next.push(run),
     later: (run, milliseconds) => later.push({ at: now + milliseconds, run }),
   });
@@ -66,7 +73,11 @@ function simulate(offers: readonly Offer[], msPerCall: number, behind: (now: num
       due.run();
     }
     let workMs = 0.05;
+    runningMax = Math.max(runningMax, running.length);
     for (const call of running) {
+      if (workMs >= workMsPerTurn) {
+        break;
+      }
       workMs += msPerCall / STEPS;
       call.steps -= 1;
     }
@@ -76,7 +87,7 @@ function simulate(offers: readonly Offer[], msPerCall: number, behind: (now: num
     }
     running = running.filter(({ steps }) => steps > 0);
   }
-  return { outcomes, pacer };
+  return { outcomes, pacer, runningMax };
 }
 
 function every(ms: number, seconds: number, account: string, weight = 1, from = 0): Offer[] {
@@ -114,6 +125,13 @@ test('three times what it can do: nearly all of what it can is served, shared eq
   expect(Math.abs(a - b)).toBeLessThan(0.1 * Math.max(a, b));
 });
 
+test('work that is put off, so that turns stay short, still tells that the process is full', () => {
+  const { outcomes, runningMax } = simulate(every(1, 10, 'a'), 3, { workMsPerTurn: 2 });
+  expect(runningMax).toBeLessThan(64);
+  const settled = servedOf(outcomes).filter(({ doneAt }) => doneAt! > 5_000 && doneAt! <= 10_000);
+  expect(settled.length).toBeGreaterThan((0.95 * 5_000) / 3);
+});
+
 test('beside an account at five times what it can do, and beside strangers, a quiet one hardly waits', () => {
   const seconds = 10;
   const { outcomes } = simulate(
@@ -142,7 +160,7 @@ test('what it can do is learnt as well when somebody waits now and then only', (
 
 test('while the database is behind nothing begins; who comes when it is two seconds behind is told so', () => {
   const since = (now: number) => (now > 1_000 && now < 5_000 ? now - 1_000 : 0);
-  const { outcomes } = simulate(every(20, 8, 'a'), 1, since);
+  const { outcomes } = simulate(every(20, 8, 'a'), 1, { behind: since });
   const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.every((one) => one.at > 2_500 && one.at < 5_100)).toBe(true);

@@ -21,6 +21,8 @@ export interface PacerOptions {
   readonly now: () => number;
   /** How far the database is behind, in ms. */
   readonly delayMs: () => number;
+  /** Pieces of blocking work that wait for a turn of the event loop. */
+  readonly backlog: () => number;
   /** Runs something in the next turn of the event loop. */
   readonly nextTurn: (run: () => void) => void;
   /** Runs something after some ms. */
@@ -35,6 +37,8 @@ const WAIT_MS_MAX = 5_000;
 const WAITING_MAX = 5_000;
 /** A turn of the event loop that takes longer holds up everybody, in ms. */
 const LONG_TURN_MS = 6;
+/** Work that is put off keeps turns short while the process falls behind: more of it than this counts as a long turn. */
+const BACKLOG_MAX = 16;
 /** Calls begun in one turn, in units of cost: grows while turns are short, falls while they are long. */
 const PER_TURN_MAX = 8;
 const PER_TURN_MIN = 0.25;
@@ -167,7 +171,7 @@ export class CallPacer {
   }
 
   #adapt(turnMs: number): void {
-    const isLong = turnMs > LONG_TURN_MS;
+    const isLong = turnMs > LONG_TURN_MS || this.#options.backlog() > BACKLOG_MAX;
     this.#perTurn = isLong
       ? Math.max(PER_TURN_MIN, this.#perTurn * FALL)
       : Math.min(PER_TURN_MAX, this.#perTurn * GROWTH);

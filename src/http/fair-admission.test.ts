@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { createLogger } from '../lib/logger.ts';
@@ -30,12 +30,14 @@ let url: string;
 let isOverloaded: boolean;
 const registry = new Registry();
 const seen = new Map<string, string>();
+const known = new Set<Socket>();
 
 beforeAll(async () => {
   const pacer = new CallPacer({
     now: () => performance.now(),
     // a database that is behind: nothing begins
     delayMs: () => (isOverloaded ? 60_000 : 0),
+    backlog: () => 0,
     nextTurn: (run) => setImmediate(run),
     later: (run, milliseconds) => setTimeout(run, milliseconds),
   });
@@ -51,6 +53,7 @@ beforeAll(async () => {
       known: ({ authorization }) => (authorization === undefined ? null : seen.get(authorization)),
       introduce: async ({ authorization }) => void seen.set(String(authorization), 'account'),
     },
+    onKnown: (connection) => known.add(connection),
     registry,
     log: createLogger({ name: 'test', level: 'silent' }),
   });
@@ -114,6 +117,15 @@ test('overloaded, who shows no key of ours waits whatever they ask for', async (
   expect(await (await call('/api/v1/models', 'GET')).text()).toBe('served');
 });
 
+test('a connection that showed a key is known, even if its calls are turned away; a stranger is not', async () => {
+  isOverloaded = true;
+  known.clear();
+  await (await fetch(`${url}/api/v1/models`)).text();
+  expect(known.size).toBe(0);
+  expect((await call('/chat')).status).toBe(503);
+  expect(known.size).toBe(1);
+});
+
 test('who is turned away is counted', async () => {
-  expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 6');
+  expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 8');
 });

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Logger } from '../lib/logger.ts';
 import { overloaded } from '../lib/overload.ts';
@@ -22,6 +23,8 @@ export interface FairAdmissionOptions {
   readonly resolve: (path: string) => string;
   readonly pacer: CallPacer;
   readonly callers: CallerLookup;
+  /** Told of a connection on which somebody's key was shown, even if the call is turned away. */
+  readonly onKnown: (connection: Socket) => void;
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -49,7 +52,7 @@ const REFUSAL = overloaded();
  * whatever they ask for.
  */
 export function admitFairly(options: FairAdmissionOptions): RequestListener {
-  const { listener, pacer, callers, resolve } = options;
+  const { listener, pacer, callers, resolve, onKnown } = options;
   const takesPay = paidPaths(options.routes);
   const refused = observeRefusals(options);
   let introductions = 0;
@@ -68,6 +71,9 @@ export function admitFairly(options: FairAdmissionOptions): RequestListener {
       return;
     }
     const wait = (account: string | null | undefined): void => {
+      if (account) {
+        onKnown(request.socket);
+      }
       if (account && !isPaid) {
         begin();
         return;

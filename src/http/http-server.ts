@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
@@ -19,7 +19,12 @@ const CONNECTIONS_MAX = 10_000;
 export function createHttpServer(app: Express, listener: RequestListener = app): Server {
   const answer: RequestListener = (request, response) => {
     if (hasBody(request)) {
-      response.once('prefinish', () => dropUnread(request));
+      response.once('prefinish', () => {
+        dropUnread(request);
+        if (!request.complete && isLast(response)) {
+          closeAfterBody(request);
+        }
+      });
     }
     listener(request, response);
   };
@@ -42,6 +47,24 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
   server.on('checkExpectation', answer);
   server.on('clientError', answerClientError);
   return server;
+}
+
+/** Whether the connection closes after this answer. */
+function isLast(response: ServerResponse): boolean {
+  return !response.shouldKeepAlive || String(response.getHeader('connection')).toLowerCase() === 'close';
+}
+
+/**
+ * A connection that is closed while its client still sends is reset, and the client may lose the answer (RFC 9112, 9.6): it is closed
+ * when the body has come. The server's request timeout bounds the wait.
+ */
+function closeAfterBody(request: IncomingMessage): void {
+  const { socket } = request;
+  socket.destroySoon = () => {
+    socket.end();
+    request.once('end', () => socket.destroy());
+    request.once('close', () => socket.destroy());
+  };
 }
 
 const REFUSALS: Record<string, AppError> = {

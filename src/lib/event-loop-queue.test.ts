@@ -33,6 +33,14 @@ test('work is done at once where nobody waits', () => {
   expect(done).toBe(true);
 });
 
+test('it tells how much work waits', async () => {
+  const turns = new EventLoopQueue();
+  const works = ['a', 'a', 'b'].map((account) => turns.run(account, steps(2, 6)));
+  expect(turns.size).toBe(3);
+  await Promise.all(works);
+  expect(turns.size).toBe(0);
+});
+
 test('work is done in the order it came, little of it in one turn', async () => {
   const turns = new EventLoopQueue();
   const order: number[] = [];

@@ -31,6 +31,7 @@ export class EventLoopQueue {
   /** In the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #arrivals: Arrivals;
+  #size = 0;
   #turn: NodeJS.Immediate | undefined;
   #workedMs = 0;
 
@@ -38,6 +39,11 @@ export class EventLoopQueue {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#arrivals = new Arrivals(now);
+  }
+
+  /** Pieces of work that wait or are not done yet. */
+  get size(): number {
+    return this.#size;
   }
 
   /** To be called for every new connection. */
@@ -69,6 +75,7 @@ export class EventLoopQueue {
       const hasTime = this.#waiting.size === 0 && this.#workedMs < WORK_MS_PER_TURN;
       if (!hasTime || !this.#isDone(waiting)) {
         const line = this.#waiting.get(accountId);
+        this.#size += 1;
         if (line) {
           line.push(waiting);
         } else {
@@ -98,9 +105,9 @@ export class EventLoopQueue {
       const [first] = line;
       if (first && !first.begun && this.#now() - first.since > WAIT_MS_MAX) {
         first.refuse(overloaded());
-        line.shift();
+        this.#leave(line);
       } else if (first && this.#isDone(first)) {
-        line.shift();
+        this.#leave(line);
       }
       // to the end of the round; the loop meets it again there
       this.#waiting.delete(accountId);
@@ -108,6 +115,11 @@ export class EventLoopQueue {
         this.#waiting.set(accountId, line);
       }
     }
+  }
+
+  #leave(line: Waiting[]): void {
+    line.shift();
+    this.#size -= 1;
   }
 
   #isDone(waiting: Waiting): boolean {

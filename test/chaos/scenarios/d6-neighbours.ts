@@ -108,7 +108,7 @@ export const neighbours: ChaosScenario = {
     );
     await stack.stop();
     return {
-      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${perSecond.toFixed(0)}/s, flooded with ${(flood.calls.length / (phaseMs / 1_000)).toFixed(0)}/s; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
+      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${perSecond.toFixed(0)}/s, flooded with ${rateOf(flood).toFixed(0)}/s; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
       failures: [
         ...failures,
         ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),
@@ -128,6 +128,13 @@ interface Key {
 function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
   const sent = sendBurst(options, 2_000);
   return { stop: () => sent };
+}
+
+/** Calls per second, from the first that was due to the last that ended. */
+function rateOf({ calls }: ToldLog): number {
+  const from = Math.min(...calls.map(({ endedAt, durationMs }) => endedAt - durationMs));
+  const to = Math.max(...calls.map(({ endedAt }) => endedAt));
+  return calls.length / ((to - from) / 1_000);
 }
 
 function percent(share: number): string {
