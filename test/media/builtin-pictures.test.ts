@@ -6,10 +6,7 @@ import { type RenderJob, renderFrames } from '../../src/engines/builtin/render-j
 
 const SIDE = 128;
 const SCENE_PROMPTS: Record<(typeof SCENE_NAMES)[number], string> = {
-  silk: 'silk',
   paper: 'paper',
-  ridges: 'mountains',
-  aurora: 'aurora',
   nebula: 'nebula',
   waves: 'waves',
 };

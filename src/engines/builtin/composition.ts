@@ -3,11 +3,8 @@ import { createPalette } from './palette.ts';
 import { promptHints, SCENE_NAMES, type SceneName } from './prompt-hints.ts';
 import { createRandom } from './random.ts';
 import type { Scene, SceneInput } from './scene.types.ts';
-import { createAuroraScene } from './scenes/aurora.scene.ts';
 import { createNebulaScene } from './scenes/nebula.scene.ts';
 import { createPaperScene } from './scenes/paper.scene.ts';
-import { createRidgesScene } from './scenes/ridges.scene.ts';
-import { createSilkScene } from './scenes/silk.scene.ts';
 import { createWavesScene } from './scenes/waves.scene.ts';
 
 export interface Composition {
@@ -28,22 +25,17 @@ export const STEPS_MIN = 2;
 export const STEPS_MAX = 30;
 
 const SCENES: Record<SceneName, (input: SceneInput) => Scene> = {
-  silk: createSilkScene,
   paper: createPaperScene,
-  ridges: createRidgesScene,
-  aurora: createAuroraScene,
   nebula: createNebulaScene,
   waves: createWavesScene,
 };
-
-const NIGHT_SCENES: ReadonlySet<SceneName> = new Set(['aurora', 'nebula']);
 
 /** Chooses scene and palette for a request. The same prompt, seed and steps always give the same composition. */
 export function compose(request: CompositionRequest): Composition {
   const { prompt, seed } = request;
   const hints = promptHints(prompt);
   const sceneName = chooseScene(prompt, seed);
-  const mood = NIGHT_SCENES.has(sceneName) ? 'dark' : hints.mood;
+  const mood = sceneName === 'nebula' ? 'dark' : hints.mood;
   const palette = createPalette(createRandom('palette', prompt, seed), { ...hints, mood });
   const detail = detailOf(request.steps);
   const random = createRandom(`layout-${sceneName}`, prompt, seed);

@@ -1,4 +1,4 @@
-export const SCENE_NAMES = ['silk', 'paper', 'ridges', 'aurora', 'nebula', 'waves'] as const;
+export const SCENE_NAMES = ['paper', 'nebula', 'waves'] as const;
 
 export type SceneName = (typeof SCENE_NAMES)[number];
 
@@ -10,12 +10,13 @@ export interface PromptHints {
 }
 
 const SCENE_WORDS: readonly [RegExp, SceneName][] = [
-  [/\b(galax|nebula|cosm|universe|outer space|astro|planet|starfield)/, 'nebula'],
-  [/\b(aurora|northern lights|polar|arctic|starry|night sky|midnight)/, 'aurora'],
-  [/\b(ocean|sea\b|wave|surf|beach|coast|dune|river|underwater)/, 'waves'],
-  [/\b(mountain|hill|valley|landscape|alps|forest|pine|lake|sunrise|sunset|horizon|fog|mist)/, 'ridges'],
-  [/\b(paper|canyon|layer|map|topograph|cave|coral|origami|papercut)/, 'paper'],
-  [/\b(silk|fabric|smoke|marble|liquid|flow|abstract|ink|satin)/, 'silk'],
+  [
+    /\b(galax|nebula|cosm|universe|outer space|astro|planet|star|night|midnight|aurora|northern lights)/,
+    'nebula',
+  ],
+  [/\b(ocean|sea\b|wave|surf|beach|coast|dune|river|underwater|silk|fabric|liquid|flow|satin)/, 'waves'],
+  [/\b(mountain|hill|valley|landscape|alps|forest|lake|horizon|fog|mist)/, 'paper'],
+  [/\b(paper|canyon|layer|map|topograph|cave|coral|origami|papercut|abstract)/, 'paper'],
 ];
 
 const HUE_WORDS: readonly [RegExp, number][] = [

@@ -1,7 +1,8 @@
 import type { Canvas } from '../canvas.ts';
 import { createNoiseField, sampleLinear, sampleSmooth } from '../noise-field.ts';
+import type { LinearRgb } from '../oklch.ts';
+import { latticeHash } from '../random.ts';
 import type { Report, Scene, SceneInput } from '../scene.types.ts';
-import { addDisc, addStars } from './sky.ts';
 
 /** Glowing gas and dark dust around a few bright stars. */
 export function createNebulaScene(input: SceneInput): Scene {
@@ -113,5 +114,74 @@ function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report)
       }
     }
     report((0.85 * y) / height);
+  }
+}
+
+interface StarOptions {
+  /** Stars per million pixels of a picture with a 1024-pixel short side, before thinning by steps. */
+  readonly density: number;
+  readonly salt: number;
+  readonly tint: LinearRgb;
+  /** Fraction of the height below which no stars stand. */
+  readonly horizon: number;
+}
+
+/** Adds stars of uneven brightness that twinkle once around the loop. */
+function addStars(canvas: Canvas, phase: number, options: StarOptions): void {
+  const { width, height } = canvas;
+  const shortSide = Math.min(width, height);
+  const cell = Math.max(3, shortSide / Math.sqrt(options.density));
+  const columns = Math.ceil(width / cell);
+  const rows = Math.ceil((height * options.horizon) / cell);
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      const chance = latticeHash(column, row, options.salt);
+      if (chance < 0.42) {
+        continue;
+      }
+      const x = (column + latticeHash(column, row, options.salt + 1)) * cell;
+      const y = (row + latticeHash(column, row, options.salt + 2)) * cell;
+      const magnitude = ((chance - 0.42) / 0.58) ** 9;
+      const twinkle =
+        0.8 + 0.2 * Math.sin(2 * Math.PI * (phase + latticeHash(column, row, options.salt + 3)));
+      const fade = Math.min(1, 2.5 * Math.max(0, options.horizon - y / height));
+      const radius = shortSide * (0.0005 + 0.0019 * magnitude);
+      addDisc(
+        canvas,
+        x,
+        y,
+        radius,
+        (0.1 + 0.25 * ((chance - 0.42) / 0.58) ** 2 + 2.6 * magnitude) * twinkle * fade,
+        options.tint,
+      );
+    }
+  }
+}
+
+/** Adds a soft round light. Radius in pixels; brightness in linear light at the centre. */
+function addDisc(
+  canvas: Canvas,
+  x: number,
+  y: number,
+  radius: number,
+  brightness: number,
+  tint: LinearRgb,
+): void {
+  const reach = Math.ceil(radius * 3 + 1);
+  const x0 = Math.max(0, Math.floor(x - reach));
+  const x1 = Math.min(canvas.width - 1, Math.ceil(x + reach));
+  const y0 = Math.max(0, Math.floor(y - reach));
+  const y1 = Math.min(canvas.height - 1, Math.ceil(y + reach));
+  const falloff = 1 / (radius * radius + 0.2);
+  for (let row = y0; row <= y1; row += 1) {
+    for (let column = x0; column <= x1; column += 1) {
+      const distance = ((column - x) ** 2 + (row - y) ** 2) * falloff;
+      const value = brightness * Math.exp(-distance);
+      const index = (row * canvas.width + column) * 3;
+      for (let channel = 0; channel < 3; channel += 1) {
+        canvas.light[index + channel] =
+          (canvas.light[index + channel] as number) + value * (0.45 + 0.55 * (tint[channel] as number));
+      }
+    }
   }
 }

@@ -2,7 +2,9 @@ import type { Canvas } from '../canvas.ts';
 import { createNoiseField, sampleLinear, sampleSmooth } from '../noise-field.ts';
 import { rampOffset } from '../palette.ts';
 import type { Report, Scene, SceneInput } from '../scene.types.ts';
-import { type Crest, hiddenFrom, skyRows } from './silhouettes.ts';
+
+/** The upper edge of one layer: a row (fractional pixels from the top) per column. */
+type Crest = Float32Array;
 
 interface Swell {
   readonly rate: number;
@@ -136,4 +138,28 @@ function paintBand(layout: Layout, canvas: Canvas, band: number, crest: Crest, l
       }
     }
   }
+}
+
+/**
+ * For layers from far to near, the row per column from which nearer layers hide everything: painting further down is
+ * wasted. The nearer crest's own row stays included, since its edge is blended over what stands behind.
+ */
+function hiddenFrom(crests: readonly Crest[], height: number): Int32Array[] {
+  const limits: Int32Array[] = [];
+  let nearer: Int32Array | undefined;
+  for (const crest of [...crests].reverse()) {
+    const limit = nearer ?? new Int32Array(crest.length).fill(height);
+    limits.unshift(limit);
+    nearer = limit.map((row, x) => Math.max(0, Math.min(row, Math.floor(crest[x] as number) + 1)));
+  }
+  return limits;
+}
+
+/** The lowest row that is not yet hidden in any column: skies end there. */
+function skyRows(crest: Crest | undefined, height: number): number {
+  let lowest = 0;
+  for (const row of crest ?? [height]) {
+    lowest = Math.max(lowest, row);
+  }
+  return Math.min(height, Math.ceil(lowest) + 1);
 }
