@@ -186,7 +186,7 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
     facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code' | 'message'>,
     hasRetryAfter = false,
   ): Told => ({
-    ...{ requestId, streamed, hasRetryAfter, ...facts },
+    ...{ requestId, account: number % accounts.length, streamed, hasRetryAfter, ...facts },
     durationMs: performance.now() - dueAt,
     endedAt: Date.now(),
   });

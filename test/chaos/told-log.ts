@@ -6,6 +6,8 @@ import { percentile } from '../../bench/measure/clients.ts';
  */
 export interface Told {
   readonly requestId: string;
+  /** Its account's place among those that call. */
+  readonly account: number;
   readonly outcome: 'answered' | 'refused' | 'broken';
   /** nano-USD, worked out from the usage in the answer; the most it may be where nothing certain is known. */
   readonly charge: bigint;
