@@ -8,7 +8,7 @@ const RANKS = [
   ['^src/lib/'],
   ['^src/config/', '^queues/'],
   ['^src/store/'],
-  ['^src/http/'],
+  ['^src/http/', '^src/upstream/'],
   ['^src/providers/', '^src/engines/', '^src/media/'],
   ['^src/ledger/'],
   ['^src/keys/', '^src/catalog/', '^src/generations/'],

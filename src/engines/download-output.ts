@@ -1,9 +1,10 @@
 import { open, rm } from 'node:fs/promises';
 import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
+import { retryAfterMs } from '../upstream/retry-after.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
 import { engineFailureOfStatus } from './engine-failures.ts';
+import { toEngineError } from './transport-failure.ts';
 import type { UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
-import { TransportError } from './upstream-transport.ts';
 
 /** Most bytes of one output file, by kind of task. */
 export const OUTPUT_BYTES_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
@@ -87,14 +88,17 @@ async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload)
         throw new EngineError(
           GONE.has(status)
             ? OUTPUT_UNAVAILABLE
-            : engineFailureOfStatus(status, response.header('retry-after'), Date.now()),
+            : engineFailureOfStatus(
+                status,
+                retryAfterMs((name) => response.header(name)),
+              ),
         );
       }
       await writeBody(response, path, download.bytesMax ?? OUTPUT_BYTES_MAX[kind]);
       return undefined;
     });
   } catch (error) {
-    throw error instanceof TransportError ? error.toEngineError() : error;
+    throw toEngineError(error);
   }
 }
 

@@ -105,18 +105,10 @@ const UNAVAILABLE = 503;
 /** Pause after a 429 that names none, in ms. */
 const RETRY_AFTER_DEFAULT_MS = 5_000;
 const RETRY_AFTER_MIN_MS = 500;
-/** Longest pause an upstream may ask for that is still believed, in ms. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
 
-/**
- * What an HTTP status outside 2xx means for the task. `retryAfter` is the header's text; `nowMs` Unix ms.
- */
-export function engineFailureOfStatus(
-  status: number,
-  retryAfter: string | undefined,
-  nowMs: number,
-): EngineFailure {
-  const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
+/** What an HTTP status outside 2xx means for the task. `askedMs`: how long the answer asks to be left alone. */
+export function engineFailureOfStatus(status: number, askedMs: number | undefined): EngineFailure {
+  const retryAfterMs = askedMs === undefined ? undefined : Math.max(RETRY_AFTER_MIN_MS, askedMs);
   if (status === TOO_MANY_REQUESTS) {
     return {
       code: 'upstream_rate_limited',
@@ -140,25 +132,9 @@ export function withWords(failure: EngineFailure, said: string | null | undefine
   return said ? { ...failure, said: said.slice(0, SAID_MAX) } : failure;
 }
 
-/** What an answer says of when to come back, as `Retry-After` would: OpenAI and Azure say it in ms, too, and more precisely. */
-export function retryAfterOf(header: (name: string) => string | undefined): string | undefined {
-  const milliseconds = Number(header('retry-after-ms'));
-  return milliseconds > 0 ? String(milliseconds / 1_000) : header('retry-after');
-}
-
-/** `Retry-After` in ms from now, at least half a second: seconds or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
-export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || value.trim() === '') {
-    return undefined;
-  }
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - nowMs;
-  return Number.isFinite(ms) ? Math.min(Math.max(RETRY_AFTER_MIN_MS, ms), RETRY_AFTER_MAX_MS) : undefined;
-}
-
 /** Whether an answer with this status leaves open that the request was accepted. A 429 or a 503 with Retry-After does not. */
-export function leavesOpen(status: number, retryAfter: string | undefined): boolean {
-  const askedToComeBack = status === UNAVAILABLE && retryAfter !== undefined;
+export function leavesOpen(status: number, retryAfterMs: number | undefined): boolean {
+  const askedToComeBack = status === UNAVAILABLE && retryAfterMs !== undefined;
   return (status >= 500 && !askedToComeBack) || (status >= 300 && status < 400);
 }
 

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '../upstream/retry-after.ts';
+import { TransportError } from '../upstream/transport-error.ts';
 import { type Diversion, type DivertedJson, divertBase64 } from './divert-base64.ts';
 import { downloadOutput, type OutputDownload } from './download-output.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
@@ -6,12 +8,11 @@ import {
   engineFailureOfStatus,
   failureOf,
   leavesOpen,
-  retryAfterOf,
   SUBMIT_UNCONFIRMED,
   withWords,
 } from './engine-failures.ts';
+import { toEngineError } from './transport-failure.ts';
 import type { EngineCall, UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
-import { TransportError } from './upstream-transport.ts';
 
 const DOWNLOADS_MAX = 3;
 const DOWNLOAD_PAUSE_MS = 250;
@@ -33,7 +34,7 @@ export interface LongCall {
 export interface FiledAnswer extends DivertedJson {
   readonly status: number;
   readonly failure: EngineFailure | undefined;
-  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: number | undefined;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
     call.signal?.throwIfAborted();
     throw settled(paid, error);
   }
-  if (paid && leavesOpen(answer.status, answer.retryAfter)) {
+  if (paid && leavesOpen(answer.status, answer.retryAfterMs)) {
     throw new EngineError(withWords(SUBMIT_UNCONFIRMED, answer.failure?.said));
   }
   if (answer.failure) {
@@ -65,14 +66,12 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
 /** Reads an answer whose files are in it. Throws as {@link divertBase64} does. */
 export async function readFiled(response: UpstreamResponse, diversion: Diversion): Promise<FiledAnswer> {
   const { status } = response;
-  const retryAfter = retryAfterOf((name) => response.header(name));
+  const askedMs = retryAfterMs((name) => response.header(name));
   const diverted = await divertBase64(response.chunks, diversion);
   const isFine = status >= 200 && status < 300;
   const words = `${status} ${JSON.stringify(diverted.json) ?? ''}`;
-  const failure = isFine
-    ? undefined
-    : withWords(engineFailureOfStatus(status, retryAfter, Date.now()), words);
-  return { ...diverted, status, retryAfter, failure };
+  const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), words);
+  return { ...diverted, status, retryAfterMs: askedMs, failure };
 }
 
 /** A failure after the upstream did its work: another attempt would pay again. */
@@ -97,7 +96,7 @@ export async function downloadPatiently(http: UpstreamHttp, download: OutputDown
 
 function settled(paid: boolean, error: unknown): unknown {
   if (error instanceof TransportError) {
-    return paid && error.sent ? new EngineError(SUBMIT_UNCONFIRMED, { cause: error }) : error.toEngineError();
+    return paid && error.sent ? new EngineError(SUBMIT_UNCONFIRMED, { cause: error }) : toEngineError(error);
   }
   return error instanceof EngineError ? new EngineError(spent(paid, error.failure)) : error;
 }

@@ -1,9 +1,13 @@
-import { Agent, type Dispatcher, type FormData, Pool } from 'undici';
+import type { FormData } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
+import { CallClocks } from '../upstream/call-clocks.ts';
+import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
+import { readBody } from '../upstream/read-body.ts';
+import { retryAfterMs } from '../upstream/retry-after.ts';
+import { TransportError } from '../upstream/transport-error.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { engineFailureOfStatus, leavesOpen, MALFORMED, retryAfterOf, withWords } from './engine-failures.ts';
-import { UpstreamClocks } from './upstream-clocks.ts';
-import { explain, TransportError } from './upstream-transport.ts';
+import { engineFailureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
+import { toEngineError } from './transport-failure.ts';
 
 export interface UpstreamHttpSettings {
   /** Origin and path that every call's path is appended to. */
@@ -44,13 +48,15 @@ export interface UpstreamResponse {
   header(name: string): string | undefined;
   /** The body; can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
+  /** The same as a whole. Throws TransportError when it has more bytes. */
+  whole(bytesMax: number): Promise<Buffer>;
 }
 
 /** An answer outside 2xx is one, too: `failure` says what it means. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly json: unknown;
-  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly failure: EngineFailure | undefined;
 }
 
@@ -62,22 +68,19 @@ const SUBMIT_GRACE_MS = 5_000;
 export class UpstreamHttp {
   readonly base: URL;
   readonly #settings: UpstreamHttpSettings;
-  readonly #kept: Pool;
-  readonly #single: Pool;
-  readonly #others: Agent;
+  readonly #kept: HttpClient;
+  readonly #single: HttpClient;
+  readonly #others: HttpClient;
 
   constructor(settings: UpstreamHttpSettings) {
     this.base = new URL(settings.baseUrl);
     this.#settings = settings;
-    // Our own clocks run per phase and to the millisecond.
-    const options = { connect: { timeout: settings.connectMs }, headersTimeout: 0, bodyTimeout: 0 };
-    this.#kept = new Pool(this.base.origin, options);
-    // A kept connection that the peer is just closing would leave in doubt what it did: each of these gets a new one.
-    this.#single = new Pool(this.base.origin, { ...options, pipelining: 0 });
-    const lookup = settings.privateDownloads
-      ? {}
-      : { lookup: publicLookup({ exemptHost: this.base.hostname }) };
-    this.#others = new Agent({ ...options, connect: { ...options.connect, ...lookup } });
+    const { connectMs } = settings;
+    const { origin, hostname } = this.base;
+    this.#kept = new HttpClient({ origin, connectMs });
+    this.#single = new HttpClient({ origin, connectMs, isSingleUse: true });
+    const lookup = settings.privateDownloads ? {} : { lookup: publicLookup({ exemptHost: hostname }) };
+    this.#others = new HttpClient({ connectMs, ...lookup });
   }
 
   get privateDownloads(): boolean {
@@ -149,7 +152,7 @@ export class UpstreamHttp {
         : toEngineError(error);
     }
     const inDoubt =
-      leavesOpen(answer.status, answer.retryAfter) || (!answer.failure && isNothing(answer.json));
+      leavesOpen(answer.status, answer.retryAfterMs) || (!answer.failure && isNothing(answer.json));
     if (lost && inDoubt) {
       throw new EngineError(withWords(lost, answer.failure?.said));
     }
@@ -178,7 +181,7 @@ export class UpstreamHttp {
 
   /** Destroys all connections; calls in flight fail. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.#kept.destroy(), this.#single.destroy(), this.#others.destroy()]);
+    await Promise.allSettled([this.#kept.close(), this.#single.close(), this.#others.close()]);
   }
 
   // A kept connection may be closed by the peer at the very moment it is used again.
@@ -202,24 +205,26 @@ export class UpstreamHttp {
 
   async #exchange<T>(
     call: EngineCall,
-    pool: Pool,
+    http: HttpClient,
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
     const { totalMs, firstByteMs, idleMs } = this.#settings;
-    const clocks = new UpstreamClocks(call.signal, call.totalMs ?? totalMs, call.graceMs);
-    let body: Dispatcher.ResponseData['body'] | undefined;
+    const clocks = new CallClocks(call.totalMs ?? totalMs, call.signal, call.graceMs);
+    let body: HttpAnswer['body'] | undefined;
     try {
       clocks.enter(call.firstByteMs ?? firstByteMs);
-      const response = await this.#send(call, pool, clocks.signal);
-      body = response.body;
+      const response = await this.#send(call, http, clocks);
+      const answered = response.body;
+      body = answered;
       clocks.enter(idleMs);
       return await read({
         status: response.statusCode,
         header: (name) => response.headers[name]?.toString(),
-        chunks: touching(body, clocks),
+        chunks: touching(answered, clocks),
+        whole: (bytesMax) => readBody(answered, bytesMax, clocks),
       });
     } catch (error) {
-      throw explain(error, clocks, call.signal);
+      throw error instanceof EngineError ? error : clocks.explain(error);
     } finally {
       clocks.stop();
       // Whatever was not read is not wanted; a destroyed body may still report that nobody reads it.
@@ -228,14 +233,13 @@ export class UpstreamHttp {
     }
   }
 
-  async #send(call: EngineCall, pool: Pool, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #send(call: EngineCall, http: HttpClient, clocks: CallClocks): Promise<HttpAnswer> {
     const url = this.urlOf(call.path);
     const own = url.origin === this.base.origin;
     for (const [name, value] of Object.entries((own && this.#settings.query) || {})) {
       url.searchParams.set(name, url.searchParams.get(name) ?? value);
     }
-    const dispatcher = own ? pool : this.#others;
-    return await dispatcher.request({
+    const request = {
       origin: url.origin,
       method: call.method,
       path: url.pathname + url.search,
@@ -245,41 +249,26 @@ export class UpstreamHttp {
         ...call.headers,
       },
       body: call.json ? JSON.stringify(call.json) : (call.form ?? null),
-      signal,
-    });
+    };
+    return await (own ? http : this.#others).request(request, clocks);
   }
 }
 
 async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
-  const text = await readText(response.chunks);
+  const text = (await response.whole(ANSWER_BYTES_MAX)).toString('utf8');
   const json = parse(text);
-  const retryAfter = retryAfterOf((name) => response.header(name));
+  const askedMs = retryAfterMs((name) => response.header(name));
   const isFine = status >= 200 && status < 300;
-  const failure = isFine
-    ? undefined
-    : withWords(engineFailureOfStatus(status, retryAfter, Date.now()), `${status} ${text}`);
-  return { status, json, retryAfter, failure };
+  const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), `${status} ${text}`);
+  return { status, json, retryAfterMs: askedMs, failure };
 }
 
-async function* touching(body: AsyncIterable<Buffer>, clocks: UpstreamClocks): AsyncGenerator<Buffer, void> {
+async function* touching(body: AsyncIterable<Buffer>, clocks: CallClocks): AsyncGenerator<Buffer, void> {
   for await (const chunk of body) {
     clocks.touch();
     yield chunk;
   }
-}
-
-async function readText(chunks: AsyncIterable<Buffer>): Promise<string> {
-  const kept: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) {
-      throw new TransportError('malformed', true);
-    }
-    kept.push(chunk);
-  }
-  return Buffer.concat(kept).toString('utf8');
 }
 
 function parse(text: string): unknown {
@@ -292,8 +281,4 @@ function parse(text: string): unknown {
 
 function isNothing(json: unknown): boolean {
   return typeof json !== 'object' || json === null;
-}
-
-function toEngineError(error: unknown): unknown {
-  return error instanceof TransportError ? error.toEngineError() : error;
 }

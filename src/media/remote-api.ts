@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
+import { CallClocks } from '../upstream/call-clocks.ts';
+import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
+import { readBody } from '../upstream/read-body.ts';
+import { transportErrorOf } from '../upstream/transport-error.ts';
 import type { UploadGrant } from './storage.types.ts';
 import { mediaNotFound, StorageError } from './storage-error.ts';
 
@@ -28,7 +31,7 @@ export interface RemoteCall {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Makes a new body for each attempt. */
-  readonly body?: () => Dispatcher.DispatchOptions['body'];
+  readonly body?: () => HttpCall['body'];
 }
 
 /** What the API tells of an object. */
@@ -67,18 +70,14 @@ export class RemoteApi {
   readonly #base: string;
   readonly #token: string;
   readonly #clocks: RemoteClocks;
-  readonly #agent: Agent;
+  readonly #http: HttpClient;
 
   constructor(base: string, token: string, clocks: RemoteClocks) {
     this.#base = base;
     this.#token = token;
     this.#clocks = clocks;
-    this.#agent = new Agent({
-      connections: CONNECTIONS_MAX,
-      connect: { timeout: clocks.connectMs },
-      headersTimeout: clocks.answerMs,
-      bodyTimeout: clocks.idleMs,
-    });
+    const { connectMs, answerMs, idleMs } = clocks;
+    this.#http = new HttpClient({ connections: CONNECTIONS_MAX, connectMs, answerMs, idleMs });
   }
 
   /** A grant to upload one file. Throws StorageError. */
@@ -112,21 +111,17 @@ export class RemoteApi {
   }
 
   /** Sends a request with the signature in its URL or headers, once. The caller reads the body. Throws StorageError for other than 2xx. */
-  async send(call: RemoteCall): Promise<Dispatcher.ResponseData> {
+  async send(call: RemoteCall): Promise<HttpAnswer> {
     const own = call.url.startsWith('/');
-    const url = new URL(own ? `${this.#base}${call.url}` : call.url);
-    const answer = await this.#agent
-      .request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: call.method,
-        headers: { ...call.headers },
-        body: call.body?.() ?? null,
-        signal: AbortSignal.timeout(this.#clocks.totalMs),
-      })
-      .catch((error: NodeJS.ErrnoException) => {
-        throw new StorageError(`the storage did not answer (${error.code ?? error.name})`);
-      });
+    const { origin, pathname, search } = new URL(own ? `${this.#base}${call.url}` : call.url);
+    const { method, headers = {}, body = () => null } = call;
+    const clocks = new CallClocks(this.#clocks.totalMs);
+    const request = { origin, path: pathname + search, method, headers, body: body() };
+    const answer = await this.#http.request(request, clocks).catch((error: unknown) => {
+      clocks.stop();
+      throw toStorageError(error);
+    });
+    answer.body.once('close', () => clocks.stop());
     if (answer.statusCode >= 200 && answer.statusCode < 300) {
       return answer;
     }
@@ -139,25 +134,26 @@ export class RemoteApi {
 
   /** Destroys the connections; calls in flight fail. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#http.close();
   }
 
   async #json(call: RemoteCall): Promise<unknown> {
     const headers = { ...call.headers, authorization: `Bearer ${this.#token}` };
     return await retrying(async () => {
       const { body } = await this.send({ ...call, headers });
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > ANSWER_BYTES_MAX) {
-          throw new StorageError('the storage gave an answer that is too long');
-        }
-        chunks.push(chunk);
-      }
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+      const bytes = await readBody(body, ANSWER_BYTES_MAX).catch((error: unknown) => {
+        throw toStorageError(error);
+      });
+      return JSON.parse(bytes.toString('utf8')) as unknown;
     });
   }
+}
+
+function toStorageError(error: unknown): StorageError {
+  const { reason, code } = transportErrorOf(error);
+  return reason === 'too_long'
+    ? new StorageError('the storage gave an answer that is too long')
+    : new StorageError(`the storage did not answer (${code || reason})`);
 }
 
 /** Up to three attempts with growing pauses, as long as trying again can help: no answer, 429, 5xx, and refusals named in `again`. */

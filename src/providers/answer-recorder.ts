@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { systemClock } from '../lib/clock.ts';
 import { redactAnswer } from './redact-answer.ts';
 
 export interface RecordSettings {
@@ -73,7 +74,7 @@ export class AnswerRecorder {
 
   async #write({ type, streamed, maxOutputTokens }: RecordedCall, pieces: readonly Buffer[]): Promise<void> {
     const { folder, redact } = this.#settings;
-    const name = `${this.#provider}-${Date.now()}-${randomBytes(4).toString('hex')}`;
+    const name = `${this.#provider}-${systemClock.now()}-${randomBytes(4).toString('hex')}`;
     const kept = redact ? redactAnswer(pieces) : pieces;
     const isJson = type.includes('json');
     const came = isJson

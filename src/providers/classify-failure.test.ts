@@ -1,4 +1,4 @@
-import { failureOfError, failureOfStatus, retryAfterToMs } from './classify-failure.ts';
+import { failureOfError, failureOfStatus } from './classify-failure.ts';
 
 test.each<[number, unknown, string]>([
   [400, { error: { message: 'Unknown parameter' } }, 'rejected'],
@@ -81,17 +81,4 @@ test('a failure says what the provider said only when it is asked', () => {
   const failure = failureOfStatus(500, undefined, { error: { message: 'my secret sk-proj-abcdef123456' } });
   expect(failure.said).toBe('my secret [key]');
   expect(JSON.stringify(failure) + String(failure.stack) + String(failure.cause)).not.toContain('secret');
-});
-
-test.each<[string | undefined, number | undefined]>([
-  [undefined, undefined],
-  ['', undefined],
-  ['3', 3_000],
-  ['0.5', 500],
-  ['-4', 0],
-  ['999999999', 3_600_000],
-  ['Thu, 01 Jan 1970 00:00:10 GMT', 9_000],
-  ['soon', undefined],
-])('Retry-After %j is %j ms', (header, ms) => {
-  expect(retryAfterToMs(header, 1_000)).toBe(ms);
 });

@@ -1,9 +1,6 @@
 import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
-/** Longest wait a provider may ask for that is still believed, in ms. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
-
 const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
   400: 'rejected',
   401: 'misconfigured',
@@ -56,12 +53,11 @@ const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
 /** The failure that an HTTP answer outside 2xx stands for, with what `body` says about it. */
 export function failureOfStatus(
   status: number,
-  retryAfter: string | undefined,
+  retryAfterMs: number | undefined,
   body: unknown,
 ): ProviderFailure {
   const byStatus = REASON_BY_STATUS[status] ?? (status >= 500 ? 'failed' : 'malformed');
   const error = errorOf(body);
-  const retryAfterMs = retryAfterToMs(retryAfter, Date.now());
   const details = { status, said: messageOf(error) };
   return new ProviderFailure(
     refine(byStatus, error),
@@ -88,16 +84,6 @@ export function throwIfError(answer: JsonObject): void {
   if (answer.object === 'error') {
     throw failureOfError(answer);
   }
-}
-
-/** `Retry-After` in ms: seconds (fractions allowed) or an HTTP date (RFC 9110 §10.2.3). Undefined when unreadable. */
-export function retryAfterToMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || value === '') {
-    return undefined;
-  }
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - nowMs;
-  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : undefined;
 }
 
 /** The object that tells of an error: OpenAI's and Anthropic's member, Gemini's list of one, or the body itself. */

@@ -1,5 +1,7 @@
 import { maskKeys } from '../lib/mask-keys.ts';
 import type { TokenUsage } from '../lib/usage.ts';
+import type { CallClocks } from '../upstream/call-clocks.ts';
+import { TransportError } from '../upstream/transport-error.ts';
 
 /** What can go wrong with an upstream call, as far as we must act differently on it. */
 export type FailureReason =
@@ -101,4 +103,31 @@ export function withUsage(error: unknown, usage: TokenUsage | undefined): unknow
   return error instanceof ProviderFailure && usage
     ? new ProviderFailure(error.reason, { cause: error, usage, said: error.said })
     : error;
+}
+
+/**
+ * What an error thrown by a call means: a failure is itself. `otherwise`: how a connection is named that broke when nobody can say
+ * more.
+ */
+export function failureOfThrown(
+  error: unknown,
+  clocks: CallClocks,
+  otherwise: 'unreachable' | 'interrupted',
+): ProviderFailure {
+  if (error instanceof ProviderFailure) {
+    return error;
+  }
+  const explained = clocks.explain(error);
+  if (!(explained instanceof TransportError)) {
+    return new ProviderFailure('aborted');
+  }
+  const { reason, sent, cause, words } = explained;
+  switch (reason) {
+    case 'timeout':
+      return new ProviderFailure('timeout');
+    case 'too_long':
+      return new ProviderFailure('malformed');
+    default:
+      return new ProviderFailure(otherwise, { cause, unsent: !sent, said: sent ? undefined : words });
+  }
 }

@@ -1,13 +1,15 @@
 import { Readable } from 'node:stream';
-import { type Dispatcher, Pool } from 'undici';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import { CallClocks } from '../upstream/call-clocks.ts';
+import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
+import { readBody } from '../upstream/read-body.ts';
+import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
-import { CallDeadlines } from './call-deadlines.ts';
 import { failureOfStatus, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
 import { type EventBatch, readEvents } from './upstream-events.ts';
 
@@ -44,13 +46,13 @@ export interface UpstreamStreamCall extends UpstreamCall {
   readonly answerAsEvents: (answer: JsonObject) => readonly string[];
 }
 
-/** HTTP to one provider: one connection pool, its headers, its clocks. The only place that calls upstream. */
+/** HTTP to one provider: one connection pool, its headers, its clocks. */
 export class UpstreamClient {
   readonly #settings: UpstreamSettings;
   readonly #headers: Readonly<Record<Accepted, Readonly<Record<string, string>>>>;
   readonly #basePath: string;
   readonly #query: string;
-  readonly #pool: Pool;
+  readonly #http: HttpClient;
   readonly #recorder: AnswerRecorder | undefined;
 
   constructor(settings: UpstreamSettings, headers: Readonly<Record<string, string>>) {
@@ -65,29 +67,24 @@ export class UpstreamClient {
     };
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#query = query === '' ? '' : `?${query}`;
-    this.#pool = new Pool(url.origin, {
-      connections: settings.connections,
-      connect: { timeout: settings.timeouts.connect_ms },
-      // Our own clocks run per phase and to the millisecond.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const { connections, timeouts } = settings;
+    this.#http = new HttpClient({ origin: url.origin, connections, connectMs: timeouts.connect_ms });
   }
 
   /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, and AppError service_unavailable when no turn came. */
   async postForJson(call: UpstreamCall): Promise<JsonObject> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
-    const deadlines = new CallDeadlines(call.signal, total_ms);
+    const clocks = new CallClocks(total_ms, call.signal);
     try {
-      deadlines.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
-      const response = await this.#send(call, body, deadlines, 'application/json');
-      deadlines.enter(idle_ms);
-      return await readAnswer(response.body, deadlines, this.#record(response, call, false));
+      clocks.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
+      const response = await this.#send(call, body, clocks, 'application/json');
+      clocks.enter(idle_ms);
+      return await readAnswer(response.body, clocks, this.#record(response, call, false));
     } catch (error) {
-      throw deadlines.explain(error, 'interrupted');
+      throw failureOfThrown(error, clocks, 'interrupted');
     } finally {
-      deadlines.stop();
+      clocks.stop();
     }
   }
 
@@ -97,56 +94,53 @@ export class UpstreamClient {
    */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
     const body = await writtenBody(call);
-    const deadlines = new CallDeadlines(call.signal, this.#settings.timeouts.total_ms);
+    const clocks = new CallClocks(this.#settings.timeouts.total_ms, call.signal);
     try {
-      deadlines.enter(this.#settings.timeouts.first_byte_ms);
-      const response = await this.#send(call, body, deadlines, 'text/event-stream');
+      clocks.enter(this.#settings.timeouts.first_byte_ms);
+      const response = await this.#send(call, body, clocks, 'text/event-stream');
       const type = String(response.headers['content-type'] ?? '');
       if (type.includes('application/json')) {
         const recording = this.#record(response, call, true);
-        return await readWhole(response.body, deadlines, call.answerAsEvents, recording);
+        return await readWhole(response.body, clocks, call.answerAsEvents, recording);
       }
       const { idle_ms } = this.#settings.timeouts;
       return readEvents(response.body, {
-        deadlines,
+        clocks,
         idleMs: idle_ms,
         isEnded: call.isEnded,
         recording: this.#record(response, call, true),
       });
     } catch (error) {
-      deadlines.abandon();
-      throw deadlines.explain(error, 'interrupted');
+      clocks.abandon();
+      throw failureOfThrown(error, clocks, 'interrupted');
     }
   }
 
   /** Whether the server answers at all: gets `path`. Throws {@link ProviderFailure} when it does not, or says that it is down. */
   async probe(path: string, signal: StopSignal): Promise<void> {
-    const deadlines = new CallDeadlines(signal, PROBE_MS);
+    const clocks = new CallClocks(PROBE_MS, signal);
     try {
-      const response = await this.#pool.request({
-        method: 'GET',
-        path: `${this.#basePath}${path}${this.#query}`,
-        headers: this.#headers['application/json'],
-        signal: deadlines.signal,
-      });
+      const headers = this.#headers['application/json'];
+      const call = { method: 'GET', path: `${this.#basePath}${path}${this.#query}`, headers } as const;
+      const response = await this.#http.request(call, clocks);
       await response.body.dump({ limit: ANSWER_BYTES_MAX });
       if (DOWN.has(response.statusCode)) {
         throw failureOfStatus(response.statusCode, undefined, undefined);
       }
     } catch (error) {
-      throw deadlines.explain(error, 'unreachable');
+      throw failureOfThrown(error, clocks, 'unreachable');
     } finally {
-      deadlines.stop();
+      clocks.stop();
     }
   }
 
   /** Destroys the pool; calls in flight fail. */
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#http.close();
   }
 
   #record(
-    { headers }: Dispatcher.ResponseData,
+    { headers }: HttpAnswer,
     { maxOutputTokens }: UpstreamCall,
     streamed: boolean,
   ): Recording | undefined {
@@ -157,26 +151,24 @@ export class UpstreamClient {
   async #send(
     call: UpstreamCall,
     body: WrittenBody,
-    deadlines: CallDeadlines,
+    clocks: CallClocks,
     accept: Accepted,
-  ): Promise<Dispatcher.ResponseData> {
-    const response = await this.#pool
-      .request({
-        method: 'POST',
-        path: `${this.#basePath}${call.path}${this.#query}`,
-        headers: { ...call.headers, ...this.#headers[accept], ...lengthOf(body) },
-        body: typeof body === 'string' ? body : Readable.from(body),
-        signal: deadlines.signal,
-      })
-      .catch((error: unknown) => {
-        throw deadlines.explain(error, 'unreachable');
-      });
+  ): Promise<HttpAnswer> {
+    const request = {
+      method: 'POST',
+      path: `${this.#basePath}${call.path}${this.#query}`,
+      headers: { ...call.headers, ...this.#headers[accept], ...lengthOf(body) },
+      body: typeof body === 'string' ? body : Readable.from(body),
+    } as const;
+    const response = await this.#http.request(request, clocks).catch((error: unknown) => {
+      throw failureOfThrown(error, clocks, 'unreachable');
+    });
     if (response.statusCode >= 200 && response.statusCode < 300) {
       return response;
     }
-    const retryAfter = response.headers['retry-after'];
-    const text = await readText(response.body, ERROR_BYTES_MAX, deadlines).catch(() => '');
-    throw failureOfStatus(response.statusCode, retryAfter?.toString(), parseJson(text));
+    const waitMs = retryAfterMs((name) => response.headers[name]?.toString());
+    const text = await readText(response.body, ERROR_BYTES_MAX, clocks).catch(() => '');
+    throw failureOfStatus(response.statusCode, waitMs, parseJson(text));
   }
 }
 
@@ -196,11 +188,11 @@ async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody>
 
 /** Reads one JSON answer that is no error. */
 async function readAnswer(
-  body: Dispatcher.ResponseData['body'],
-  deadlines: CallDeadlines,
+  body: HttpAnswer['body'],
+  clocks: CallClocks,
   recording: Recording | undefined,
 ): Promise<JsonObject> {
-  const text = await readText(body, ANSWER_BYTES_MAX, deadlines);
+  const text = await readText(body, ANSWER_BYTES_MAX, clocks);
   recording?.add(Buffer.from(text));
   recording?.end();
   const answer = parseJson(text);
@@ -213,42 +205,18 @@ async function readAnswer(
 
 /** A JSON answer in place of a stream, as the one batch of a stream. */
 async function readWhole(
-  body: Dispatcher.ResponseData['body'],
-  deadlines: CallDeadlines,
+  body: HttpAnswer['body'],
+  clocks: CallClocks,
   asEvents: (answer: JsonObject) => readonly string[],
   recording: Recording | undefined,
 ): Promise<AsyncGenerator<EventBatch, void>> {
-  const batch = asEvents(await readAnswer(body, deadlines, recording)).map((data) => ({ data }));
-  deadlines.stop();
+  const batch = asEvents(await readAnswer(body, clocks, recording)).map((data) => ({ data }));
+  clocks.stop();
   return (async function* () {
     yield batch;
   })();
 }
 
-function readText(
-  body: Dispatcher.ResponseData['body'],
-  bytesMax: number,
-  deadlines: CallDeadlines,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    body.on('data', (chunk: Buffer) => {
-      deadlines.touch();
-      bytes += chunk.length;
-      if (bytes > bytesMax) {
-        body.destroy(new ProviderFailure('malformed'));
-        return;
-      }
-      chunks.push(chunk);
-    });
-    body.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    body.once('error', reject);
-    body.once('close', () => {
-      // one that is destroyed without a reason neither ends nor fails
-      if (!body.readableEnded) {
-        reject(new ProviderFailure('interrupted'));
-      }
-    });
-  });
+async function readText(body: HttpAnswer['body'], bytesMax: number, clocks: CallClocks): Promise<string> {
+  return (await readBody(body, bytesMax, clocks)).toString('utf8');
 }

@@ -1,9 +1,9 @@
 import { createParser } from 'eventsource-parser';
-import type { Dispatcher } from 'undici';
+import type { CallClocks } from '../upstream/call-clocks.ts';
+import type { HttpAnswer } from '../upstream/http-client.ts';
 import type { Recording } from './answer-recorder.ts';
-import type { CallDeadlines } from './call-deadlines.ts';
 import { parseJson } from './json.ts';
-import { ProviderFailure } from './provider-failure.ts';
+import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 
 /** Largest single event accepted, in UTF-16 units. */
 const EVENT_LENGTH_MAX = 33_554_432;
@@ -20,10 +20,10 @@ export interface UpstreamEvent {
 /** The events that arrived in one piece. */
 export type EventBatch = readonly UpstreamEvent[];
 
-type Body = Dispatcher.ResponseData['body'];
+type Body = HttpAnswer['body'];
 
 export interface EventReading {
-  readonly deadlines: CallDeadlines;
+  readonly clocks: CallClocks;
   /** Longest silence between two pieces, in ms. */
   readonly idleMs: number;
   /** Asked after each batch was consumed: true when the protocol's last event was in it. Only its reader can tell. */
@@ -38,7 +38,7 @@ export interface EventReading {
  * Throws {@link ProviderFailure}.
  */
 export async function* readEvents(body: Body, reading: EventReading): AsyncGenerator<EventBatch, void> {
-  const { deadlines } = reading;
+  const { clocks } = reading;
   const collector = createCollector();
   const decoder = new TextDecoder();
   let started = false;
@@ -47,17 +47,17 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       reading.recording?.add(chunk);
       const batch = collector.feed(decoder.decode(chunk, { stream: true }));
-      deadlines.touch();
+      clocks.touch();
       if (!started && batch.length > 0) {
         started = true;
-        deadlines.enter(reading.idleMs);
+        clocks.enter(reading.idleMs);
       }
       if (batch.length === 0) {
         continue;
       }
-      deadlines.pause();
+      clocks.pause();
       yield batch;
-      deadlines.resume();
+      clocks.resume();
       if (reading.isEnded()) {
         break;
       }
@@ -68,14 +68,14 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
       yield last;
     }
   } catch (error) {
-    throw deadlines.explain(error, 'interrupted');
+    throw failureOfThrown(error, clocks, 'interrupted');
   } finally {
     reading.recording?.end();
     if (complete || reading.isEnded()) {
-      deadlines.stop();
+      clocks.stop();
       releaseConnection(body);
     } else {
-      deadlines.abandon();
+      clocks.abandon();
       body.destroy();
     }
   }

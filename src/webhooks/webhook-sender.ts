@@ -1,5 +1,7 @@
-import { Agent, request } from 'undici';
 import { NotPublicError, publicLookup, type ResolveAll, rejectPrivateLiteral } from '../lib/ip-address.ts';
+import { CallClocks } from '../upstream/call-clocks.ts';
+import { HttpClient } from '../upstream/http-client.ts';
+import { transportErrorOf } from '../upstream/transport-error.ts';
 
 export interface WebhookSenderSettings {
   /** Plain http and private addresses: for tests and development only. */
@@ -29,29 +31,26 @@ const GONE = 410;
 /** Posts events to customers' endpoints. Follows no redirect, reads little, connects to vetted addresses only. */
 export class WebhookSender {
   readonly #settings: WebhookSenderSettings;
-  readonly #agent: Agent;
+  readonly #http: HttpClient;
 
   constructor(settings: WebhookSenderSettings) {
     this.#settings = settings;
-    this.#agent = new Agent({
+    const { allowPrivateTargets, resolve } = settings;
+    this.#http = new HttpClient({
       connections: CONNECTIONS_PER_HOST_MAX,
-      keepAliveTimeout: 5_000,
-      connect: {
-        timeout: CONNECT_TIMEOUT_MS,
-        ...(settings.allowPrivateTargets ? {} : { lookup: publicLookup({ resolve: settings.resolve }) }),
-      },
+      connectMs: CONNECT_TIMEOUT_MS,
+      ...(allowPrivateTargets ? {} : { lookup: publicLookup({ resolve }) }),
     });
   }
 
   /** One try. Never throws. */
   async send(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<TryResult> {
     const startedAt = performance.now();
-    const timeoutMs = this.#settings.timeoutMs ?? TIMEOUT_MS;
     const finish = (result: Omit<TryResult, 'durationMs'>): TryResult => ({
       ...result,
       durationMs: Math.round(performance.now() - startedAt),
     });
-    const signal = AbortSignal.timeout(timeoutMs);
+    const clocks = new CallClocks(this.#settings.timeoutMs ?? TIMEOUT_MS);
     try {
       const target = new URL(url);
       if (!this.#settings.allowPrivateTargets) {
@@ -60,31 +59,27 @@ export class WebhookSender {
         }
         rejectPrivateLiteral(target);
       }
-      const response = await request(target, {
-        method: 'POST',
-        dispatcher: this.#agent,
-        headers: { 'content-type': 'application/json', 'user-agent': 'Tollgate-Webhooks/1', ...headers },
-        body,
-        signal,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-      });
+      const { origin, pathname, search } = target;
+      const sent = { 'content-type': 'application/json', 'user-agent': 'Tollgate-Webhooks/1', ...headers };
+      const call = { origin, method: 'POST', path: pathname + search, headers: sent, body } as const;
+      const response = await this.#http.request(call, clocks);
       // The answer's text is of no interest, but a connection is only reusable once it is read.
-      await response.body.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
+      await response.body.dump({ limit: ANSWER_BYTES_MAX }).catch(() => undefined);
       const status = response.statusCode;
       if (status >= 200 && status < 300) {
         return finish({ status, error: null, retryable: false });
       }
       return finish({ status, error: `http_${status}`, retryable: status !== GONE });
     } catch (error) {
-      const timedOut = { error: 'timeout', retryable: true };
-      return finish({ status: null, ...(signal.aborted ? timedOut : describe(error)) });
+      return finish({ status: null, ...describe(error) });
+    } finally {
+      clocks.stop();
     }
   }
 
   /** Closes idle connections and ends tries under way. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#http.close();
   }
 }
 
@@ -94,8 +89,6 @@ const CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'name_not_resolved',
   EAI_AGAIN: 'name_not_resolved',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
 };
 
 /** Codes only: an error's text could tell a customer what our network looks like from inside. */
@@ -103,6 +96,9 @@ function describe(error: unknown): { error: string; retryable: boolean } {
   if (error instanceof NotPublicError) {
     return REFUSED;
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return { error: CODES[code] ?? 'connection_failed', retryable: true };
+  const { reason, code, cause } = transportErrorOf(error);
+  if (cause instanceof NotPublicError) {
+    return REFUSED;
+  }
+  return { error: reason === 'timeout' ? 'timeout' : (CODES[code] ?? 'connection_failed'), retryable: true };
 }

@@ -5,12 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
-import {
-  engineFailureOfStatus,
-  leavesOpen,
-  parseRetryAfter,
-  SUBMIT_UNCONFIRMED,
-} from '../../src/engines/engine-failures.ts';
+import { engineFailureOfStatus, leavesOpen, SUBMIT_UNCONFIRMED } from '../../src/engines/engine-failures.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
@@ -252,19 +247,14 @@ test('an empty output is none', async () => {
   await expect(download('/empty')).rejects.toMatchObject({ failure: { code: 'output_unavailable' } });
 });
 
-test('Retry-After is seconds or a date, bounded both ways', () => {
-  const now = Date.parse('2026-01-01T00:00:00Z');
-  expect(parseRetryAfter('7', now)).toBe(7_000);
-  expect(parseRetryAfter('0', now)).toBe(500);
-  expect(parseRetryAfter('Thu, 01 Jan 2026 00:00:09 GMT', now)).toBe(9_000);
-  expect(parseRetryAfter('999999', now)).toBe(3_600_000);
-  expect(parseRetryAfter('soon', now)).toBeUndefined();
-  expect(parseRetryAfter(undefined, now)).toBeUndefined();
-  expect(engineFailureOfStatus(429, undefined, now)).toMatchObject({
+test('a 429 always says when to come back, not at once; a 503 if it was told', () => {
+  expect(engineFailureOfStatus(429, undefined)).toMatchObject({
     code: 'upstream_rate_limited',
     retryAfterMs: 5_000,
   });
-  expect(engineFailureOfStatus(503, undefined, now)).not.toHaveProperty('retryAfterMs');
+  expect(engineFailureOfStatus(429, 0)).toMatchObject({ retryAfterMs: 500 });
+  expect(engineFailureOfStatus(503, 7_000)).toMatchObject({ code: 'upstream_busy', retryAfterMs: 7_000 });
+  expect(engineFailureOfStatus(503, undefined)).not.toHaveProperty('retryAfterMs');
 });
 
 test('a wait that is told in ms, too, is taken from there', async () => {
@@ -278,7 +268,7 @@ test('which answers leave open whether a run began', () => {
   expect([500, 502, 504, 302].every((status) => leavesOpen(status, undefined))).toBe(true);
   expect(leavesOpen(503, undefined)).toBe(true);
   expect([400, 401, 404, 422, 429].some((status) => leavesOpen(status, undefined))).toBe(false);
-  expect(leavesOpen(503, '3')).toBe(false);
+  expect(leavesOpen(503, 3_000)).toBe(false);
 });
 
 test('seeds and sizes fit the engine, the same way each time', () => {

@@ -26,8 +26,8 @@ import { type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize, withExtra } from '../request-fit.ts';
+import { toEngineError } from '../transport-failure.ts';
 import { type EngineCall, UpstreamHttp } from '../upstream-http.ts';
-import { TransportError } from '../upstream-transport.ts';
 import { type HttpEngineSettings, httpSettings } from './http-settings.ts';
 import { ServiceAnswers } from './service-answers.ts';
 import { fillPath, fillTemplate, type TemplateValues, valueAt } from './template.ts';
@@ -245,7 +245,7 @@ export class HttpEngine implements Engine {
     const answer = await this.#http
       .exchange(call, 'call', (response) => readFiled(response, diversion))
       .catch((error: unknown) => {
-        throw error instanceof TransportError ? error.toEngineError() : error;
+        throw toEngineError(error);
       });
     if (answer.status === NOT_FOUND || answer.status === GONE) {
       throw new EngineError(RUN_LOST);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { systemClock } from '../../lib/clock.ts';
 import type { FileContent } from '../../lib/file-content.ts';
 import { downloadOutput } from '../download-output.ts';
 import {
@@ -62,7 +63,7 @@ export class ServiceAnswers {
 
   /** Headers of a call whose body is `body`. */
   sign(body: string): Record<string, string> {
-    return signatureHeaders(this.#settings.signature, body, Date.now());
+    return signatureHeaders(this.#settings.signature, body, systemClock.now());
   }
 
   /** The file of the last answer: one of `files` that came in it, or what it names. Throws EngineError. */

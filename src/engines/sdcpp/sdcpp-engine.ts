@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { retryAfterMs } from '../../upstream/retry-after.ts';
 import { type DivertedJson, divertBase64 } from '../divert-base64.ts';
 import { OUTPUT_BYTES_MAX, OUTPUT_MS_MAX } from '../download-output.ts';
 import {
@@ -25,8 +26,8 @@ import {
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
+import { toEngineError } from '../transport-failure.ts';
 import { UpstreamHttp } from '../upstream-http.ts';
-import { TransportError } from '../upstream-transport.ts';
 import { RunTimes } from './run-times.ts';
 import { type SdCppSettings, sdCppSettings } from './sdcpp-settings.ts';
 import { MODES, readAbilities, type ServerAbilities } from './server-abilities.ts';
@@ -190,7 +191,10 @@ export class SdCppEngine implements Engine {
         }
         if (response.status !== 200) {
           throw new EngineError(
-            engineFailureOfStatus(response.status, response.header('retry-after'), Date.now()),
+            engineFailureOfStatus(
+              response.status,
+              retryAfterMs((name) => response.header(name)),
+            ),
           );
         }
         return await divertBase64(response.chunks, {
@@ -201,7 +205,7 @@ export class SdCppEngine implements Engine {
         });
       });
     } catch (error) {
-      throw error instanceof TransportError ? error.toEngineError() : error;
+      throw toEngineError(error);
     }
   }
 }

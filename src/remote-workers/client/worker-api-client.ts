@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { publicId } from '../../lib/ids.ts';
 import type { LeaseRenewal } from '../../tasks/task-claims.store.ts';
+import { CallClocks } from '../../upstream/call-clocks.ts';
+import { HttpClient } from '../../upstream/http-client.ts';
+import { readBody } from '../../upstream/read-body.ts';
+import { transportErrorOf } from '../../upstream/transport-error.ts';
 import type { UploadState } from '../output-uploads.ts';
 import {
   type ClaimedTaskJson,
@@ -61,7 +64,7 @@ const AGAIN_MS = { first: 250, most: 5_000 };
 /** The API as a worker on another host sees it. Opens connections and takes none. Owns them. */
 export class WorkerApiClient {
   readonly #options: WorkerApiOptions;
-  readonly #agent = new Agent({ connections: CONNECTIONS_MAX, connect: { timeout: CONNECT_MS } });
+  readonly #http = new HttpClient({ connections: CONNECTIONS_MAX, connectMs: CONNECT_MS });
 
   constructor(options: WorkerApiOptions) {
     this.#options = options;
@@ -157,7 +160,7 @@ export class WorkerApiClient {
 
   /** Destroys the connections; calls in flight fail. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#http.close();
   }
 
   #outputQuery({ taskId, attempt, index }: OutputName, more: Readonly<Record<string, string | number>> = {}) {
@@ -169,58 +172,58 @@ export class WorkerApiClient {
   }
 
   async #call<Answer>(call: Call<Answer>): Promise<Answer> {
-    const { answerMs = ANSWER_MS, signal } = call;
-    const url = new URL(this.#options.url + call.path);
-    const isBytes = Buffer.isBuffer(call.body);
+    const { answerMs = ANSWER_MS, signal, method, body, answer } = call;
+    const { origin, pathname, search } = new URL(this.#options.url + call.path);
+    const isBytes = Buffer.isBuffer(body);
+    const clocks = new CallClocks(answerMs + CONNECT_MS + ANSWER_MS, signal);
+    clocks.enter(CONNECT_MS + answerMs);
+    let status: number | undefined;
     try {
-      const answer = await this.#agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: call.method,
-        headers: {
-          authorization: `Bearer ${this.#options.token}`,
-          ...(call.body && { 'content-type': isBytes ? 'application/octet-stream' : 'application/json' }),
-        },
-        body: Buffer.isBuffer(call.body) ? call.body : (call.body && JSON.stringify(call.body)) || null,
-        headersTimeout: answerMs,
-        bodyTimeout: ANSWER_MS,
-        signal: AbortSignal.any([
-          AbortSignal.timeout(answerMs + CONNECT_MS + ANSWER_MS),
-          ...(signal ? [signal] : []),
-        ]),
-      });
-      return await readAnswer(answer, call.answer);
+      const headers = {
+        authorization: `Bearer ${this.#options.token}`,
+        ...(body && { 'content-type': isBytes ? 'application/octet-stream' : 'application/json' }),
+      };
+      const sent = isBytes ? body : (body && JSON.stringify(body)) || null;
+      const request = { origin, path: pathname + search, method, headers, body: sent };
+      const answered = await this.#http.request(request, clocks);
+      status = answered.statusCode;
+      clocks.enter(ANSWER_MS);
+      const text = (await readBody(answered.body, ANSWER_BYTES_MAX, clocks)).toString('utf8');
+      return readAnswer(status, text, answer);
     } catch (error) {
       signal?.throwIfAborted();
-      throw error instanceof WorkerApiError
-        ? error
-        : new WorkerApiError(undefined, codeOf(error), { cause: error });
+      throw error instanceof WorkerApiError ? error : toWorkerApiError(clocks.explain(error), status);
+    } finally {
+      clocks.stop();
     }
   }
 }
 
-async function readAnswer<Answer>(
-  { statusCode, body }: Dispatcher.ResponseData,
-  schema: z.ZodType<Answer>,
-): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) {
-      throw new WorkerApiError(statusCode, 'its answer is too long');
-    }
-    chunks.push(chunk);
+function readAnswer<Answer>(status: number, text: string, schema: z.ZodType<Answer>): Answer {
+  if (status !== 200) {
+    throw new WorkerApiError(status, messageOf(text));
   }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (statusCode !== 200) {
-    throw new WorkerApiError(statusCode, messageOf(text));
-  }
-  const parsed = schema.safeParse(JSON.parse(text));
+  const parsed = schema.safeParse(parseAnswer(text));
   if (!parsed.success) {
-    throw new WorkerApiError(statusCode, 'its answer is of another version');
+    throw new WorkerApiError(status, 'its answer is of another version');
   }
   return parsed.data;
+}
+
+/** What is no JSON comes from something between us and the API, which may be gone the next time. */
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new WorkerApiError(undefined, 'its answer is no JSON', { cause });
+  }
+}
+
+function toWorkerApiError(error: unknown, status: number | undefined): WorkerApiError {
+  const { reason, code } = transportErrorOf(error);
+  return reason === 'too_long'
+    ? new WorkerApiError(status, 'its answer is too long', { cause: error })
+    : new WorkerApiError(undefined, code || reason, { cause: error });
 }
 
 const errorAnswer = z.object({ error: z.object({ message: z.string() }) });
@@ -231,9 +234,4 @@ function messageOf(text: string): string {
   } catch {
     return 'no reason was given';
   }
-}
-
-function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: unknown; name?: unknown };
-  return typeof code === 'string' ? code : String(name);
 }

@@ -1,0 +1,25 @@
+import { TransportError, type TransportReason } from '../upstream/transport-error.ts';
+import { EngineError, type EngineFailure } from './engine.types.ts';
+import { MALFORMED, TIMED_OUT, withWords } from './engine-failures.ts';
+
+const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
+  unreachable: {
+    code: 'upstream_unreachable',
+    message: 'the engine cannot be reached',
+    retryable: true,
+  },
+  timeout: TIMED_OUT,
+  interrupted: {
+    code: 'upstream_interrupted',
+    message: 'the connection to the engine broke',
+    retryable: true,
+  },
+  too_long: MALFORMED,
+};
+
+/** The failure of a call without a whole answer; other errors as they are. */
+export function toEngineError(error: unknown): unknown {
+  return error instanceof TransportError
+    ? new EngineError(withWords(FAILURES[error.reason], error.words), { cause: error })
+    : error;
+}

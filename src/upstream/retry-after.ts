@@ -1,0 +1,25 @@
+import { systemClock } from '../lib/clock.ts';
+
+/** Longest wait that an upstream may ask for and is believed, in ms. */
+const WAIT_MS_MAX = 3_600_000;
+
+/** Gives a header of an answer by its name in lower case. */
+export type HeaderOf = (name: string) => string | undefined;
+
+/**
+ * How long an answer asks to be left alone, in ms: `retry-after-ms`, which OpenAI and Azure send and which is more precise, else
+ * `Retry-After` in seconds (fractions allowed) or as an HTTP date (RFC 9110 §10.2.3). Undefined where neither can be read.
+ */
+export function retryAfterMs(header: HeaderOf, nowMs = systemClock.now()): number | undefined {
+  const milliseconds = Number(header('retry-after-ms'));
+  if (milliseconds > 0) {
+    return Math.min(milliseconds, WAIT_MS_MAX);
+  }
+  const value = header('retry-after')?.trim() ?? '';
+  if (value === '') {
+    return undefined;
+  }
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), WAIT_MS_MAX) : undefined;
+}

@@ -1,0 +1,63 @@
+import { NotPublicError } from '../lib/ip-address.ts';
+import { CallClocks } from './call-clocks.ts';
+import { TransportError, transportErrorOf } from './transport-error.ts';
+
+const coded = (code: string, message = 'connect failed') => Object.assign(new Error(message), { code });
+
+test.each([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])('%s came before anything was sent', (code) => {
+  expect(transportErrorOf(coded(code))).toMatchObject({ reason: 'unreachable', sent: false, code });
+});
+
+test.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_ABORTED'])(
+  'after %s nobody knows what the other side has done',
+  (code) => {
+    expect(transportErrorOf(coded(code))).toMatchObject({ reason: 'interrupted', sent: true });
+  },
+);
+
+test('tries to several addresses count as one that was not made only if none was', () => {
+  const tries = (...codes: string[]) => new AggregateError(codes.map((code) => coded(code)));
+  expect(transportErrorOf(tries('ECONNREFUSED', 'ENETUNREACH')).sent).toBe(false);
+  expect(transportErrorOf(tries('ECONNREFUSED', 'ECONNRESET')).sent).toBe(true);
+});
+
+test('a private address is not asked', () => {
+  expect(transportErrorOf(new NotPublicError('private')).sent).toBe(false);
+});
+
+test('its words are one line of the system', () => {
+  expect(transportErrorOf(coded('ECONNREFUSED', 'refused\nprompt')).words).toBe('refused');
+  expect(transportErrorOf(coded('ECONNREFUSED', '')).words).toBe('ECONNREFUSED');
+  expect(new TransportError('timeout', { sent: true }).words).toBe('');
+});
+
+test('what broke off after a clock had run out is a timeout; after the caller had left, the caller', async () => {
+  const late = new CallClocks(1);
+  await new Promise((resolve) => late.signal.addEventListener('abort', () => resolve(undefined)));
+  expect(late.explain(coded('UND_ERR_ABORTED'))).toMatchObject({ reason: 'timeout', sent: true });
+  late.stop();
+  const caller = new AbortController();
+  const left = new CallClocks(60_000, caller.signal);
+  const reason = new Error('the caller has left');
+  caller.abort(reason);
+  expect(left.signal.aborted).toBe(true);
+  expect(left.explain(coded('UND_ERR_ABORTED'))).toBe(reason);
+  left.stop();
+});
+
+test('a call may go on for its grace after the caller has left', () => {
+  const caller = new AbortController();
+  const clocks = new CallClocks(60_000, caller.signal, 60_000);
+  caller.abort();
+  expect(clocks.signal.aborted).toBe(false);
+  clocks.stop();
+});
