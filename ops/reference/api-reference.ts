@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/http/openapi-portable.ts';
+import type { JsonSchema } from '../../src/http/openapi/openapi-portable.ts';
 import { documentOf } from '../openapi-routes.ts';
 import { markdownTable } from './schema-table.ts';
 

@@ -1,12 +1,13 @@
 import { Registry } from 'prom-client';
-import { admitFairly } from '../../src/http/fair-admission.ts';
+import { admitFairly } from '../../src/http/admission/fair-admission.ts';
+import { StrangerConnections } from '../../src/http/admission/stranger-connections.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
-import { StrangerConnections } from '../../src/http/stranger-connections.ts';
 import {
   createLaneObserver,
   registerCheckGauges,
   registerLedgerGauges,
 } from '../../src/ledger/ledger-metrics.ts';
+import { createQueueWaitHistogram } from '../../src/telemetry/claim-observer.ts';
 import {
   createRunMetrics,
   createServerStartCounter,
@@ -15,7 +16,6 @@ import {
   registerServerGauge,
 } from '../../src/telemetry/engine-metrics.ts';
 import { registerMarginGauges } from '../../src/telemetry/margin-gauges.ts';
-import { createQueueWaitHistogram } from '../../src/telemetry/observed-task-claims.store.ts';
 import { observedFinisher } from '../../src/telemetry/observed-task-finisher.ts';
 import {
   createRateMetrics,

@@ -8,7 +8,7 @@ import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { BookRoots } from '../ledger/book-roots.ts';
-import { ADMITTING_LANES, ENDING_LANES, type PostgresLedger } from '../ledger/ledger.engine.ts';
+import { ADMITTING_LANES, ENDING_LANES, PostgresLedger } from '../ledger/ledger.engine.ts';
 import { LedgerStore } from '../ledger/ledger.store.ts';
 import { createLaneObserver, registerCheckGauges, registerLedgerGauges } from '../ledger/ledger-metrics.ts';
 import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
@@ -20,8 +20,8 @@ import { createDatabase, type Database, type DatabaseSettings } from '../store/d
 import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
 import { inspectDatabase } from '../store/inspect-database.ts';
+import { createLedgerObserver } from '../telemetry/ledger-observer.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
-import { ObservedLedger } from '../telemetry/observed-ledger.ts';
 import { createOtelTracing } from '../telemetry/otel-tracing.ts';
 import {
   registerBuildInfo,
@@ -101,7 +101,7 @@ export async function composeFoundation(
     tracing,
   };
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
-  const ledger = new ObservedLedger(ledgerStore, log, observation, lanes);
+  const ledger = new PostgresLedger(ledgerStore, log, createLedgerObserver(observation), lanes);
   const bookRoots = composeBookRoots(config, database);
   const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
   registerBuildInfo(registry);

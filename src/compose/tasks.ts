@@ -1,5 +1,6 @@
-import { createAnswerCipher } from '../http/answer-cipher.ts';
+import { createAnswerCipher } from '../http/idempotency/answer-cipher.ts';
 import { QueueEstimates } from '../tasks/queue-estimates.ts';
+import { TaskClaimsStore } from '../tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../tasks/task-endings.ts';
 import { TaskReadsStore } from '../tasks/task-reads.store.ts';
@@ -7,7 +8,7 @@ import { TaskResultsService } from '../tasks/task-results.service.ts';
 import { TaskRetentionStore } from '../tasks/task-retention.store.ts';
 import { TaskSweepStore } from '../tasks/task-sweep.store.ts';
 import { TaskWaiter } from '../tasks/task-waiter.ts';
-import { createQueueWaitHistogram, ObservedTaskClaims } from '../telemetry/observed-task-claims.store.ts';
+import { createClaimObserver, createQueueWaitHistogram } from '../telemetry/claim-observer.ts';
 import { AlertsStore } from '../webhooks/alerts.store.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.ts';
@@ -33,7 +34,7 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     dispatch,
     estimates,
     waiter,
-    claims: new ObservedTaskClaims(pool, createQueueWaitHistogram(registry), models),
+    claims: new TaskClaimsStore(pool, createClaimObserver(createQueueWaitHistogram(registry), models)),
     sweeps: new TaskSweepStore(pool),
     retention: new TaskRetentionStore(pool),
     alerts: new AlertsStore(pool),

@@ -30,17 +30,27 @@ const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> =
   model_not_allowed: { code: 'model_not_allowed', message: 'This key may not use this model.' },
 };
 
+/** Called with what the ledger does; feeds metrics, traces and the log. */
+export interface LedgerObserver extends LaneObserver {
+  /** Around a reservation: `run` makes it, perhaps with more for its task to keep. */
+  readonly reserving?: (request: HoldRequest, run: (request: HoldRequest) => Promise<Hold>) => Promise<Hold>;
+  /** Around a settlement. */
+  readonly settling?: (settlement: Settlement, run: () => Promise<SettleResult>) => Promise<SettleResult>;
+}
+
 /** The ledger on Postgres: admission and settlement through group-commit lanes, leases, extensions. */
 export class PostgresLedger implements Ledger {
   readonly #store: LedgerStore;
   readonly #log: Logger;
+  readonly #observer: LedgerObserver;
   readonly #leases: HoldLeases;
   readonly #reserveLanes: CommitLane<HoldRequest, ReserveRow>[];
   readonly #settleLanes: CommitLane<SettlementItem, SettleRow>[];
 
-  constructor(store: LedgerStore, log: Logger, observer: LaneObserver, lanes = ADMITTING_LANES) {
+  constructor(store: LedgerStore, log: Logger, observer: LedgerObserver, lanes = ADMITTING_LANES) {
     this.#store = store;
     this.#log = log;
+    this.#observer = observer;
     this.#leases = new HoldLeases(store, log);
     const numbers = Array.from({ length: lanes }, (_, lane) => lane);
     this.#reserveLanes = numbers.map(
@@ -86,7 +96,12 @@ export class PostgresLedger implements Ledger {
     return this.#leases.size;
   }
 
-  async reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
+  reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
+    const run = (observed: HoldRequest) => this.#reserve(observed, signal);
+    return this.#observer.reserving ? this.#observer.reserving(request, run) : run(request);
+  }
+
+  async #reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold> {
     const row = await laneOf(this.#reserveLanes, request.accountId).submit(request, signal);
     if (row.outcome === 'held' && row.granted !== null) {
       return {
@@ -117,7 +132,12 @@ export class PostgresLedger implements Ledger {
     return this.#store.extend(hold, amount);
   }
 
-  async settle(settlement: Settlement): Promise<SettleResult> {
+  settle(settlement: Settlement): Promise<SettleResult> {
+    const run = () => this.#settle(settlement);
+    return this.#observer.settling ? this.#observer.settling(settlement, run) : run();
+  }
+
+  async #settle(settlement: Settlement): Promise<SettleResult> {
     const row = await this.#submitSettlement({ settlement, onlyExpired: false });
     this.#leases.remove(settlement.holdId);
     if (row.outcome === 'open' || row.outcome === 'unknown') {

@@ -11,8 +11,7 @@ import {
   storeReferences,
 } from './task-claims.sql.ts';
 import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
-import type { LeasedState, TaskState } from './task-state.ts';
-import { stateAfterLapse } from './task-state.ts';
+import { type LeasedState, stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 import { WriteBatch } from './write-batch.ts';
 
@@ -85,6 +84,7 @@ interface Fenced<Value> {
  */
 export class TaskClaimsStore {
   readonly #pool: pg.Pool;
+  readonly #onClaimed: (task: ClaimedTask) => void;
   readonly #claims: Readonly<Record<LeasedState, WriteBatch<ClaimOrder, ClaimedTask | undefined>>>;
   readonly #references: WriteBatch<Fenced<{ engineId: string; reference: string }>, boolean>;
   readonly #generated: WriteBatch<
@@ -92,8 +92,10 @@ export class TaskClaimsStore {
     { cancelRequested: boolean } | undefined
   >;
 
-  constructor(pool: pg.Pool) {
+  /** `onClaimed` is called for every task that was claimed. */
+  constructor(pool: pg.Pool, onClaimed: (task: ClaimedTask) => void = () => undefined) {
     this.#pool = pool;
+    this.#onClaimed = onClaimed;
     const claims = (to: LeasedState) =>
       new WriteBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders), PACE_MS);
     this.#claims = { generating: claims('generating'), processing: claims('processing') };
@@ -183,7 +185,6 @@ export class TaskClaimsStore {
   }
 
   async #claimAll(to: LeasedState, orders: readonly ClaimOrder[]): Promise<(ClaimedTask | undefined)[]> {
-    const from: TaskState = stateAfterLapse(to);
     // Two jobs for one task in one batch: the first has it.
     const byTask = new Map(orders.toReversed().map((order) => [order.taskId, order]));
     const distinct = [...byTask.values()];
@@ -191,12 +192,13 @@ export class TaskClaimsStore {
       distinct.map((order) => order.taskId),
       distinct.map((order) => order.worker),
       distinct.map((order) => Math.round(order.leaseMs)),
-      from,
+      stateAfterLapse(to),
       to,
       WORKER_SILENT_MS,
       distinct.map((order) => order.pool),
     ]);
     const claimed = new Map(rows.map((row) => [row.id, toClaimed(row)]));
+    claimed.forEach(this.#onClaimed);
     return orders.map((order) =>
       byTask.get(order.taskId) === order ? claimed.get(order.taskId) : undefined,
     );

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { RateDimension } from '../http/rate-policy.ts';
+import type { RateDimension } from '../http/limits/rate-policy.ts';
 import { VERSION } from '../lib/version.ts';
 import type { Database } from '../store/database.ts';
 import type { DatabaseWatch } from '../store/database-watch.ts';
