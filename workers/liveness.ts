@@ -65,8 +65,8 @@ export class Liveness {
       ear.deafSince = undefined;
       return;
     }
-    ear.deafSince ??= Date.now();
-    if (Date.now() - ear.deafSince >= this.#settings.deafAfterMs) {
+    ear.deafSince ??= performance.now();
+    if (performance.now() - ear.deafSince >= this.#settings.deafAfterMs) {
       this.#onDeaf(worker.name);
     }
   }

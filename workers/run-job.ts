@@ -1,6 +1,7 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import { isJobName, JOBS, type JobName, type PayloadOf } from '../queues/catalog.ts';
 import type { JobContract } from '../queues/define-job.ts';
+import { systemClock } from '../src/lib/clock.ts';
 import { publicId } from '../src/lib/ids.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { taskFields } from '../src/tasks/task-fields.ts';
@@ -31,7 +32,7 @@ export async function runJob(
   }
   const log = logger.child({ job: name, jobId, ...idsOf(payload.data) });
   const startedAt = performance.now();
-  const waitedMs = Math.max(0, (job.processedOn ?? Date.now()) - job.timestamp - job.delay);
+  const waitedMs = Math.max(0, (job.processedOn ?? systemClock.now()) - job.timestamp - job.delay);
   const end = (outcome: string, facts: Readonly<Record<string, string>> = {}): void => {
     const durationMs = Math.round(performance.now() - startedAt);
     observer.ended({ job: name, queue, outcome, waitedMs, durationMs });

@@ -19,8 +19,8 @@ export class ThrottledLog {
     if (error instanceof QueueUnavailableError) {
       return;
     }
-    const now = Date.now();
-    if (now - (this.#lastAt.get(subject) ?? 0) >= REPEAT_MS) {
+    const now = performance.now();
+    if (now - (this.#lastAt.get(subject) ?? Number.NEGATIVE_INFINITY) >= REPEAT_MS) {
       this.#lastAt.set(subject, now);
       this.#log.warn({ error, subject }, 'failed, and will be tried again');
     }

@@ -1,5 +1,6 @@
 import type { Seller } from '../catalog/catalog.types.ts';
 import type { StatementIssuer } from '../ledger/month-close.ts';
+import { systemClock } from '../lib/clock.ts';
 import { invariant } from '../lib/invariant.ts';
 import { formatUsd } from '../lib/money.ts';
 import type { DocumentsStore, Printed } from './documents.store.ts';
@@ -56,7 +57,7 @@ export class StatementDocuments implements StatementIssuer {
       // what passes is noted
     }
     const facts = await this.#facts(accountId, row, this.#parts.readModel);
-    const { pdf } = await print(facts, lines, { number: undefined, issuedAt: new Date() });
+    const { pdf } = await print(facts, lines, { number: undefined, issuedAt: new Date(systemClock.now()) });
     return pdf;
   }
 

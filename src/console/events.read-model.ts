@@ -1,4 +1,5 @@
 import type { Sequelize } from 'sequelize';
+import { systemClock } from '../lib/clock.ts';
 import { idAt } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';
 import { liveFacts } from './events.sql.ts';
@@ -38,7 +39,7 @@ export class EventsReadModel {
   }
 
   read(accountIds: readonly string[]): Promise<LiveFacts[]> {
-    const since = idAt(Date.now() - HOUR_MS);
+    const since = idAt(systemClock.now() - HOUR_MS);
     return readRows<LiveFacts>(this.#sequelize, liveFacts, [accountIds, TASKS, since]);
   }
 }

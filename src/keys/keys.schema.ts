@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { storableText } from '../http/storable-text.ts';
-import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { storableText } from '../http/input/storable-text.ts';
+import { accountId, answerOf, listOf } from '../http/input/wire-shapes.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
 const name = storableText.trim().min(1).max(200).meta({ description: 'Display name; need not be unique' });

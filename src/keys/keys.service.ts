@@ -1,10 +1,11 @@
-import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import type { KeyCache } from '../http/key-cache.ts';
-import type { Page, PageQuery } from '../http/page.ts';
-import { cutPage } from '../http/page.ts';
+import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
+import type { Page, PageQuery } from '../http/answers/page.ts';
+import { cutPage } from '../http/answers/page.ts';
+import type { KeyCache } from '../http/callers/key-cache.ts';
 import type { Principal } from '../http/route.ts';
 import type { NewOwnerKey } from '../ledger/ledger.types.ts';
 import type { KeyChanges, Movements } from '../ledger/movements.ts';
+import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { newOwnedUuid } from '../lib/ids.ts';
 import { type NanoUsd, parseUsdNumber } from '../lib/money.ts';
@@ -188,7 +189,7 @@ function futureDate(time: string | number | null): Date | null {
     return null;
   }
   const date = new Date(typeof time === 'number' ? time * 1_000 : time);
-  if (date.getTime() <= Date.now()) {
+  if (date.getTime() <= systemClock.now()) {
     throw new AppError('invalid_parameter', 'expires_at: must be in the future.');
   }
   return date;

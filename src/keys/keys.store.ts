@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Sequelize, Utils } from 'sequelize';
 import { literal, Op } from 'sequelize';
-import type { KeyFacts } from '../http/key-cache.ts';
-import type { Member, MemberRole } from '../http/member-role.ts';
-import type { RateLimits } from '../http/rate-policy.ts';
+import type { KeyFacts } from '../http/callers/key-cache.ts';
+import type { Member, MemberRole } from '../http/callers/member-role.ts';
+import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { nanoUsd } from '../lib/money.ts';
 import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';

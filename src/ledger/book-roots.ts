@@ -4,6 +4,7 @@ import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type pg from 'pg';
+import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
 import { run } from '../store/statement.ts';
@@ -86,7 +87,7 @@ export class BookRoots {
       const first = since ? days.findIndex((day) => endOf(day) >= since) : 0;
       // the file before the first new one says what that must follow
       const known = first < 0 ? Math.max(0, days.length - 1) : Math.max(0, first - 1);
-      const again = known > 0 ? Math.floor(Date.now() / DAY_MS) % known : 0;
+      const again = known > 0 ? Math.floor(systemClock.now() / DAY_MS) % known : 0;
       const old = days.slice(again, known > 0 ? again + 2 : again);
       const found: Violation[] = [];
       await this.#compareDays(old, found);

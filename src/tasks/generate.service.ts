@@ -72,7 +72,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       lease: leases.hold(task, signal),
       engine,
       request: requestOf(task, this.#dependencies.extraOf?.(task)),
-      beganAt: Date.now(),
+      beganAt: performance.now(),
       reference: undefined,
       cost: null,
     };
@@ -92,7 +92,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     let leaveRoom = (): void => undefined;
     try {
       leaveRoom = await this.#enterRoom(attempt);
-      attempt.beganAt = Date.now();
+      attempt.beganAt = performance.now();
       timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
       const base = this.#settings.workFolder;
       const leave = (outcome: AttemptOutcome): void => {
@@ -156,7 +156,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     const generated = {
       engineId: engine.id,
       model: request.model,
-      latencyMs: Date.now() - attempt.beganAt,
+      latencyMs: Math.round(performance.now() - attempt.beganAt),
       cost: attempt.cost?.toString() ?? null,
       ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' as const } : {}),
     };

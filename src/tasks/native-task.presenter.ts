@@ -7,7 +7,7 @@ import {
   failure,
   modelId,
   usdString,
-} from '../http/wire-shapes.ts';
+} from '../http/input/wire-shapes.ts';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, ZERO_USD } from '../lib/money.ts';

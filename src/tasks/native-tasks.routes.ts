@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { exportable } from '../http/csv-export.ts';
-import { linkHeader } from '../http/page.ts';
+import { exportable } from '../http/answers/csv-export.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import type { CancelTaskService } from './cancel-task.service.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { answerOf, listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { answerOf, listOf } from '../http/input/wire-shapes.ts';
 import { TASK_RESOURCE } from './native-task.presenter.ts';
 import { TASK_STATES } from './task-state.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ignoredHeader } from '../http/ignored-members.ts';
+import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { usdNumber } from '../lib/money.ts';

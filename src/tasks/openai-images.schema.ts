@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageJson } from '../http/wire-shapes.ts';
+import { usageJson } from '../http/input/wire-shapes.ts';
 
 /** Body of POST /api/v1/images/generations: OpenAI's, as far as it says what to draw. The rest is for the schema of the model. */
 export const openAiImageRequest = z

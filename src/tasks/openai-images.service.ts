@@ -53,10 +53,10 @@ export class OpenAiImagesService {
   }
 
   async #whenEnded(id: string, { principal, signal }: SubmitContext): Promise<TaskResult> {
-    const until = Date.now() + WAIT_MS;
+    const until = performance.now() + WAIT_MS;
     for (;;) {
       const result = await this.#deps.results.readWhenEnded(id, scopeOf(principal), LOOK_MS, signal);
-      if (result.task.completedAt || signal.aborted || Date.now() >= until) {
+      if (result.task.completedAt || signal.aborted || performance.now() >= until) {
         return result;
       }
       await pause(REST_MS, signal);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { areListed, type MediaOptions } from '../catalog/media-options.ts';
-import { ignoredHeader } from '../http/ignored-members.ts';
+import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Principal, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { TASK_PARAMS } from './native-tasks.schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { modelId } from '../http/wire-shapes.ts';
+import { modelId } from '../http/input/wire-shapes.ts';
 
 /** A whole number of a JSON body, or as forms say it. */
 const whole = z.union([

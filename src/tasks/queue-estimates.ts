@@ -79,14 +79,14 @@ async function cached<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   const known = cache.get(key);
-  if (known && Date.now() - known.readAt < ageMs) {
+  if (known && performance.now() - known.readAt < ageMs) {
     return await known.value;
   }
   if (cache.size >= CACHE_ENTRIES_MAX) {
     cache.clear();
   }
   const value = read();
-  cache.set(key, { value, readAt: Date.now() });
+  cache.set(key, { value, readAt: performance.now() });
   try {
     return await value;
   } catch (error) {

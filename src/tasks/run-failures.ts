@@ -99,7 +99,7 @@ export class RunFailures<Task extends ClaimedRun> {
 
   /** A run went well: its engine and model are set up right. */
   succeeded({ task, request, beganAt }: Pick<FailedRun<Task>, 'task' | 'request' | 'beganAt'>): void {
-    this.#dependencies.onRun?.(task.pool, 'ok', Date.now() - beganAt);
+    this.#dependencies.onRun?.(task.pool, 'ok', performance.now() - beganAt);
     this.#misconfigured.succeeded(task.pool, request.model);
   }
 
@@ -191,7 +191,7 @@ export class RunFailures<Task extends ClaimedRun> {
     const { task, failure } = run;
     const { log, onRun } = this.#dependencies;
     const fields = { ...taskFields(task), pool: task.pool, engine: run.engine.id, code: failure.code };
-    onRun?.(task.pool, failure.code, Date.now() - run.beganAt);
+    onRun?.(task.pool, failure.code, performance.now() - run.beganAt);
     log[failure.code === MISCONFIGURED.code ? 'error' : 'warn'](fields, 'a run failed');
     log.debug({ ...fields, said: wordsOf(run) }, 'what the upstream said');
   }
@@ -230,7 +230,7 @@ export function engineRunOf(
     engineId: engine.id,
     model: request.model,
     outcome,
-    latencyMs: Date.now() - beganAt,
+    latencyMs: Math.round(performance.now() - beganAt),
     cost,
   };
 }

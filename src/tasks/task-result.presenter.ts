@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CURRENCY } from '../http/wire-shapes.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, ZERO_USD } from '../lib/money.ts';
 import type { TaskResult } from './task-results.service.ts';

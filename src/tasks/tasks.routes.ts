@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { MediaOptions } from '../catalog/media-options.ts';
-import { ignoredHeader } from '../http/ignored-members.ts';
+import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';

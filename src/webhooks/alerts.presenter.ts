@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CURRENCY } from '../http/wire-shapes.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
 import { formatUsd, nanoUsd, usdNumber } from '../lib/money.ts';
 import type { ALERTS, CREDITS_LOW, KEY_LIMIT_NEAR } from './alerts.schema.ts';
 import type { Alerts } from './alerts.store.ts';

@@ -1,3 +1,4 @@
+import { systemClock } from '../lib/clock.ts';
 import { InvariantError } from '../lib/invariant.ts';
 import type { WebhookSecretsStore } from './webhook-secrets.store.ts';
 import { newWebhookSecret } from './webhook-signature.ts';
@@ -43,7 +44,7 @@ export class WebhookSecretsService {
       throw new InvariantError(`webhook secret of account ${accountId} is gone right after it was stored`);
     }
     const previousExpiresAt = new Date(sealed.rotatedAt.getTime() + ROTATION_OVERLAP_MS);
-    const overlaps = sealed.previousSecret !== null && previousExpiresAt.getTime() > Date.now();
+    const overlaps = sealed.previousSecret !== null && previousExpiresAt.getTime() > systemClock.now();
     return {
       secret: this.#open(sealed.secret, accountId),
       previousSecret: overlaps && sealed.previousSecret ? this.#open(sealed.previousSecret, accountId) : null,

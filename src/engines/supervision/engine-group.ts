@@ -87,7 +87,7 @@ export class EngineGroup implements Engine {
       this.#runs.delete(reference);
       return { state: 'failed', failure: RUN_LOST };
     }
-    this.#runs.set(reference, { member: place.member, seenAt: Date.now() });
+    this.#runs.set(reference, { member: place.member, seenAt: performance.now() });
     const status = await place.member.engine.poll(place.reference, request, context);
     if (status.state !== 'queued' && status.state !== 'running') {
       this.#runs.delete(reference);
@@ -146,7 +146,7 @@ export class EngineGroup implements Engine {
   }
 
   #load(member: GroupMember): number {
-    const recent = Date.now() - FORGOTTEN_AFTER_MS;
+    const recent = performance.now() - FORGOTTEN_AFTER_MS;
     let runs = this.#submittingTo(member);
     for (const [reference, { member: owner, seenAt }] of this.#runs) {
       if (seenAt < recent) {
@@ -165,7 +165,7 @@ export class EngineGroup implements Engine {
   /** `<group>.<server>.<life>~<reference of the adapter>` */
   #remember(member: GroupMember, run: number | undefined, reference: string): string {
     const own = `${this.#name}.${this.#members.indexOf(member)}.${run}~${reference}`;
-    this.#runs.set(own, { member, seenAt: Date.now() });
+    this.#runs.set(own, { member, seenAt: performance.now() });
     return own;
   }
 

@@ -101,12 +101,12 @@ export class EngineProcess {
     const { signal } = this.#stopping;
     let pauseMs = clocks.backoffFirstMs;
     while (!signal.aborted) {
-      const beganAt = Date.now();
+      const beganAt = performance.now();
       const reason = await this.#runOnce().catch((error: Error) => error.message);
       if (signal.aborted) {
         break;
       }
-      pauseMs = Date.now() - beganAt >= clocks.provenMs ? clocks.backoffFirstMs : pauseMs;
+      pauseMs = performance.now() - beganAt >= clocks.provenMs ? clocks.backoffFirstMs : pauseMs;
       this.#log.warn({ reason, pauseMs, logFile: this.#plan.logFile }, 'an engine process ended');
       await pause(pauseMs, signal);
       pauseMs = Math.min(pauseMs * 2, clocks.backoffMaxMs);
@@ -176,7 +176,7 @@ export class EngineProcess {
   /** Looks after the server until it ends or is stopped (undefined), or must be ended (the reason). */
   async #watch(until: AbortSignal): Promise<string | undefined> {
     const { settings, clocks } = this.#plan;
-    let lastHealthyAt = Date.now();
+    let lastHealthyAt = performance.now();
     while (!until.aborted) {
       const healthy =
         (await isHealthy(`${this.baseUrl}${settings.health}`, until)) &&
@@ -185,11 +185,11 @@ export class EngineProcess {
         break;
       }
       if (healthy) {
-        lastHealthyAt = Date.now();
+        lastHealthyAt = performance.now();
         this.#becomeReady();
       }
       const limitMs = (this.#ready ? settings.unhealthy_after : settings.start_timeout) * 1_000;
-      if (Date.now() - lastHealthyAt >= limitMs) {
+      if (performance.now() - lastHealthyAt >= limitMs) {
         return this.#ready
           ? `gave no healthy answer for ${settings.unhealthy_after} s`
           : `was not healthy within ${settings.start_timeout} s`;
@@ -205,7 +205,7 @@ export class EngineProcess {
     if (this.#ready || !warmup) {
       return true;
     }
-    const leftMs = Math.max(1, beganAt + start_timeout * 1_000 - Date.now());
+    const leftMs = Math.max(1, Math.ceil(beganAt + start_timeout * 1_000 - performance.now()));
     return await isWarm(`${this.baseUrl}${warmup.path}`, warmup.body, leftMs, until);
   }
 

@@ -45,8 +45,8 @@ export async function clearLeftover(path: string): Promise<RunningProcess | unde
   if (await isAlive(record.owner)) {
     return record.owner.pid === process.pid ? undefined : record.owner;
   }
-  const deadline = Date.now() + GONE_WITHIN_MS;
-  while ((await isAlive(record.engine)) && Date.now() < deadline) {
+  const deadline = performance.now() + GONE_WITHIN_MS;
+  while ((await isAlive(record.engine)) && performance.now() < deadline) {
     killGroup(record.engine.pid, 'SIGKILL');
     await delay(50);
   }

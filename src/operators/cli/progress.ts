@@ -22,10 +22,10 @@ export class Progress {
     if (!this.#terminal.isTTY) {
       return await work();
     }
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     let turn = 0;
     const timer = setInterval(() => {
-      const seconds = Math.floor((Date.now() - startedAt) / 1_000);
+      const seconds = Math.floor((performance.now() - startedAt) / 1_000);
       turn += 1;
       this.#terminal.write(`${CLEAR_LINE}${WHEEL[turn % WHEEL.length]} ${text()} ${seconds} s`);
     }, TURN_MS);
