@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../src/http/openapi-portable.ts';
+import type { JsonSchema } from '../src/http/openapi/openapi-portable.ts';
 
 /** Schemas of the API that the console names; what they refer to comes with them. */
 const NEEDED = [

@@ -1,5 +1,5 @@
 import { API_EXAMPLES } from './api-examples.ts';
-import type { ApiDescription } from './http/openapi.ts';
+import type { ApiDescription } from './http/openapi/openapi.ts';
 import { VERSION } from './lib/version.ts';
 import { TASK_RESULT } from './tasks/task-result.presenter.ts';
 import { CREDITS_LOW_EVENT, KEY_LIMIT_NEAR_EVENT } from './webhooks/alerts.presenter.ts';

@@ -23,7 +23,7 @@ import {
 import { OPERATOR_EXAMPLES } from './examples/operator-examples.ts';
 import { TASK_EXAMPLES } from './examples/task-examples.ts';
 import { WORKER_ANSWERS, WORKER_EXAMPLES } from './examples/worker-examples.ts';
-import type { ApiExamples } from './http/openapi-examples.ts';
+import type { ApiExamples } from './http/openapi/openapi-examples.ts';
 
 const CHARGE = 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8';
 const PURCHASE = 'txn_P01KAJ40A1B2C3D4E5F6G7H8J9K';

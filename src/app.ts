@@ -3,7 +3,7 @@ import { type AccountRoutesServices, customerRoutes } from './customer-routes.ts
 import type { AliasSource } from './http/aliases.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { Kernel } from './http/kernel.ts';
-import { type MetaOptions, metaRoutes } from './http/meta.routes.ts';
+import { type MetaOptions, metaRoutes } from './http/openapi/meta.routes.ts';
 import type { Route } from './http/route.ts';
 import { type OperatorServices, operatorRoutes } from './operators/operators.routes.ts';
 

@@ -100,7 +100,7 @@ test('there are no barrels', () => {
 
 test('the environment is read at the entries only', () => {
   // what callers paste reads their environment, not ours
-  const samples = 'src/http/openapi-samples.ts';
+  const samples = 'src/http/openapi/openapi-samples.ts';
   const entries =
     /^(src\/server|workers\/main|migrations\/run|src\/operators\/first-start|src\/operators\/cli\/main|ops\/.*)\.(ts|mjs)$/;
   expect(
@@ -152,6 +152,32 @@ test('each heavy or dangerous package has one home', () => {
   expect(importersOf(/^bullmq$/, /^(queues|workers)\//)).toEqual([]);
   expect(importersOf(/^node:child_process$/, /^(src\/media|src\/engines|ops)\//)).toEqual([]);
   expect(importersOf(/^express$/, /^src\/(http|app|operators)|\.(routes|pages)\.ts$/)).toEqual([]);
+});
+
+test('calls to servers of others have one client', () => {
+  const client = /^src\/upstream\//;
+  const forms = /^src\/engines\/(form-body|upstream-http|comfyui\/progress-socket)\.ts$/;
+  const looksAtThisHost = /^(src\/engines\/supervision\/health-check|workers\/preemption-notice)\.ts$/;
+  // its library makes the requests
+  const openId = 'src/console/openid-provider.ts';
+  expect(
+    importersOf(/^undici$/, client).filter(
+      (path) => path !== openId && !forms.test(path) && !looksAtThisHost.test(path),
+    ),
+  ).toEqual([]);
+});
+
+test('the time of day comes from a clock; how long something took does not ask for it', () => {
+  // a clock that is set does not end what waits: durations are of performance.now()
+  const ofTheProcess = /^src\/(lib\/(clock|ids|logger)|store\/database-clock)\.ts$/;
+  expect(
+    offenders(
+      ({ path, text }) =>
+        /^(src|queues|workers)\//.test(path) &&
+        !ofTheProcess.test(path) &&
+        /\bDate\.now\(|\bnew Date\(\)/.test(text),
+    ),
+  ).toEqual([]);
 });
 
 test('workers know nothing of HTTP', () => {

@@ -1,4 +1,4 @@
-import { CURRENCY } from '../http/wire-shapes.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { storableText } from '../http/storable-text.ts';
-import { answerOf, CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
+import { storableText } from '../http/input/storable-text.ts';
+import { answerOf, CURRENCY, currencyJson, usdString } from '../http/input/wire-shapes.ts';
 import { AppError } from '../lib/errors.ts';
 import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { linkHeader } from '../http/page.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { presentInvoice } from './invoices.presenter.ts';

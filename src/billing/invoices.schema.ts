@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { CLOSED } from '../http/openapi-portable.ts';
-import { pageQuery } from '../http/page.ts';
-import { timeParameter } from '../http/time-range.ts';
-import { currencyJson, listOf, requestId, usdString } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { timeParameter } from '../http/input/time-range.ts';
+import { currencyJson, listOf, requestId, usdString } from '../http/input/wire-shapes.ts';
+import { CLOSED } from '../http/openapi/openapi-portable.ts';
 
 const status = z.enum(['draft', 'open', 'paid', 'void', 'uncollectible']);
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { z } from 'zod';
-import { type HtmlPage, sendPage } from '../http/html-page.ts';
+import { type HtmlPage, sendPage } from '../http/answers/html-page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';

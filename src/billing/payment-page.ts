@@ -1,5 +1,5 @@
-import { type Html, type HtmlValue, html } from '../http/html.ts';
-import type { HtmlPage } from '../http/html-page.ts';
+import { type Html, type HtmlValue, html } from '../http/answers/html.ts';
+import type { HtmlPage } from '../http/answers/html-page.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';

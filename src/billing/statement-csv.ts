@@ -1,4 +1,4 @@
-import { CURRENCY } from '../http/wire-shapes.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
 import { csvLine, inert } from '../lib/csv.ts';
 import { presentTransaction } from './transactions.presenter.ts';
 import type { EntryRow } from './transactions.read-model.ts';

@@ -1,5 +1,5 @@
-import { exportable } from '../http/csv-export.ts';
-import { linkHeader } from '../http/page.ts';
+import { exportable } from '../http/answers/csv-export.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import { presentTransaction } from './transactions.presenter.ts';

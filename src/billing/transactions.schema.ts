@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { timeParameter } from '../http/time-range.ts';
-import { answerOf, listOf, moneyJson } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { timeParameter } from '../http/input/time-range.ts';
+import { answerOf, listOf, moneyJson } from '../http/input/wire-shapes.ts';
 import { CONTRA_ACCOUNTS, REASON_CODES, TRANSACTION_TYPES } from './transaction-id.ts';
 
 export const listTransactionsQuery = z.strictObject({

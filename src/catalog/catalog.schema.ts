@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { limitParameter } from '../http/page.ts';
-import { requestId } from '../http/wire-shapes.ts';
+import { limitParameter } from '../http/answers/page.ts';
+import { requestId } from '../http/input/wire-shapes.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
 
 const price = z

@@ -1,5 +1,5 @@
 import type { Aliases } from '../http/aliases.ts';
-import type { RateLimits } from '../http/rate-policy.ts';
+import type { RateLimits } from '../http/limits/rate-policy.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
 import type { MediaOptions } from './media-options.ts';
 import type { Pricing } from './pricing.ts';

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
-import { FieldError } from '../http/field-error.ts';
-import { validate } from '../http/validate.ts';
+import { FieldError } from '../http/input/field-error.ts';
+import { validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
 import { buildModel } from './build-model.ts';
 import type { Catalog, Model } from './catalog.types.ts';

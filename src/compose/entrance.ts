@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Authenticator } from '../http/authenticator.ts';
-import { CallPacer } from '../http/call-pacer.ts';
-import { admitFairly } from '../http/fair-admission.ts';
+import { CallPacer } from '../http/admission/call-pacer.ts';
+import { admitFairly } from '../http/admission/fair-admission.ts';
+import { StrangerConnections } from '../http/admission/stranger-connections.ts';
+import type { Authenticator } from '../http/callers/authenticator.ts';
 import type { Route } from '../http/route.ts';
-import { StrangerConnections } from '../http/stranger-connections.ts';
 import { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Foundation } from './foundation.ts';
 

@@ -1,7 +1,7 @@
 import { functionFiles } from '../../migrations/functions.ts';
 import { migrationNames } from '../../migrations/migrate.ts';
 import type { RedisWatch } from '../../queues/redis-watch.ts';
-import type { ReadinessReport } from '../http/meta.routes.ts';
+import type { ReadinessReport } from '../http/openapi/meta.routes.ts';
 import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { run } from '../store/statement.ts';
 import type { Foundation } from './foundation.ts';

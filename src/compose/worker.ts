@@ -7,7 +7,7 @@ import { freeMemory } from '../engines/gpu-memory.ts';
 import { discoverGpus, readGpuMemory, visibleGpus } from '../engines/gpu-slots.ts';
 import { type EngineRegistry, EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
-import { IdempotencyStore } from '../http/idempotency.store.ts';
+import { IdempotencyStore } from '../http/idempotency/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
 import { NightlyProof } from '../ledger/nightly-proof.ts';

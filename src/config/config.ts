@@ -65,9 +65,9 @@ export interface Config {
   readonly otlpEndpoint: string | null;
   /** Which traces are kept: of those that begin here so many (0 to 1), and whether a caller's `traceparent` decides for its own. */
   readonly traceSampling: { readonly ratio: number; readonly followsParent: boolean };
-  /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
   /** Where the dashboards are; null: nobody said. */
   readonly grafanaUrl: string | null;
+  /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
   readonly keepPrompts: boolean;
   /** Webhooks to private addresses: only for development, never for a service others can reach. */
   readonly webhookPrivateTargets: boolean;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RateLimits } from '../http/rate-policy.ts';
-import { accountId, CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
+import { accountId, CURRENCY, currencyJson, usdString } from '../http/input/wire-shapes.ts';
+import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { AccountRow } from './account.read-model.ts';

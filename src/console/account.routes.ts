@@ -1,6 +1,6 @@
-import type { RateLimits } from '../http/rate-policy.ts';
+import { answerOf } from '../http/input/wire-shapes.ts';
+import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { answerOf } from '../http/wire-shapes.ts';
 import { accountJson, type ConsoleFeatures, presentAccountOverview } from './account.presenter.ts';
 import type { AccountReadModel } from './account.read-model.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { EventStream, eventFrame } from '../http/answers/sse.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { EventStream, eventFrame } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { AccountEvent, AccountEvents } from './account-events.ts';

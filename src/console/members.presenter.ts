@@ -1,4 +1,4 @@
-import type { Member } from '../http/member-role.ts';
+import type { Member } from '../http/callers/member-role.ts';
 import { publicId } from '../lib/ids.ts';
 import type { InvitationJson, MemberJson, SessionMemberJson } from './members.schema.ts';
 import type { InvitationRow, MemberRow } from './members.store.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MEMBER_ROLES } from '../http/member-role.ts';
-import { pageQuery } from '../http/page.ts';
-import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { MEMBER_ROLES } from '../http/callers/member-role.ts';
+import { accountId, answerOf, listOf } from '../http/input/wire-shapes.ts';
 
 const role = z.enum(MEMBER_ROLES).meta({
   description:

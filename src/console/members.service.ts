@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import type { KeyCache } from '../http/key-cache.ts';
-import type { MemberRole } from '../http/member-role.ts';
-import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../http/answers/page.ts';
+import type { KeyCache } from '../http/callers/key-cache.ts';
+import type { MemberRole } from '../http/callers/member-role.ts';
 import type { Principal } from '../http/route.ts';
 import { newSecret, secretHash } from '../keys/secret.ts';
 import { AppError } from '../lib/errors.ts';

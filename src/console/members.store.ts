@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { MemberRole } from '../http/member-role.ts';
+import type { MemberRole } from '../http/callers/member-role.ts';
 import { run } from '../store/statement.ts';
 import {
   changeMemberRole,

@@ -1,4 +1,4 @@
-import { csrfProof } from '../http/browser-session.ts';
+import { csrfProof } from '../http/callers/browser-session.ts';
 import { publicId } from '../lib/ids.ts';
 import type { SessionMemberJson } from './members.schema.ts';
 import type { SessionJson, SessionSummaryJson } from './sessions.schema.ts';

@@ -1,4 +1,4 @@
-import { linkHeader } from '../http/page.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import { presentSessionMember } from './members.presenter.ts';

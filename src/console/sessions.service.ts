@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Authenticator } from '../http/authenticator.ts';
-import type { BrowserSession, BrowserSessions, PresentedSession } from '../http/browser-session.ts';
-import { presentedSession, refuseForeignPage } from '../http/browser-session.ts';
-import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../http/answers/page.ts';
+import type { Authenticator } from '../http/callers/authenticator.ts';
+import type { BrowserSession, BrowserSessions, PresentedSession } from '../http/callers/browser-session.ts';
+import { presentedSession, refuseForeignPage } from '../http/callers/browser-session.ts';
 import type { Principal } from '../http/route.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';

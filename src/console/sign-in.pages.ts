@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from 'express';
-import type { AnswerCipher } from '../http/answer-cipher.ts';
-import { readCookie } from '../http/cookie.ts';
+import { readCookie } from '../http/callers/cookie.ts';
+import { FailureLimiter } from '../http/callers/failure-limiter.ts';
 import { exchangeOf } from '../http/exchange.ts';
-import { FailureLimiter } from '../http/failure-limiter.ts';
+import type { AnswerCipher } from '../http/idempotency/answer-cipher.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';

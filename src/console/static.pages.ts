@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Request, RequestHandler, Response } from 'express';
+import { html } from '../http/answers/html.ts';
 import { exchangeOf } from '../http/exchange.ts';
-import { html } from '../http/html.ts';
 import { AppError } from '../lib/errors.ts';
 
 export interface ConsolePagesOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CURRENCY, currencyJson, usdString } from '../http/wire-shapes.ts';
+import { CURRENCY, currencyJson, usdString } from '../http/input/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { CreditsRow } from './credits.read-model.ts';
 

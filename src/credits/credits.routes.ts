@@ -1,6 +1,6 @@
+import { answerOf } from '../http/input/wire-shapes.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import { answerOf } from '../http/wire-shapes.ts';
 import { creditsJson, novitaUserJson, presentCredits, presentNovitaUser } from './credits.presenter.ts';
 import type { CreditsReadModel } from './credits.read-model.ts';
 

@@ -1,4 +1,4 @@
-import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
+import { CURRENCY, presentUsage } from '../http/input/wire-shapes.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { GenerationRow } from './generations.read-model.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { timeParameter } from '../http/time-range.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { timeParameter } from '../http/input/time-range.ts';
 import {
   answerOf,
   apiKeyHash,
@@ -11,7 +11,7 @@ import {
   modelId,
   usageJson,
   usdString,
-} from '../http/wire-shapes.ts';
+} from '../http/input/wire-shapes.ts';
 
 export const generationQuery = z.strictObject({
   id: z.string().min(1).max(128).meta({ description: 'Generation id (gen-…) or the id of the request' }),

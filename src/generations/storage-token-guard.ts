@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { presentedSecret } from '../http/credential.ts';
-import { FailureLimiter } from '../http/failure-limiter.ts';
+import { presentedSecret } from '../http/callers/credential.ts';
+import { FailureLimiter } from '../http/callers/failure-limiter.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 

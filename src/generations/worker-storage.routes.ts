@@ -1,10 +1,10 @@
 import type { Request, RequestHandler } from 'express';
 import { Router } from 'express';
 import { z } from 'zod';
-import { readJson, requireJson } from '../http/request-body.ts';
-import { sendJson } from '../http/send.ts';
-import { allowSlowBody } from '../http/slow-body.ts';
-import { validate } from '../http/validate.ts';
+import { sendJson } from '../http/answers/send.ts';
+import { readJson, requireJson } from '../http/input/request-body.ts';
+import { allowSlowBody } from '../http/input/slow-body.ts';
+import { validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
 import { receiveUpload, type UploadDoor } from '../media/receive-upload.ts';
 import type { UploadSigner } from '../media/signed-upload.ts';

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Logger } from '../lib/logger.ts';
-import type { Envelope } from './envelope.ts';
-import { envelopeOfPath } from './envelope.ts';
+import type { Envelope } from './answers/envelope.ts';
+import { envelopeOfPath } from './answers/envelope.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { RequestFacts } from './request-facts.ts';
 import { effectiveRequestId } from './request-id.ts';

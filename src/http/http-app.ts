@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } 
 import express from 'express';
 import { AppError } from '../lib/errors.ts';
 import { type Aliases, type AliasSource, baseUrlAdvice } from './aliases.ts';
+import { sendError } from './answers/send.ts';
 import { allowOrigins } from './cors.ts';
 import type { Exchange, ExchangeReport } from './exchange.ts';
 import { exchangeOf, openExchange } from './exchange.ts';
@@ -11,7 +12,6 @@ import type { TableEntry } from './route-table.ts';
 import { routeTable } from './route-table.ts';
 import { runRoute } from './run-route.ts';
 import { securityHeaders } from './security-headers.ts';
-import { sendError } from './send.ts';
 
 export interface HttpAppOptions {
   readonly kernel: Kernel;

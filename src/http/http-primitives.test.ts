@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { isPrivateAddress } from '../lib/ip-address.ts';
 import { LruMap } from '../lib/lru-map.ts';
-import { createAnswerCipher } from './answer-cipher.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
-import { bucketRange, periodOf } from './time-range.ts';
+import { decodeCursor, encodeCursor } from './answers/cursor.ts';
+import { createAnswerCipher } from './idempotency/answer-cipher.ts';
+import { bucketRange, periodOf } from './input/time-range.ts';
 
 describe('LruMap', () => {
   test('forgets what was used longest ago, and never grows beyond its capacity', () => {

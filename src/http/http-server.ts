@@ -3,11 +3,11 @@ import { createServer, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
-import { envelopeOfPath, errorBody } from './envelope.ts';
+import { envelopeOfPath, errorBody } from './answers/envelope.ts';
 import { expressPrototypesOf } from './express-prototypes.ts';
-import { dropUnread, hasBody } from './request-body.ts';
+import { dropUnread, hasBody } from './input/request-body.ts';
+import { isSlowBodyAllowed } from './input/slow-body.ts';
 import { effectiveRequestId } from './request-id.ts';
-import { isSlowBodyAllowed } from './slow-body.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;

@@ -2,15 +2,15 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import type { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Authenticator } from './authenticator.ts';
-import type { BodyBytes } from './body-bytes.ts';
-import type { BrowserSessions, OperatorBrowsers } from './browser-session.ts';
+import type { Authenticator } from './callers/authenticator.ts';
+import type { BrowserSessions, OperatorBrowsers } from './callers/browser-session.ts';
+import type { Member } from './callers/member-role.ts';
+import type { WorkerDoor } from './callers/worker-door.types.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import type { Idempotency } from './idempotency.ts';
-import type { Member } from './member-role.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
+import type { BodyBytes } from './input/body-bytes.ts';
+import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Principal } from './route.ts';
-import type { WorkerDoor } from './worker-door.types.ts';
 
 /** What a member asked for that changes something. */
 export interface MemberAct {

@@ -5,11 +5,11 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import type { PresentedSession } from './browser-session.ts';
-import type { Member, MemberRole } from './member-role.ts';
-import type { OwnRateLimits } from './rate-policy.ts';
+import type { PresentedSession } from './callers/browser-session.ts';
+import type { Member, MemberRole } from './callers/member-role.ts';
+import type { WorkerIdentity } from './callers/worker-door.types.ts';
+import type { OwnRateLimits } from './limits/rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
-import type { WorkerIdentity } from './worker-door.types.ts';
 
 /** Who is calling: an API key and the account it spends from. */
 /** Where a key and its account may do less, or more, than is configured. */

@@ -3,18 +3,18 @@ import { AppError } from '../lib/errors.ts';
 import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
-import { type Admission, admitCaller } from './admit-caller.ts';
+import { sendError, sendSuccess } from './answers/send.ts';
+import { type Admission, admitCaller } from './callers/admit-caller.ts';
 import type { Exchange } from './exchange.ts';
-import { isForm, parseForm } from './form-body.ts';
-import type { RecordedAnswer } from './idempotency.ts';
-import { ignoredHeader } from './ignored-members.ts';
+import type { RecordedAnswer } from './idempotency/idempotency.ts';
+import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './idempotency/repeatable-call.ts';
+import { isForm, parseForm } from './input/form-body.ts';
+import { ignoredHeader } from './input/ignored-members.ts';
+import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './input/request-body.ts';
+import { validate } from './input/validate.ts';
+import { validateInSteps } from './input/validate-in-steps.ts';
 import type { Kernel } from './kernel.ts';
-import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './repeatable-call.ts';
-import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './request-body.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
-import { sendError, sendSuccess } from './send.ts';
-import { validate } from './validate.ts';
-import { validateInSteps } from './validate-in-steps.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** A body of more bytes can be more than 10 ms of work in one go. */

@@ -1,4 +1,4 @@
-import { eventFrame } from '../http/sse.ts';
+import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { type JsonObject, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { validate } from '../http/input/validate.ts';
+import { answerOf, CURRENCY, currencyJson, modelId, usdString } from '../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { validate } from '../http/validate.ts';
-import { answerOf, CURRENCY, currencyJson, modelId, usdString } from '../http/wire-shapes.ts';
 import { LINE_ITEMS } from '../ledger/ledger.types.ts';
 import { formatUsd, type NanoUsd } from '../lib/money.ts';
 import type { CallEstimate } from './admission.ts';

@@ -1,5 +1,5 @@
+import { COMMENT_KEEP_ALIVE, EventStream } from '../http/answers/sse.ts';
 import type { Reply, RouteContext } from '../http/route.ts';
-import { COMMENT_KEEP_ALIVE, EventStream } from '../http/sse.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, type NanoUsd, parseUsd } from '../lib/money.ts';

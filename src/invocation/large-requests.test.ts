@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import { validateInSteps } from '../http/validate-in-steps.ts';
+import { validateInSteps } from '../http/input/validate-in-steps.ts';
 import { jsonInSteps } from '../lib/json-text.ts';
 import { atOnce } from '../lib/steps.ts';
 import type { JsonObject } from '../providers/json.ts';

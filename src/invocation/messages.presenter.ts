@@ -1,4 +1,4 @@
-import { eventFrame } from '../http/sse.ts';
+import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { FieldError } from '../http/field-error.ts';
+import { FieldError } from '../http/input/field-error.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { modelId, usageJson } from '../http/wire-shapes.ts';
+import { modelId, usageJson } from '../http/input/wire-shapes.ts';
 
 const source = z
   .looseObject({

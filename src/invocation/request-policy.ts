@@ -1,4 +1,4 @@
-import { IgnoredMembers } from '../http/ignored-members.ts';
+import { IgnoredMembers } from '../http/input/ignored-members.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Steps } from '../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../providers/json.ts';

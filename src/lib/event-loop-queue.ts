@@ -4,7 +4,7 @@ import { atOnce } from './steps.ts';
 import type { StopSignal } from './stop-signal.ts';
 
 /** Blocking work that one turn of the event loop may hold, in ms, the last step not counted. */
-const WORK_MS_PER_TURN = 5;
+const WORK_MS_PER_TURN = 2;
 /** Max queue wait in ms; longer waits are rejected, since the client has likely timed out. */
 const WAIT_MS_MAX = 5_000;
 

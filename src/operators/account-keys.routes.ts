@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { linkHeader } from '../http/page.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { presentKey } from '../keys/keys.presenter.ts';
 import {

@@ -1,5 +1,5 @@
-import type { KeyCache } from '../http/key-cache.ts';
-import type { Page, PageQuery } from '../http/page.ts';
+import type { Page, PageQuery } from '../http/answers/page.ts';
+import type { KeyCache } from '../http/callers/key-cache.ts';
 import type { CreateKeyBody } from '../keys/keys.schema.ts';
 import type { CreatedKey, KeysService } from '../keys/keys.service.ts';
 import type { KeysStore } from '../keys/keys.store.ts';

@@ -1,4 +1,4 @@
-import { linkHeader } from '../http/page.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import type { AccountsService } from './accounts.service.ts';

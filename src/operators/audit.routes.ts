@@ -1,6 +1,6 @@
-import { exportable } from '../http/csv-export.ts';
-import { decodeCursor, INTEGER_PART } from '../http/cursor.ts';
-import { cutPage, linkHeader } from '../http/page.ts';
+import { exportable } from '../http/answers/csv-export.ts';
+import { decodeCursor, INTEGER_PART } from '../http/answers/cursor.ts';
+import { cutPage, linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { presentAuditEntry } from './audit.presenter.ts';
 import type { AuditReadModel } from './audit.read-model.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { timeParameter } from '../http/time-range.ts';
-import { listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { timeParameter } from '../http/input/time-range.ts';
+import { listOf } from '../http/input/wire-shapes.ts';
 
 const filter = z.string().min(1).max(200);
 

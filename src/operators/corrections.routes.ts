@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import { idempotencyKey } from '../http/idempotency.ts';
+import { idempotencyKey } from '../http/idempotency/idempotency.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
 import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import { CURRENCY } from '../http/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { BookingResult, CorrectionCall, CorrectionsService } from './corrections.service.ts';
 import { presentAccount } from './operators.presenter.ts';

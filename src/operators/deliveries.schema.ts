@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { accountId, answerOf, listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { accountId, answerOf, listOf } from '../http/input/wire-shapes.ts';
 
 const time = z.iso.datetime();
 

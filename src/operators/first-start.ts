@@ -1,4 +1,4 @@
-import { KeyCache } from '../http/key-cache.ts';
+import { KeyCache } from '../http/callers/key-cache.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { Movements } from '../ledger/movements.ts';

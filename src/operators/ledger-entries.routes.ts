@@ -1,7 +1,7 @@
 import { presentTransaction } from '../billing/transactions.presenter.ts';
-import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/cursor.ts';
-import { FieldError } from '../http/field-error.ts';
-import { cutPage, linkHeader } from '../http/page.ts';
+import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/answers/cursor.ts';
+import { cutPage, linkHeader } from '../http/answers/page.ts';
+import { FieldError } from '../http/input/field-error.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import type { LedgerEntriesReadModel, LedgerEntryRow } from './ledger-entries.read-model.ts';

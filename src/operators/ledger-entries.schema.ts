@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { transactionJson } from '../billing/transactions.schema.ts';
-import { pageQuery } from '../http/page.ts';
-import { timeParameter } from '../http/time-range.ts';
-import { accountId, listOf } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { timeParameter } from '../http/input/time-range.ts';
+import { accountId, listOf } from '../http/input/wire-shapes.ts';
 
 export const listEntriesQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),

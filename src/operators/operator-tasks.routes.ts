@@ -1,4 +1,4 @@
-import { linkHeader } from '../http/page.ts';
+import { linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { OPERATOR_ROUTE } from './operator-access.ts';

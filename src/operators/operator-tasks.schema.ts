@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
+import { pageQuery } from '../http/answers/page.ts';
 import {
   accountId,
   answerOf,
@@ -10,7 +10,7 @@ import {
   listOf,
   modelId,
   usdString,
-} from '../http/wire-shapes.ts';
+} from '../http/input/wire-shapes.ts';
 import { TASK_STATES } from '../tasks/task-state.ts';
 
 const time = z.iso.datetime();

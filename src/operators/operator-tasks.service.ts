@@ -1,5 +1,5 @@
-import { decodeCursor, UUID_PART } from '../http/cursor.ts';
-import { cutPage, type Page } from '../http/page.ts';
+import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
+import { cutPage, type Page } from '../http/answers/page.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
 import { accountUuid } from './accounts.service.ts';

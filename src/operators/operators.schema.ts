@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { storableText } from '../http/storable-text.ts';
-import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/wire-shapes.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { storableText } from '../http/input/storable-text.ts';
+import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/input/wire-shapes.ts';
 import { rateLimits } from '../keys/keys.schema.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 

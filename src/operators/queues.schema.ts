@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { answerOf, listOf } from '../http/wire-shapes.ts';
+import { answerOf, listOf } from '../http/input/wire-shapes.ts';
 
 export const queueParams = z.object({
   name: z.string().min(1).max(100).meta({ description: 'Name of the queue, e.g. generate-local' }),

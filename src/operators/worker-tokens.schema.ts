@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { answerOf, listOf } from '../http/wire-shapes.ts';
+import { answerOf, listOf } from '../http/input/wire-shapes.ts';
 
 const name = z
   .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOf } from '../http/wire-shapes.ts';
+import { listOf } from '../http/input/wire-shapes.ts';
 
 export const hostParams = z.object({
   host: z

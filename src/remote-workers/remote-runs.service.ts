@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RunPolicy } from '../catalog/run-policy.ts';
 import type { EngineRequest } from '../engines/engine.types.ts';
-import type { WorkerIdentity } from '../http/worker-door.types.ts';
+import type { WorkerIdentity } from '../http/callers/worker-door.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { presentedSecret } from '../http/credential.ts';
-import { FailureLimiter } from '../http/failure-limiter.ts';
-import type { WorkerDoor, WorkerIdentity } from '../http/worker-door.types.ts';
+import { presentedSecret } from '../http/callers/credential.ts';
+import { FailureLimiter } from '../http/callers/failure-limiter.ts';
+import type { WorkerDoor, WorkerIdentity } from '../http/callers/worker-door.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { WorkerTokensStore } from './worker-tokens.store.ts';

@@ -1,4 +1,4 @@
-import type { BucketRange } from '../http/time-range.ts';
+import type { BucketRange } from '../http/input/time-range.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import type { BucketRange } from '../http/time-range.ts';
+import type { BucketRange } from '../http/input/time-range.ts';
 
 /** Buckets of the first window, at least. */
 const FIRST_WINDOW_BUCKETS = 8;

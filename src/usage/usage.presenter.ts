@@ -1,5 +1,5 @@
-import { type BucketRange, periodOf } from '../http/time-range.ts';
-import { CURRENCY, presentUsage } from '../http/wire-shapes.ts';
+import { type BucketRange, periodOf } from '../http/input/time-range.ts';
+import { CURRENCY, presentUsage } from '../http/input/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { ActivitySums, CostSums, SpeedSums, UsageSums } from './usage.read-model.ts';
 import type { ActivityRowJson, CostRowJson, SpeedRowJson, UsageRowJson } from './usage.schema.ts';

@@ -1,6 +1,6 @@
 import type { Sequelize } from 'sequelize';
-import type { BucketRange } from '../http/time-range.ts';
-import type { UsageColumns } from '../http/wire-shapes.ts';
+import type { BucketRange } from '../http/input/time-range.ts';
+import type { UsageColumns } from '../http/input/wire-shapes.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
 import { idAt } from '../lib/ids.ts';
 import { readRows } from '../store/report.ts';

@@ -1,8 +1,8 @@
-import { exportable } from '../http/csv-export.ts';
-import { linkHeader } from '../http/page.ts';
+import { exportable } from '../http/answers/csv-export.ts';
+import { linkHeader } from '../http/answers/page.ts';
+import type { BucketRange } from '../http/input/time-range.ts';
 import type { Reply, Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import type { BucketRange } from '../http/time-range.ts';
 import { presentActivityRow, presentCostRow, presentSpeedRow, presentUsageRow } from './usage.presenter.ts';
 import {
   activityQuery,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageQuery } from '../http/page.ts';
-import { GRANULARITIES, timeParameter } from '../http/time-range.ts';
+import { pageQuery } from '../http/answers/page.ts';
+import { GRANULARITIES, timeParameter } from '../http/input/time-range.ts';
 import {
   currencyJson,
   endpointPath,
@@ -9,7 +9,7 @@ import {
   moneyJson,
   usageJson,
   usdString,
-} from '../http/wire-shapes.ts';
+} from '../http/input/wire-shapes.ts';
 import { LINE_ITEMS } from '../ledger/ledger.types.ts';
 
 const keyFilter = z

@@ -1,7 +1,12 @@
-import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/cursor.ts';
-import { cutPage, type Page, type PageQuery } from '../http/page.ts';
+import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/answers/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../http/answers/page.ts';
+import {
+  type BucketRange,
+  bucketRange,
+  type Granularity,
+  type RangeQuery,
+} from '../http/input/time-range.ts';
 import type { Principal } from '../http/route.ts';
-import { type BucketRange, bucketRange, type Granularity, type RangeQuery } from '../http/time-range.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type {

@@ -1,6 +1,6 @@
 import { describedRoutes } from '../../ops/openapi-routes.ts';
+import { MEMBER_ROLES, type MemberRole } from '../../src/http/callers/member-role.ts';
 import type { MemberAct } from '../../src/http/kernel.ts';
-import { MEMBER_ROLES, type MemberRole } from '../../src/http/member-role.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createAccount } from '../factories/account.ts';
 import { createMember, type TestMember } from '../factories/member.ts';

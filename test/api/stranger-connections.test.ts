@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { Registry } from 'prom-client';
+import { StrangerConnections } from '../../src/http/admission/stranger-connections.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { StrangerConnections } from '../../src/http/stranger-connections.ts';
 import { eventually } from '../factories/eventually.ts';
 
 const PER_ADDRESS = 3;

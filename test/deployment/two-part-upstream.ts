@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { eventFrame } from '../../src/http/sse.ts';
+import { eventFrame } from '../../src/http/answers/sse.ts';
 
 /** A provider whose stream stops after its first word until the test lets it go on. */
 export interface TwoPartUpstream {

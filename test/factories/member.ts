@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { csrfProof } from '../../src/http/browser-session.ts';
-import type { MemberRole } from '../../src/http/member-role.ts';
+import { csrfProof } from '../../src/http/callers/browser-session.ts';
+import type { MemberRole } from '../../src/http/callers/member-role.ts';
 import { newOwnedUuid, publicId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createKey } from './api-key.ts';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expireCheckoutSessions, staleCheckoutSessions } from '../../src/billing/checkout.sql.ts';
 import { claimPaymentEvents } from '../../src/billing/payment-inbox.sql.ts';
 import { insertConsoleSession } from '../../src/console/sessions.sql.ts';
-import { expireIdempotencyKeys } from '../../src/http/idempotency.sql.ts';
+import { expireIdempotencyKeys } from '../../src/http/idempotency/idempotency.sql.ts';
 import { forgetApiKeys } from '../../src/keys/keys.sql.ts';
 import { expiredHolds, totalWriteOffs } from '../../src/ledger/ledger.sql.ts';
 import { accountsToSeal, latestChecks, sealAccount } from '../../src/ledger/ledger-checks.sql.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { documentOf } from '../../ops/openapi-routes.ts';
-import { codeSamples } from '../../src/http/openapi-samples.ts';
+import { codeSamples } from '../../src/http/openapi/openapi-samples.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { environmentWithCurl } from '../setup/curl-from-apt.ts';

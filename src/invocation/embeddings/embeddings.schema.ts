@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { modelId, usageJson } from '../../http/wire-shapes.ts';
+import { modelId, usageJson } from '../../http/input/wire-shapes.ts';
 
 /** OpenAI's own bounds, which clients split their texts by. */
 const INPUTS_MAX = 2_048;

@@ -1,4 +1,4 @@
-import type { IgnoredMembers } from '../../http/ignored-members.ts';
+import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject } from '../../providers/json.ts';

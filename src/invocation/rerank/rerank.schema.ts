@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageJson } from '../../http/wire-shapes.ts';
+import { usageJson } from '../../http/input/wire-shapes.ts';
 
 /** Cohere's bound, which clients split by. */
 const DOCUMENTS_MAX = 1_000;

@@ -1,4 +1,4 @@
-import type { IgnoredMembers } from '../../http/ignored-members.ts';
+import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IgnoredMembers } from '../../http/ignored-members.ts';
+import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';

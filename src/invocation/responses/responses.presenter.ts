@@ -1,4 +1,4 @@
-import { eventFrame } from '../../http/sse.ts';
+import { eventFrame } from '../../http/answers/sse.ts';
 import type { AppError } from '../../lib/errors.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import type { Dialect, FinishReason, ProviderAnswer, StreamPart } from '../../providers/provider.types.ts';

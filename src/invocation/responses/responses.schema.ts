@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { modelId, usageJson } from '../../http/wire-shapes.ts';
+import { modelId, usageJson } from '../../http/input/wire-shapes.ts';
 import { fallbackModels } from '../chat.schema.ts';
 
 const NOT_KEPT = 'responses are not kept here: send the earlier items in `input`';

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
-import { readCookie } from '../../http/cookie.ts';
-import { linkHeader, pageQuery } from '../../http/page.ts';
+import { linkHeader, pageQuery } from '../../http/answers/page.ts';
+import { readCookie } from '../../http/callers/cookie.ts';
+import { answerOf, listOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { answerOf, listOf } from '../../http/wire-shapes.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parsePublicId, publicId } from '../../lib/ids.ts';
 import type { AuditStore } from '../audit.store.ts';

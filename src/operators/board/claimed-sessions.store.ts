@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { decodeCursor, UUID_PART } from '../../http/cursor.ts';
-import { cutPage, type Page, type PageQuery } from '../../http/page.ts';
+import { decodeCursor, UUID_PART } from '../../http/answers/cursor.ts';
+import { cutPage, type Page, type PageQuery } from '../../http/answers/page.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newUuid } from '../../lib/ids.ts';
 import { LruMap } from '../../lib/lru-map.ts';

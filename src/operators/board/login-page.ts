@@ -1,4 +1,4 @@
-import { html } from '../../http/html.ts';
+import { html } from '../../http/answers/html.ts';
 import type { OperatorPage } from './page-frame.ts';
 import { navigationBar } from './page-frame.ts';
 

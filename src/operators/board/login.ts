@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import { readCookie } from '../../http/cookie.ts';
-import { readBody } from '../../http/request-body.ts';
+import { readCookie } from '../../http/callers/cookie.ts';
+import { readBody } from '../../http/input/request-body.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { type LoginForm, loginPage, logoutPage } from './login-page.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { readCookie } from '../../http/cookie.ts';
+import { readCookie } from '../../http/callers/cookie.ts';
+import { answerOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { answerOf } from '../../http/wire-shapes.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { COOKIES } from './operator-cookies.ts';
 import type { OperatorSessions } from './operator-session.ts';

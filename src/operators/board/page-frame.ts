@@ -1,6 +1,6 @@
 import type { Response } from 'express';
-import { type Html, html } from '../../http/html.ts';
-import { sendPage } from '../../http/html-page.ts';
+import { type Html, html } from '../../http/answers/html.ts';
+import { sendPage } from '../../http/answers/html-page.ts';
 import { OPERATOR_STYLE } from './operator-style.ts';
 
 export interface OperatorPage {

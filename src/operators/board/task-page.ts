@@ -1,4 +1,4 @@
-import { type Html, html } from '../../http/html.ts';
+import { type Html, html } from '../../http/answers/html.ts';
 import type { DeliveryJson } from '../deliveries.schema.ts';
 import type { OperatorTaskDetailsJson } from '../operator-tasks.schema.ts';
 import { navigationBar, type OperatorPage } from './page-frame.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery } from '../../http/page.ts';
-import { timeParameter } from '../../http/time-range.ts';
-import { accountId, answerOf, listOf, modelId, usdString } from '../../http/wire-shapes.ts';
+import { pageQuery } from '../../http/answers/page.ts';
+import { timeParameter } from '../../http/input/time-range.ts';
+import { accountId, answerOf, listOf, modelId, usdString } from '../../http/input/wire-shapes.ts';
 import { MARGIN_GROUPS } from './book-reports.read-model.ts';
 
 const instant = timeParameter.meta({ description: 'What was booked before it counts' });

@@ -1,5 +1,5 @@
-import { decodeCursor, INTEGER_PART, UUID_PART } from '../../http/cursor.ts';
-import { cutPage, linkHeader } from '../../http/page.ts';
+import { decodeCursor, INTEGER_PART, UUID_PART } from '../../http/answers/cursor.ts';
+import { cutPage, linkHeader } from '../../http/answers/page.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { presentDebt, presentPrice, usd } from './book-reports.presenter.ts';

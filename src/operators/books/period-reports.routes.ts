@@ -1,7 +1,7 @@
-import { exportable } from '../../http/csv-export.ts';
-import { decodeCursor, UUID_PART } from '../../http/cursor.ts';
-import { FieldError } from '../../http/field-error.ts';
-import { cutPage, linkHeader } from '../../http/page.ts';
+import { exportable } from '../../http/answers/csv-export.ts';
+import { decodeCursor, UUID_PART } from '../../http/answers/cursor.ts';
+import { cutPage, linkHeader } from '../../http/answers/page.ts';
+import { FieldError } from '../../http/input/field-error.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { idAt, publicId } from '../../lib/ids.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';

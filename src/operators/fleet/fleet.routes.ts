@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
+import { listOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { listOf } from '../../http/wire-shapes.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { alarmJson, ledgerCheckJson, poolJson, providerJson } from './fleet.schema.ts';
 import type { FleetService } from './fleet.service.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usdString } from '../../http/wire-shapes.ts';
+import { usdString } from '../../http/input/wire-shapes.ts';
 
 const count = z.int().min(0);
 const seconds = z.int().min(0);

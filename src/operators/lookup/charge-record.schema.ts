@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { generationJson } from '../../generations/generations.schema.ts';
-import { accountId, answerOf, requestId, usdString } from '../../http/wire-shapes.ts';
+import { accountId, answerOf, requestId, usdString } from '../../http/input/wire-shapes.ts';
 import { ledgerEntryJson } from '../ledger-entries.schema.ts';
 
 export const chargeParams = z.object({

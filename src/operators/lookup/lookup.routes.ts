@@ -4,8 +4,8 @@ import type { TransactionsService } from '../../billing/transactions.service.ts'
 import { presentGenerations } from '../../generations/generations.presenter.ts';
 import { generationListResponse, listGenerationsQuery } from '../../generations/generations.schema.ts';
 import type { GenerationsService } from '../../generations/generations.service.ts';
-import { exportable } from '../../http/csv-export.ts';
-import { linkHeader } from '../../http/page.ts';
+import { exportable } from '../../http/answers/csv-export.ts';
+import { linkHeader } from '../../http/answers/page.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parsePublicId } from '../../lib/ids.ts';

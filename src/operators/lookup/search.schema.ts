@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountId, listOf } from '../../http/wire-shapes.ts';
+import { accountId, listOf } from '../../http/input/wire-shapes.ts';
 
 export const searchQuery = z.strictObject({
   q: z.string().trim().min(2).max(200).meta({

@@ -6,7 +6,7 @@ import { CreditsReadModel } from '../../../src/credits/credits.read-model.ts';
 import type { AccountRoutesServices } from '../../../src/customer-routes.ts';
 import { GenerationsReadModel } from '../../../src/generations/generations.read-model.ts';
 import { GenerationsService } from '../../../src/generations/generations.service.ts';
-import type { KeyCache } from '../../../src/http/key-cache.ts';
+import type { KeyCache } from '../../../src/http/callers/key-cache.ts';
 import { KeysService } from '../../../src/keys/keys.service.ts';
 import type { KeysStore } from '../../../src/keys/keys.store.ts';
 import { LedgerVerifier } from '../../../src/ledger/ledger-verifier.ts';

@@ -1,0 +1,167 @@
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Logger } from '../../lib/logger.ts';
+import { overloaded } from '../../lib/overload.ts';
+import { envelopeOfPath, errorBody } from '../answers/envelope.ts';
+import { effectiveRequestId } from '../request-id.ts';
+import type { Route } from '../route.ts';
+import type { CallPacer } from './call-pacer.ts';
+
+/** Whose turn a request takes. */
+export interface CallerLookup {
+  /** The account of a key that was seen before; null for what cannot be a key; undefined for one not seen yet. No I/O. */
+  known(headers: IncomingHttpHeaders): string | null | undefined;
+  /** Looks an unseen key up, so that it is known. Never rejects. */
+  introduce(headers: IncomingHttpHeaders): Promise<void>;
+}
+
+export interface FairAdmissionOptions {
+  readonly listener: RequestListener;
+  readonly routes: readonly Route[];
+  /** The route's path behind an alias, by those in force: asked at every POST that is not for a paid path itself. */
+  readonly resolve: (path: string) => string;
+  readonly pacer: CallPacer;
+  readonly callers: CallerLookup;
+  /** Told of a connection on which somebody's key was shown, even if the call is turned away. */
+  readonly onKnown: (connection: Socket) => void;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** Callers without a valid key count as one account, with the smallest share. */
+const STRANGERS = 'strangers';
+const STRANGERS_WEIGHT = 0.1;
+/** A refusal of theirs is a tenth of the work of a call. */
+const STRANGER_COST = 0.1;
+/** Unseen keys that are looked up at once before their turn; who comes beyond them waits with the strangers. */
+const INTRODUCTIONS_MAX = 1_000;
+/** Bytes of a body that are as much work as the rest of its call, and the most that a body counts, in units of cost. */
+const BYTES_PER_COST = 64 * 1024;
+const BODY_COST_MAX = 64;
+/** Where keys are asked for. */
+const KEYED = /^\/(?:api|v1|v3|vendorx)\//;
+/** Seconds after which somebody who was turned away may ask again: spread, or all of them come back together. */
+const RETRY_SECONDS_MAX = 5;
+
+const REFUSAL = overloaded();
+
+/**
+ * Lets calls begin in turns while more come than the process can do: see {@link CallPacer}. Before that nothing is done for them but
+ * to see whose they are: no body read, no log line. Reads, settlements, payment events and operators do not wait; strangers do,
+ * whatever they ask for.
+ */
+export function admitFairly(options: FairAdmissionOptions): RequestListener {
+  const { listener, pacer, callers, resolve, onKnown } = options;
+  const takesPay = paidPaths(options.routes);
+  const refused = observeRefusals(options);
+  let introductions = 0;
+  return (request, response) => {
+    const [asked = ''] = (request.url ?? '').split('?', 1);
+    const path = request.method === 'POST' && !takesPay(asked) ? resolve(asked) : asked;
+    const isPaid = request.method === 'POST' && takesPay(path);
+    const begin = () => listener(request, response);
+    if (!isPaid && !KEYED.test(path)) {
+      begin();
+      return;
+    }
+    const cost = isPaid ? 1 + bodyCost(request.headers) : STRANGER_COST;
+    if (pacer.admits(cost)) {
+      begin();
+      return;
+    }
+    const wait = (account: string | null | undefined): void => {
+      if (account) {
+        onKnown(request.socket);
+      }
+      if (account && !isPaid) {
+        begin();
+        return;
+      }
+      pacer.enqueue({
+        ...(account
+          ? { account, weight: 1, cost }
+          : { account: STRANGERS, weight: STRANGERS_WEIGHT, cost: STRANGER_COST }),
+        begin,
+        refuse: () => {
+          refused();
+          refuse(request.headers, response, path);
+        },
+        isGone: () => response.destroyed,
+      });
+    };
+    const account = callers.known(request.headers);
+    if (account !== undefined || introductions >= INTRODUCTIONS_MAX) {
+      wait(account);
+      return;
+    }
+    introductions += 1;
+    void callers.introduce(request.headers).then(() => {
+      introductions -= 1;
+      wait(callers.known(request.headers));
+    });
+  };
+}
+
+/** Longer bodies are more work; of a body that does not tell its length half of the most is assumed. */
+function bodyCost(headers: IncomingHttpHeaders): number {
+  const announced = headers['content-length'];
+  const cost = announced === undefined ? BODY_COST_MAX / 2 : Number(announced) / BYTES_PER_COST;
+  return Math.min(cost, BODY_COST_MAX);
+}
+
+function refuse(headers: IncomingHttpHeaders, response: Parameters<RequestListener>[1], path: string): void {
+  const requestId = effectiveRequestId(headers['x-request-id']);
+  const body = JSON.stringify(errorBody(REFUSAL, requestId, envelopeOfPath(path)));
+  response.writeHead(REFUSAL.status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Retry-After': 1 + Math.floor(Math.random() * RETRY_SECONDS_MAX),
+    'x-should-retry': 'true',
+    'x-request-id': requestId,
+  });
+  response.end(body);
+}
+
+/** Calls without a refusal after which an overload is over, in ms. */
+const CALM_MS = 5_000;
+
+/** Counts refusals; logs when they begin and when they have ended. */
+function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => void {
+  const shed = new Counter({
+    name: 'tollgate_http_requests_shed_total',
+    help: 'Calls turned away with 503 because they would have waited too long for their turn',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'tollgate_http_requests_waiting',
+    help: 'Calls that wait for their turn to begin',
+    registers: [registry],
+    collect() {
+      this.set(pacer.waiting);
+    },
+  });
+  let calm: NodeJS.Timeout | undefined;
+  return () => {
+    shed.inc();
+    if (calm) {
+      calm.refresh();
+      return;
+    }
+    log.warn({ waiting: pacer.waiting }, 'overloaded: some calls are turned away');
+    calm = setTimeout(() => {
+      calm = undefined;
+      log.warn('the overload is over');
+    }, CALM_MS).unref();
+  };
+}
+
+/** Whether a POST to a path is a paid call; a route that takes the rest of the path stands for all below it. */
+function paidPaths(routes: readonly Route[]): (path: string) => boolean {
+  const paid = routes
+    .filter((route) => route.idempotency === 'replay' && route.access === 'inference')
+    .map(({ path }) => path);
+  const exact = new Set(paid);
+  const prefixes = paid.flatMap((path) => /^(.*\/)\{\w+\+\}$/.exec(path)?.[1] ?? []);
+  return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
+}

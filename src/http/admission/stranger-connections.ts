@@ -1,0 +1,145 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { clientNetwork } from '../callers/client-network.ts';
+
+/** Ms in which the first request of a new connection may come: in a burst, many of them have not been read yet. */
+const GRACE_MS = 3_000;
+/** Idle ones beyond this multiple of the bound get no grace. */
+const BURST = 20;
+
+export interface StrangerConnectionsOptions {
+  /** Idle connections that an address may keep; more than there can be: none are counted. */
+  readonly perAddress: number;
+  readonly registry: Registry;
+  /** Monotonic, in ms. */
+  readonly now: () => number;
+}
+
+interface Stranger {
+  readonly network: string;
+  /** Requests on it that have not been answered yet. */
+  pending: number;
+  /** The answer that tells it to close. */
+  told: ServerResponse | undefined;
+}
+
+/**
+ * Bounds what strangers keep open: of each address's connections on which nobody has shown a right key, only so many may be idle.
+ * Beyond that an answer tells its client that the connection closes, and the ones idle the longest are closed as new ones come.
+ */
+export class StrangerConnections {
+  readonly #options: StrangerConnectionsOptions;
+  readonly #strangers = new WeakMap<Socket, Stranger>();
+  /** By network: since when each is idle, those idle the longest first. The server's connections bound both maps. */
+  readonly #idle = new Map<string, Map<Socket, number>>();
+  readonly #closed: Counter;
+
+  constructor(options: StrangerConnectionsOptions) {
+    this.#options = options;
+    const idle = this.#idle;
+    new Gauge({
+      name: 'tollgate_http_stranger_connections',
+      help: 'Idle connections on which no right key was shown yet; not counted behind a trusted proxy',
+      registers: [options.registry],
+      collect() {
+        this.set([...idle.values()].reduce((sum, connections) => sum + connections.size, 0));
+      },
+    });
+    this.#closed = new Counter({
+      name: 'tollgate_http_stranger_connections_closed_total',
+      help: 'Connections closed because their address kept too many idle ones without showing a right key',
+      registers: [options.registry],
+    });
+  }
+
+  /** A server accepted this connection. One without an address, on a socket's file, is a proxy's. */
+  opened(connection: Socket): void {
+    const { remoteAddress } = connection;
+    if (!Number.isFinite(this.#options.perAddress) || remoteAddress === undefined) {
+      return;
+    }
+    const stranger: Stranger = { network: clientNetwork(remoteAddress), pending: 0, told: undefined };
+    this.#strangers.set(connection, stranger);
+    connection.once('close', () => this.#forget(connection, stranger));
+    this.#rest(connection, stranger);
+    this.#closeOldest(stranger.network);
+  }
+
+  /** A right key came on this connection: it is bounded no more. */
+  proven(connection: Socket): void {
+    const stranger = this.#strangers.get(connection);
+    if (stranger) {
+      if (stranger.told?.headersSent === false) {
+        stranger.told.removeHeader('Connection');
+      }
+      this.#forget(connection, stranger);
+    }
+  }
+
+  /** The listener, told of which connections are in use. */
+  watched(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const stranger = this.#strangers.get(request.socket);
+      if (stranger) {
+        this.#begin(request.socket, stranger, response);
+      }
+      listener(request, response);
+    };
+  }
+
+  #begin(connection: Socket, stranger: Stranger, response: ServerResponse): void {
+    stranger.pending += 1;
+    this.#unrest(connection, stranger);
+    const idle = this.#idle.get(stranger.network)?.size ?? 0;
+    if (idle >= this.#options.perAddress && !response.hasHeader('Connection')) {
+      response.setHeader('Connection', 'close');
+      stranger.told = response;
+    }
+    response.once('close', () => {
+      stranger.pending -= 1;
+      if (this.#strangers.get(connection) !== stranger) {
+        return;
+      }
+      if (stranger.told === response) {
+        this.#closed.inc();
+        this.#forget(connection, stranger);
+      } else if (stranger.pending === 0 && !connection.destroyed) {
+        this.#rest(connection, stranger);
+      }
+    });
+  }
+
+  #closeOldest(network: string): void {
+    const { perAddress, now } = this.#options;
+    const idle = this.#idle.get(network);
+    for (const [connection, since] of idle ?? []) {
+      const count = idle?.size ?? 0;
+      const isYoung = now() - since < GRACE_MS && count <= perAddress * BURST;
+      if (count <= perAddress || isYoung) {
+        return;
+      }
+      this.#closed.inc();
+      idle?.delete(connection);
+      connection.destroy();
+    }
+  }
+
+  #rest(connection: Socket, { network }: Stranger): void {
+    const idle = this.#idle.get(network) ?? new Map<Socket, number>();
+    idle.set(connection, this.#options.now());
+    this.#idle.set(network, idle);
+  }
+
+  #unrest(connection: Socket, { network }: Stranger): void {
+    const idle = this.#idle.get(network);
+    if (idle?.delete(connection) && idle.size === 0) {
+      this.#idle.delete(network);
+    }
+  }
+
+  #forget(connection: Socket, stranger: Stranger): void {
+    this.#strangers.delete(connection);
+    this.#unrest(connection, stranger);
+  }
+}

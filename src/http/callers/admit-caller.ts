@@ -1,0 +1,158 @@
+import { AppError } from '../../lib/errors.ts';
+import { publicId } from '../../lib/ids.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Kernel } from '../kernel.ts';
+import type { RateCall } from '../limits/rate-limiter.ts';
+import type { Principal, Route } from '../route.ts';
+import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
+import { isRecorded, requireMemberRole } from './member-role.ts';
+import type { WorkerIdentity } from './worker-door.types.ts';
+
+export interface Admission {
+  /** Undefined on public and operator routes. */
+  readonly principal: Principal | undefined;
+  /** The browser's session; undefined for a caller with a key. */
+  readonly session: PresentedSession | undefined;
+  /** Name of the operator, on operator routes. */
+  readonly operator: string | undefined;
+  /** On routes for workers. */
+  readonly worker: WorkerIdentity | undefined;
+  readonly reportTokens: (tokens: number) => void;
+}
+
+const NOBODY: Admission = {
+  principal: undefined,
+  session: undefined,
+  operator: undefined,
+  worker: undefined,
+  reportTokens: () => undefined,
+};
+
+/** Calls that the workers of one token may make per minute: some hundred slots with short runs. */
+const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
+
+/** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
+export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<Admission> {
+  const { request, response } = exchange;
+  const address = request.ip ?? '';
+  if (route.access === 'public') {
+    return NOBODY;
+  }
+  if (route.access === 'operator') {
+    const signedIn = await kernel.operatorBrowsers.operatorOf(request.headers, route.method);
+    const operator = signedIn ?? kernel.authenticator.operator(request.headers, address);
+    kernel.onProven(request.socket);
+    return { ...NOBODY, operator };
+  }
+  if (route.access === 'worker') {
+    return await admitWorker(kernel, exchange, address);
+  }
+  const { principal, session } = await identify(kernel, route, exchange);
+  exchange.facts.accountId = publicId('account', principal.accountId);
+  exchange.facts.apiKeyHash = principal.keyHash;
+  kernel.onAuthenticated(principal);
+  kernel.onProven(request.socket);
+  const ticket = await kernel.rateLimiter.admit(
+    {
+      ...allowanceOf(route, principal, session),
+      concurrent: route.access === 'inference' && route.method === 'post',
+      bodyBytes: Number(request.headers['content-length'] ?? 0),
+      isGone: () => response.destroyed,
+    },
+    (headers) => {
+      for (const [name, value] of Object.entries(headers)) {
+        response.setHeader(name, value);
+      }
+    },
+  );
+  // a client that left while Redis was asked has closed the response already
+  if (response.closed) {
+    ticket.finish();
+  } else {
+    response.once('close', () => ticket.finish());
+  }
+  requireRole(route, principal);
+  requireRecentLogin(kernel, route, session);
+  await recordAct(kernel, route, principal, exchange);
+  const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
+  return { ...NOBODY, principal, session, reportTokens };
+}
+
+/** What a person looks at takes nothing from what their programs may ask, and a limit of the key is none of their pages. */
+function allowanceOf(
+  { method }: Route,
+  { apiKeyId, accountId, rateLimits }: Principal,
+  session: PresentedSession | undefined,
+): Pick<RateCall, 'keyId' | 'accountId' | 'own'> {
+  return session && method === 'get'
+    ? { keyId: session.id, accountId: `session:${session.id}`, own: { key: null, account: null } }
+    : { keyId: apiKeyId, accountId, own: rateLimits };
+}
+
+async function admitWorker(
+  kernel: Kernel,
+  { request, response }: Exchange,
+  address: string,
+): Promise<Admission> {
+  const worker = await kernel.workers.identify(request.headers, address);
+  kernel.onProven(request.socket);
+  const call = {
+    keyId: worker.tokenId,
+    accountId: `worker:${worker.tokenId}`,
+    own: { key: null, account: WORKER_CALLS },
+    concurrent: false,
+    bodyBytes: 0,
+    isGone: () => response.destroyed,
+  };
+  await kernel.rateLimiter.admit(call, () => undefined);
+  return { ...NOBODY, worker };
+}
+
+async function identify(
+  { authenticator, sessions }: Kernel,
+  route: Route,
+  { request }: Exchange,
+): Promise<{ principal: Principal; session: PresentedSession | undefined }> {
+  const isReading = route.method === 'get';
+  const session = await presentedSession(sessions, request.headers, route.method);
+  const principal = session
+    ? await authenticator.principalOfKey(session.keyHash, isReading)
+    : await authenticator.principal(request.headers, request.ip ?? '', isReading);
+  return { principal, session };
+}
+
+/** A browser left open must not be enough to make a key or to lock its owner out. */
+function requireRecentLogin({ clock }: Kernel, route: Route, session: PresentedSession | undefined): void {
+  if (session && route.recentLogin && clock.now() - session.createdAtMs > RECENT_LOGIN_MS) {
+    throw new AppError('login_too_old', 'sign in again: this needs a sign-in of the last 15 minutes');
+  }
+}
+
+function requireRole(route: Route, principal: Principal): void {
+  if (principal.member) {
+    requireMemberRole(route, principal.member);
+  } else if (route.access === 'owner' && principal.role !== 'owner') {
+    throw new AppError('insufficient_scope', 'this operation needs an owner key');
+  }
+}
+
+/** Before it is done: nothing that a member changed is missing from the log. */
+async function recordAct(
+  kernel: Kernel,
+  route: Route,
+  { member, accountId }: Principal,
+  { request, requestId }: Exchange,
+): Promise<void> {
+  if (member && isRecorded(route)) {
+    const { operationId } = route;
+    const [path = ''] = request.originalUrl.split('?');
+    await kernel.recordMemberAct({
+      member,
+      accountId,
+      operationId,
+      path,
+      requestId,
+      address: request.ip ?? '',
+    });
+  }
+}

@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../../lib/errors.ts';
+
+const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
+
+/**
+ * The secret that a request presents, as `Authorization: Bearer` or `x-api-key`.
+ * Throws AppError missing_api_key for none, invalid_api_key for a malformed one or two different ones.
+ */
+export function presentedSecret(headers: IncomingHttpHeaders): string {
+  const header = headers['x-api-key'];
+  const direct = header === undefined || header === '' ? undefined : String(header);
+  const bearer = headers.authorization === undefined ? undefined : bearerSecret(headers.authorization);
+  if (bearer !== undefined && direct !== undefined && bearer !== direct) {
+    throw new AppError('invalid_api_key', 'Authorization and x-api-key carry different keys');
+  }
+  const secret = bearer ?? direct;
+  if (secret === undefined) {
+    throw new AppError('missing_api_key', 'send an API key as "Authorization: Bearer <API_KEY>"');
+  }
+  return secret;
+}
+
+function bearerSecret(authorization: string): string {
+  const secret = BEARER.exec(authorization)?.[1];
+  if (secret === undefined) {
+    throw new AppError('invalid_api_key', 'the Authorization header must have the form "Bearer <API_KEY>"');
+  }
+  return secret;
+}

@@ -1,0 +1,170 @@
+import type { Clock } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
+import { AppError } from '../../lib/errors.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import type { Principal } from '../route.ts';
+
+/** What the store knows about a key, valid or not. */
+export interface KeyFacts {
+  readonly principal: Principal;
+  readonly disabled: boolean;
+  readonly suspended: boolean;
+  /** Unix ms; null = never. */
+  readonly expiresAtMs: number | null;
+}
+
+/** The facts of those keys that exist, by hash. */
+export type KeyLookup = (hashes: readonly string[]) => Promise<ReadonlyMap<string, KeyFacts>>;
+
+interface Entry {
+  readonly facts: KeyFacts;
+  readonly freshUntilMs: number;
+}
+
+interface Question {
+  readonly hash: string;
+  readonly answer: Promise<KeyFacts | undefined>;
+  /** The key has been changed since it was asked: the answer may be older than that, and is not remembered. */
+  isOutdated: boolean;
+  resolve(facts: KeyFacts | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** Counted from the start of the lookup, so that a change is seen on every replica within a second. */
+const FRESH_MS = 800;
+/** A key in use is asked for this long before its facts expire, so that no call waits for them. */
+const AHEAD_MS = 200;
+const ENTRIES_MAX = 10_000;
+/** A store that is silent for longer, in ms, is as good as away: the caller is told so instead of waiting with it. */
+const LOOKUP_MS_MAX = 2_000;
+/** Keys in one lookup, and keys that may wait for the next one. */
+const BATCH_MAX = 500;
+const WAITING_MAX = 10_000;
+
+/**
+ * Remembers looked-up keys for less than a second. One lookup is in flight at a time, with all keys that were asked for meanwhile: so
+ * any number of wrong keys costs the store one statement after the other, and nobody is refused for somebody else's. Keys that do not
+ * exist are remembered apart: they push no known one out.
+ */
+export class KeyCache {
+  readonly #lookup: KeyLookup;
+  readonly #clock: Clock;
+  readonly #known = new LruMap<string, Entry>(ENTRIES_MAX);
+  /** Unix ms until which a key is taken for unknown. */
+  readonly #unknown = new LruMap<string, number>(ENTRIES_MAX);
+  readonly #pending = new Map<string, Question>();
+  readonly #waiting: Question[] = [];
+  #asking = false;
+
+  constructor(lookup: KeyLookup, clock: Clock) {
+    this.#lookup = lookup;
+    this.#clock = clock;
+  }
+
+  /**
+   * The facts of a key by its hash; undefined for an unknown or deleted one. Rejects when the store does, and with AppError
+   * service_unavailable when it does not answer or too many keys wait for it.
+   */
+  async find(hash: string): Promise<KeyFacts | undefined> {
+    const now = this.#clock.now();
+    const entry = this.#known.get(hash);
+    if (entry && entry.freshUntilMs > now) {
+      if (entry.freshUntilMs - now <= AHEAD_MS) {
+        // who cannot do without an answer is told that there is none
+        this.#ask(hash).catch(() => undefined);
+      }
+      return entry.facts;
+    }
+    if ((this.#unknown.get(hash) ?? 0) > now) {
+      return undefined;
+    }
+    return this.#ask(hash);
+  }
+
+  /** The account of a key that was found before, however long ago; null for one that was just not found; undefined for others. No I/O. */
+  accountSeen(hash: string): string | null | undefined {
+    const isUnknown = (this.#unknown.get(hash) ?? 0) > this.#clock.now();
+    return isUnknown ? null : this.#known.get(hash)?.facts.principal.accountId;
+  }
+
+  /** Makes the next request ask again: for the replica that just changed the key. */
+  forget(hash: string): void {
+    this.#known.delete(hash);
+    this.#unknown.delete(hash);
+    const pending = this.#pending.get(hash);
+    if (pending) {
+      pending.isOutdated = true;
+      this.#pending.delete(hash);
+    }
+  }
+
+  #ask(hash: string): Promise<KeyFacts | undefined> {
+    const pending = this.#pending.get(hash);
+    if (pending) {
+      return pending.answer;
+    }
+    if (this.#waiting.length >= WAITING_MAX) {
+      return Promise.reject(unanswered());
+    }
+    const question = questionFor(hash);
+    this.#pending.set(hash, question);
+    this.#waiting.push(question);
+    if (!this.#asking) {
+      void this.#askAll();
+    }
+    return question.answer;
+  }
+
+  async #askAll(): Promise<void> {
+    this.#asking = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_MAX);
+      const freshUntilMs = this.#clock.now() + FRESH_MS;
+      try {
+        const found = await withDeadline(this.#lookup(batch.map(({ hash }) => hash)), LOOKUP_MS_MAX, () => {
+          throw unanswered();
+        });
+        for (const question of batch) {
+          const facts = found.get(question.hash);
+          if (!question.isOutdated) {
+            this.#pending.delete(question.hash);
+            this.#remember(question.hash, facts, freshUntilMs);
+          }
+          question.resolve(facts);
+        }
+      } catch (error) {
+        for (const question of batch) {
+          if (!question.isOutdated) {
+            this.#pending.delete(question.hash);
+          }
+          question.reject(error);
+        }
+      }
+    }
+    this.#asking = false;
+  }
+
+  #remember(hash: string, facts: KeyFacts | undefined, freshUntilMs: number): void {
+    if (facts) {
+      this.#known.set(hash, { facts, freshUntilMs });
+    } else {
+      this.#known.delete(hash);
+      this.#unknown.set(hash, freshUntilMs);
+    }
+  }
+}
+
+function questionFor(hash: string): Question {
+  let resolve: Question['resolve'] = () => undefined;
+  let reject: Question['reject'] = () => undefined;
+  const answer = new Promise<KeyFacts | undefined>((onAnswer, onError) => {
+    [resolve, reject] = [onAnswer, onError];
+  });
+  return { hash, answer, isOutdated: false, resolve, reject };
+}
+
+function unanswered(): AppError {
+  return new AppError('service_unavailable', 'The key cannot be looked up right now, please retry.', {
+    retryAfterSeconds: 1,
+  });
+}

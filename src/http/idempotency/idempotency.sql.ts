@@ -1,0 +1,132 @@
+import type { Statement } from '../../store/statement.ts';
+
+const LEASE = `interval '60 seconds'`;
+const DAY = `interval '24 hours'`;
+
+/**
+ * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
+ * so that the same money is held. $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. → generation_id
+ */
+export const claimIdempotencyKey: Statement = {
+  name: 'idempotency_claim',
+  text: `
+  INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, locked_until)
+  VALUES ($1, $2, $3, 'running', $4, $5, statement_timestamp() + ${LEASE})
+  ON CONFLICT (account_id, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint,
+    state = 'running',
+    request_id = excluded.request_id,
+    generation_id = CASE WHEN k.created_at < statement_timestamp() - ${DAY} THEN excluded.generation_id ELSE k.generation_id END,
+    status_code = NULL,
+    answer = NULL,
+    created_at = CASE WHEN k.created_at < statement_timestamp() - ${DAY} THEN statement_timestamp() ELSE k.created_at END,
+    locked_until = excluded.locked_until
+  WHERE k.created_at < statement_timestamp() - ${DAY}
+    OR (k.state = 'running' AND k.locked_until < statement_timestamp() AND k.fingerprint = excluded.fingerprint)
+  RETURNING generation_id`,
+};
+
+/**
+ * After a claim that kept the generation of a process that died: where that call was closed without a charge since, its id is used up,
+ * and a new one takes its place; a task's stays, for the task is what it made. $1 account, $2 key, $3 generation, $4 the new one.
+ * → generation_id, no row while the old one stays
+ */
+export const replaceEndedGeneration: Statement = {
+  name: 'idempotency_replace_generation',
+  text: `
+  UPDATE idempotency_keys SET generation_id = $4
+  WHERE account_id = $1 AND key = $2 AND generation_id = $3 AND state = 'running'
+    AND EXISTS (SELECT FROM generations WHERE id = $3 AND account_id = $1 AND charge = 0)
+    AND NOT EXISTS (SELECT FROM tasks WHERE id = $3 AND account_id = $1)
+  RETURNING generation_id`,
+};
+
+/** $1 account, $2 key. */
+export const readIdempotencyKey: Statement = {
+  name: 'idempotency_read',
+  text: `
+  SELECT CASE WHEN state = 'running' AND locked_until < statement_timestamp() THEN 'dead' ELSE state END AS state,
+    fingerprint, generation_id, status_code, answer
+  FROM idempotency_keys WHERE account_id = $1 AND key = $2`,
+};
+
+/** $1 account, $2 key, $3 generation. */
+export const renewIdempotencyKey: Statement = {
+  name: 'idempotency_renew',
+  text: `
+  UPDATE idempotency_keys SET locked_until = statement_timestamp() + ${LEASE}
+  WHERE account_id = $1 AND key = $2 AND generation_id = $3 AND state = 'running'`,
+};
+
+/** $1 account, $2 key, $3 generation, $4 status, $5 sealed answer or NULL. */
+export const completeIdempotencyKey: Statement = {
+  name: 'idempotency_complete',
+  text: `
+  UPDATE idempotency_keys SET state = 'done', status_code = $4, answer = $5
+  WHERE account_id = $1 AND key = $2 AND generation_id = $3 AND state = 'running'`,
+};
+
+/**
+ * A failed call may be tried again under its key, unless it was charged: then the key goes on naming that charge. $1 account, $2 key,
+ * $3 generation.
+ */
+export const releaseIdempotencyKey: Statement = {
+  name: 'idempotency_release',
+  text: `
+  WITH charged AS (SELECT 1 FROM generations WHERE id = $3::uuid AND account_id = $1 AND charge > 0),
+  kept AS (
+    UPDATE idempotency_keys SET state = 'done'
+    WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND EXISTS (SELECT FROM charged)
+  )
+  DELETE FROM idempotency_keys
+  WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`,
+};
+
+/** How long a retry may join a call that was left. */
+const JOINABLE = `interval '60 seconds'`;
+
+/** $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. */
+export const leaveCall: Statement = {
+  name: 'idempotency_leave',
+  text: `
+  INSERT INTO idempotency_keys
+    (account_id, key, fingerprint, state, request_id, generation_id, locked_until, joinable_until)
+  VALUES ($1, $2, $3, 'running', $4, $5, statement_timestamp() + ${LEASE}, statement_timestamp() + ${JOINABLE})`,
+};
+
+/** Of calls that are alike each is joined by one retry only: two callers never get the same answer. $1 account, $2 fingerprint. → key */
+export const joinCall: Statement = {
+  name: 'idempotency_join',
+  text: `
+  UPDATE idempotency_keys SET joinable_until = NULL
+  WHERE account_id = $1 AND key = (
+    SELECT key FROM idempotency_keys
+    WHERE account_id = $1 AND fingerprint = $2 AND joinable_until > statement_timestamp()
+      AND (state = 'running' OR answer IS NOT NULL)
+    ORDER BY joinable_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING key`,
+};
+
+/** $1 account, $2 key. */
+export const unjoinCall: Statement = {
+  name: 'idempotency_unjoin',
+  text: `
+  UPDATE idempotency_keys SET joinable_until = statement_timestamp() + ${JOINABLE}
+  WHERE account_id = $1 AND key = $2`,
+};
+
+/** $1 account, $2 key, $3 generation, $4 for how many ms nobody may have waited for it. A row comes back while somebody wants it. */
+export const isCallWanted: Statement = {
+  name: 'idempotency_is_wanted',
+  text: `
+  SELECT FROM idempotency_keys WHERE account_id = $1 AND key = $2 AND generation_id = $3
+    AND (joinable_until IS NULL
+      OR joinable_until > statement_timestamp() + ${JOINABLE} - $4 * interval '1 millisecond')`,
+};
+
+/** $1 how many at most. Keys whose day is over. */
+export const expireIdempotencyKeys: Statement = {
+  name: 'idempotency_expire',
+  text: `DELETE FROM idempotency_keys WHERE (account_id, key) IN (
+    SELECT account_id, key FROM idempotency_keys WHERE created_at < statement_timestamp() - ${DAY} LIMIT $1)`,
+};

@@ -1,0 +1,167 @@
+import type { Pool } from 'pg';
+import { run } from '../../store/statement.ts';
+import {
+  claimIdempotencyKey,
+  completeIdempotencyKey,
+  expireIdempotencyKeys,
+  isCallWanted,
+  joinCall,
+  leaveCall,
+  readIdempotencyKey,
+  releaseIdempotencyKey,
+  renewIdempotencyKey,
+  replaceEndedGeneration,
+  unjoinCall,
+} from './idempotency.sql.ts';
+
+/** What a call is kept under. */
+export interface KeptName {
+  readonly accountId: string;
+  readonly key: string;
+}
+
+/** One use of an Idempotency-Key. */
+export interface IdempotencyClaim extends KeptName {
+  /** SHA-256 hex of the API key's id, method, path and body: another key of the account gets a refusal, never this one's answer. */
+  readonly fingerprint: string;
+  readonly requestId: string;
+  readonly generationId: string;
+}
+
+export interface IdempotencyRow {
+  /** `fresh`: ours to run; the others describe the use that came before, `dead` one whose process has died. */
+  readonly state: 'fresh' | 'running' | 'dead' | 'done';
+  readonly fingerprint: string;
+  readonly generationId: string;
+  readonly statusCode: number | null;
+  readonly answer: Buffer | null;
+}
+
+export interface StoredAnswer {
+  readonly statusCode: number;
+  /** Null for a stream. */
+  readonly sealed: Buffer | null;
+}
+
+interface GenerationRow {
+  readonly generation_id: string;
+}
+
+interface KeyRow extends GenerationRow {
+  readonly state: IdempotencyRow['state'];
+  readonly fingerprint: string;
+  readonly status_code: number | null;
+  readonly answer: Buffer | null;
+}
+
+const EXPIRED_PER_STATEMENT = 5_000;
+
+/** The uses of Idempotency-Keys, in Postgres: they outlive a process and are seen by every replica. */
+export class IdempotencyStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Claims the key or tells who holds it. */
+  async claim(claim: IdempotencyClaim): Promise<IdempotencyRow> {
+    const values = [claim.accountId, claim.key, claim.fingerprint, claim.requestId, claim.generationId];
+    const [claimed] = await run<GenerationRow>(this.#pool, claimIdempotencyKey, values);
+    if (claimed) {
+      return {
+        state: 'fresh',
+        fingerprint: claim.fingerprint,
+        generationId: await this.#usableGeneration(claim, claimed.generation_id),
+        statusCode: null,
+        answer: null,
+      };
+    }
+    // released between the two statements: the caller gets "in progress" and tries again
+    return (
+      (await this.read(claim)) ?? {
+        state: 'running',
+        fingerprint: claim.fingerprint,
+        generationId: '',
+        statusCode: null,
+        answer: null,
+      }
+    );
+  }
+
+  /** The generation that a claim is to be run as: its own, or that of the process that died with the key. */
+  async #usableGeneration({ accountId, key, generationId }: IdempotencyClaim, kept: string): Promise<string> {
+    if (kept === generationId) {
+      return kept;
+    }
+    const values = [accountId, key, kept, generationId];
+    const [replaced] = await run<GenerationRow>(this.#pool, replaceEndedGeneration, values);
+    return replaced?.generation_id ?? kept;
+  }
+
+  /** The use of a name; undefined when there is none. */
+  async read({ accountId, key }: KeptName): Promise<IdempotencyRow | undefined> {
+    const [row] = await run<KeyRow>(this.#pool, readIdempotencyKey, [accountId, key]);
+    return (
+      row && {
+        state: row.state,
+        fingerprint: row.fingerprint,
+        generationId: row.generation_id,
+        statusCode: row.status_code,
+        answer: row.answer,
+      }
+    );
+  }
+
+  /** Keeps a call that goes on though its client left, so that a retry can join it. */
+  async leave({ accountId, key, fingerprint, requestId, generationId }: IdempotencyClaim): Promise<void> {
+    const values = [accountId, key, fingerprint, requestId, generationId];
+    await run(this.#pool, leaveCall, values);
+  }
+
+  /** Takes a call that was left within the last minute for the only retry that gets its answer; undefined when there is none. */
+  async join(accountId: string, fingerprint: string): Promise<KeptName | undefined> {
+    const values = [accountId, fingerprint];
+    const [row] = await run<{ key: string }>(this.#pool, joinCall, values);
+    return row && { accountId, key: row.key };
+  }
+
+  /** The retry has left as well: the next one may join. */
+  async unjoin({ accountId, key }: KeptName): Promise<void> {
+    await run(this.#pool, unjoinCall, [accountId, key]);
+  }
+
+  /** Whether a retry waits for a call that was left, or one may come: somebody waited within the last `graceMs`. */
+  async isWanted({ accountId, key, generationId }: IdempotencyClaim, graceMs: number): Promise<boolean> {
+    const values = [accountId, key, generationId, graceMs];
+    return (await run(this.#pool, isCallWanted, values)).length === 1;
+  }
+
+  async renew(claim: IdempotencyClaim): Promise<void> {
+    const values = [claim.accountId, claim.key, claim.generationId];
+    await run(this.#pool, renewIdempotencyKey, values);
+  }
+
+  async complete(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
+    const values = [claim.accountId, claim.key, claim.generationId, answer.statusCode, answer.sealed];
+    await run(this.#pool, completeIdempotencyKey, values);
+  }
+
+  async release(claim: IdempotencyClaim): Promise<void> {
+    const values = [claim.accountId, claim.key, claim.generationId];
+    await run(this.#pool, releaseIdempotencyKey, values);
+  }
+
+  /** Deletes keys older than a day, in bounded statements. Returns how many. */
+  async expire(): Promise<number> {
+    let expired = 0;
+    for (;;) {
+      const values = [EXPIRED_PER_STATEMENT];
+      const { rowCount } = await this.#pool.query({ ...expireIdempotencyKeys, values });
+      expired += rowCount ?? 0;
+      if ((rowCount ?? 0) < EXPIRED_PER_STATEMENT) {
+        return expired;
+      }
+    }
+  }
+}

@@ -1,0 +1,252 @@
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../lib/errors.ts';
+import type { InTurn } from '../../lib/event-loop-queue.ts';
+import { atOnce } from '../../lib/steps.ts';
+import { JsonPieces } from './json-pieces.ts';
+import { allowSlowBody } from './slow-body.ts';
+
+const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]{1,60}\+json)$/;
+
+/** How a body is read. */
+export interface BodyReading {
+  /** Told of every chunk before it is kept; may throw to refuse it. */
+  readonly onChunk?: (chunk: Buffer) => void;
+  /** Whether slow uplinks are waited for, as long as they keep a floor rate. */
+  readonly patient?: boolean;
+  /** When more than the beginning is made into something; in the next turn of the event loop where nothing says. */
+  readonly inTurn?: InTurn;
+}
+
+/**
+ * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` (in bytes, compressed bodies
+ * are not accepted at all: unsupported_media_type), and for a patient reading (408) when fewer bytes come than the floor rate.
+ * What is left of a refused body is dropped.
+ */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading = {},
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  return read(request, bytesMax, reading, {
+    add: (chunk) => chunks.push(chunk),
+    end: () => (chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+  });
+}
+
+/**
+ * Reads a request's body as JSON while it comes in, and keeps no more of the text than a piece. Throws what {@link readBody} throws,
+ * AppError invalid_json, and invalid_request for JSON that is nested too deep or holds too much.
+ */
+export function readJson(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading = {},
+): Promise<unknown> {
+  return read(request, bytesMax, reading, new JsonPieces());
+}
+
+/** Makes something of a body's chunks. */
+interface BodySink<T> {
+  add(chunk: Buffer): void;
+  end(): T;
+}
+
+async function read<T>(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading,
+  sink: BodySink<T>,
+): Promise<T> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new AppError('unsupported_media_type', 'compressed request bodies are not supported');
+  }
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
+    throw tooLarge(bytesMax);
+  }
+  return reading.patient
+    ? await allowSlowBody(request, () => collect(request, bytesMax, reading, sink))
+    : await collect(request, bytesMax, reading, sink);
+}
+
+/** What a slow uplink must deliver on average once the grace is over, bytes per ms: 16 kB/s, a third of a 384 kbit/s line. */
+const FLOOR_BYTES_PER_MS = 16;
+const FLOOR_GRACE_MS = 10_000;
+const PATIENCE_MS_MAX = 15 * 60_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** Of a body, taken as it comes. */
+const BEGINNING_BYTES = 64 * 1024;
+/**
+ * What comes after it waits for its turn whenever so much has been taken: Node hands out up to 2 MB of a connection in one turn of the
+ * event loop, and of ten connections that would be 20 MB to parse.
+ */
+const TAKEN_BYTES = 16 * 1024;
+const IN_NEXT_TURN: InTurn = async (steps) => {
+  await nextTurn();
+  return atOnce(steps);
+};
+
+function collect<T>(
+  request: IncomingMessage,
+  bytesMax: number,
+  reading: BodyReading,
+  sink: BodySink<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let bytes = 0;
+    let untilTurn = BEGINNING_BYTES;
+    let [isStopped, isWaiting, hasEnded] = [false, false, false];
+    const { inTurn = IN_NEXT_TURN } = reading;
+    const stop = (error: unknown): void => {
+      if (isStopped) {
+        return;
+      }
+      clearInterval(watch);
+      isStopped = true;
+      request.off('data', onData);
+      dropBody(request);
+      reject(error);
+    };
+    const finish = (): void => {
+      clearInterval(watch);
+      if (isStopped) {
+        return;
+      }
+      try {
+        resolve(sink.end());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const goOn = (): void => {
+      isWaiting = false;
+      if (hasEnded) {
+        finish();
+      } else {
+        request.resume();
+      }
+    };
+    // biome-ignore lint/correctness/useYield: one step, which is short
+    const adding = function* (chunk: Buffer) {
+      if (!isStopped) {
+        sink.add(chunk);
+      }
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      try {
+        if (bytes > bytesMax) {
+          throw tooLarge(bytesMax);
+        }
+        reading.onChunk?.(chunk);
+        untilTurn -= chunk.length;
+        if (untilTurn < 0) {
+          untilTurn = TAKEN_BYTES;
+          request.pause();
+          isWaiting = true;
+          inTurn(adding(chunk)).then(goOn, stop);
+        } else {
+          sink.add(chunk);
+        }
+      } catch (error) {
+        stop(error);
+      }
+    };
+    const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
+    request.on('data', onData);
+    request.once('end', () => {
+      hasEnded = true;
+      // a stream ends in the tick after its last chunk, paused or not
+      if (!isWaiting) {
+        finish();
+      }
+    });
+    request.once('error', (cause) => {
+      clearInterval(watch);
+      reject(new AppError('invalid_request', 'the body was cut off', { cause }));
+    });
+    request.once('close', () => clearInterval(watch));
+  });
+}
+
+/** Of a refused body, dropped as fast as turns of the event loop go, so that most clients need not wait to read why. */
+const DROPPED_AT_ONCE_BYTES = 1024 * 1024;
+/** The rest of it is dropped at 6 MB/s: as fast as it comes, ten clients who send large bodies in vain would take a processor. */
+const DROPPED_BYTES = 64 * 1024;
+const DROP_EVERY_MS = 10;
+
+/**
+ * Drops the body of a request that is answered before anybody began to read it: to be called before the answer has ended. Short ones
+ * are left to Node, which drops them at less cost, but as fast as they come.
+ */
+export function dropUnread(request: IncomingMessage): void {
+  const announced = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+  if (request.readableFlowing === null && announced > DROPPED_BYTES) {
+    dropBody(request);
+  }
+}
+
+/**
+ * Reads and forgets what is left. Unread it would block the connection for its next request: Node drops only bodies that nobody
+ * began to read, and those as fast as they come. The server's request timeout bounds it.
+ */
+function dropBody(request: IncomingMessage): void {
+  let [bytes, untilPause] = [0, DROPPED_BYTES];
+  const resume = (): void => void request.resume();
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    untilPause -= chunk.length;
+    if (untilPause <= 0) {
+      untilPause = DROPPED_BYTES;
+      request.pause();
+      if (bytes < DROPPED_AT_ONCE_BYTES) {
+        setImmediate(resume);
+      } else {
+        setTimeout(resume, DROP_EVERY_MS);
+      }
+    }
+  });
+  request.resume();
+}
+
+/** Ends a reading whose bytes come slower than the floor rate, or for longer than anybody waits. */
+function watchRate(received: () => number, stop: (error: AppError) => void): NodeJS.Timeout {
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - startedAt;
+    const isSlow = received() < (elapsedMs - FLOOR_GRACE_MS) * FLOOR_BYTES_PER_MS;
+    if (isSlow || elapsedMs > PATIENCE_MS_MAX) {
+      stop(new AppError('invalid_request', 'the request took too long to arrive', { status: 408 }));
+    }
+  }, LOOK_EVERY_MS);
+  return timer.unref();
+}
+
+function tooLarge(bytesMax: number): AppError {
+  return new AppError('payload_too_large', `the body is larger than ${bytesMax} bytes`);
+}
+
+/** Throws AppError unsupported_media_type unless the request declares JSON in UTF-8. */
+export function requireJson(contentType: string | undefined): void {
+  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  if (!JSON_TYPE.test(type.trim()) || !isUtf8) {
+    throw new AppError('unsupported_media_type', 'the Content-Type must be application/json in UTF-8');
+  }
+}
+
+/** Throws AppError invalid_request when a request that needs a body came without one. */
+export function requireSomeBody(request: IncomingMessage): void {
+  if (!hasBody(request)) {
+    throw new AppError('invalid_request', 'a JSON body is required');
+  }
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}

@@ -1,0 +1,152 @@
+import type { ZodType, z } from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import { invariant } from '../../lib/invariant.ts';
+import { FieldError } from './field-error.ts';
+
+type Issue = z.core.$ZodIssue;
+type Place = 'body' | 'query' | 'path';
+
+/**
+ * Checks a value against a schema and returns what the schema lets through. Throws {@link FieldError} naming the first
+ * wrong member, or AppError invalid_request when the value as a whole is of the wrong kind.
+ */
+export function validate<T>(schema: ZodType<T>, value: unknown, place: Place): T {
+  return validateAt(schema, value, place, (path) => path);
+}
+
+/** Like {@link validate}, for a part of what was sent: `wholePath` is told a path within the part and tells the one in the whole. */
+export function validateAt<T>(
+  schema: ZodType<T>,
+  part: unknown,
+  place: Place,
+  wholePath: (path: readonly PropertyKey[]) => readonly PropertyKey[],
+): T {
+  const result = schema.safeParse(part, { reportInput: true });
+  if (result.success) {
+    return result.data;
+  }
+  const { issue, path } = deepest(firstIssue(result.error), []);
+  throw refusal({ issue, path: wholePath(path) }, place);
+}
+
+/** A refusal without a reason would be a bug of the schema's. */
+function firstIssue({ issues }: z.ZodError): Issue {
+  const [issue] = issues;
+  invariant(issue, 'a value was refused without an issue');
+  return issue;
+}
+
+interface LocatedIssue {
+  readonly issue: Issue;
+  readonly path: readonly PropertyKey[];
+}
+
+/** Of a union's branches, the one that got furthest is what the caller most likely meant. */
+function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
+  const path = [...parents, ...issue.path];
+  if (issue.code !== 'invalid_union') {
+    return { issue, path };
+  }
+  let best: LocatedIssue = { issue, path };
+  for (const [first] of issue.errors) {
+    const candidate = first && deepest(first, path);
+    if (candidate && candidate.path.length > best.path.length) {
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function refusal({ issue, path }: LocatedIssue, place: string): AppError {
+  if (issue.code === 'unrecognized_keys') {
+    const name = String(issue.keys[0]).slice(0, 100);
+    return new FieldError(
+      pathText([...path, name]),
+      `unknown ${place === 'query' ? 'query parameter' : 'member'}`,
+    );
+  }
+  if (path.length === 0) {
+    return new AppError('invalid_request', `${place}: ${wordsOf(issue)}`);
+  }
+  return new FieldError(pathText(path), wordsOf(issue));
+}
+
+/** The article of a type's name, and the names that readers of JSON know. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item', object: 'member' };
+
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'must be a time such as 2026-01-31T00:00:00Z',
+  url: 'must be a URL',
+  regex: 'has a wrong form',
+};
+
+/** What must be different, in words that a caller can act on. The library's own tell of its insides ("received undefined"). */
+function wordsOf(issue: Issue): string {
+  if (!/^(?:Invalid |Too )/.test(issue.message)) {
+    // a schema's own words
+    return issue.message;
+  }
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${typeWords(issue.expected)}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : `must be ${either(issue.values.map(literalWords))}`;
+    case 'invalid_union':
+      return issue.input === undefined ? 'is required' : unionWords(issue.errors);
+    case 'too_big':
+      return sizeWords(issue.origin, 'at most', issue.maximum);
+    case 'too_small':
+      return sizeWords(issue.origin, 'at least', issue.minimum);
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? `must be a valid ${issue.format}`;
+    default:
+      return issue.message;
+  }
+}
+
+/** What a union takes, when no branch got further than the value itself. */
+function unionWords(branches: readonly (readonly Issue[])[]): string {
+  const wanted = branches.map(([first]) => (first ? wordsOf(first) : ''));
+  const kinds = wanted.map((words) => words.replace(/^must be /, ''));
+  return `must be ${either([...new Set(kinds)])}`;
+}
+
+function sizeWords(origin: string, bound: string, size: number | bigint): string {
+  const unit = UNITS[origin];
+  const counted = `${bound} ${size}`;
+  return unit === undefined
+    ? `must be ${counted}`
+    : `must have ${counted} ${unit}${Number(size) === 1 ? '' : 's'}`;
+}
+
+function typeWords(expected: string): string {
+  return TYPES[expected] ?? expected;
+}
+
+function literalWords(value: unknown): string {
+  return typeof value === 'string' ? `"${value}"` : String(value);
+}
+
+function either(words: readonly string[]): string {
+  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const part of path) {
+    const next = typeof part === 'number' ? `[${part}]` : `.${String(part)}`;
+    text += text === '' && typeof part !== 'number' ? String(part) : next;
+  }
+  return text;
+}

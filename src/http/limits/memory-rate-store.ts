@@ -1,0 +1,66 @@
+import type { Clock } from '../../lib/clock.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import type { PerScope, RateDecision, RateState } from './rate-policy.ts';
+import { decide, WINDOW_US } from './rate-policy.ts';
+import type { RateQuestion, RateStore } from './rate-store.types.ts';
+
+interface Counter {
+  readonly atMs: number;
+  readonly state: RateState;
+}
+
+const COUNTERS_MAX = 20_000;
+
+/** The policy within one process: what stands in while Redis is away, and what a test uses. */
+export class MemoryRateStore implements RateStore {
+  readonly #clock: Clock;
+  readonly #counters = new LruMap<string, Counter>(COUNTERS_MAX);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async take(question: RateQuestion): Promise<RateDecision> {
+    const names = namesOf(question);
+    const states = { key: this.#current(names.key), account: this.#current(names.account) };
+    const decision = decide(states, question.limits, question.cost);
+    for (const scope of SCOPES) {
+      this.#counters.set(names[scope], { atMs: this.#clock.now(), state: decision.states[scope] });
+    }
+    return decision;
+  }
+
+  async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
+    const names = namesOf(question);
+    for (const scope of SCOPES) {
+      const state = this.#current(names[scope]);
+      const tokensUs = state.tokensUs + (tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute;
+      const inFlight = state.inFlight - (question.cost.concurrent ? 1 : 0);
+      this.#counters.set(names[scope], {
+        atMs: this.#clock.now(),
+        state: { ...state, tokensUs: Math.max(0, tokensUs), inFlight: Math.max(0, inFlight) },
+      });
+    }
+  }
+
+  close(): void {}
+
+  #current(name: string): RateState {
+    const counter = this.#counters.get(name);
+    if (!counter) {
+      return { requestsUs: 0, tokensUs: 0, inFlight: 0 };
+    }
+    const passedUs = Math.max(0, this.#clock.now() - counter.atMs) * 1000;
+    return {
+      requestsUs: Math.max(0, counter.state.requestsUs - passedUs),
+      tokensUs: Math.max(0, counter.state.tokensUs - passedUs),
+      inFlight: counter.state.inFlight,
+    };
+  }
+}
+
+const SCOPES = ['key', 'account'] as const;
+
+function namesOf({ keyId, accountId }: RateQuestion): PerScope<string> {
+  return { key: `key:${keyId}`, account: `account:${accountId}` };
+}

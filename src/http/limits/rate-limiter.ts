@@ -1,0 +1,119 @@
+import { AppError } from '../../lib/errors.ts';
+import { newUuid } from '../../lib/ids.ts';
+import { PlaceLine } from './place-line.ts';
+import {
+  type OwnRateLimits,
+  type RateDecision,
+  type RateLimits,
+  rateHeaders,
+  tightened,
+} from './rate-policy.ts';
+import type { RateQuestion, RateStore } from './rate-store.types.ts';
+
+export interface RateCall {
+  readonly keyId: string;
+  readonly accountId: string;
+  /** Of the key and of its account, where they differ from the configured ones. */
+  readonly own: OwnRateLimits;
+  /** Takes a concurrent place until {@link RateTicket.finish}. */
+  readonly concurrent: boolean;
+  /** Of the body, as declared; what the tokens are estimated from. */
+  readonly bodyBytes: number;
+  /** Whether its client has left. */
+  readonly isGone: () => boolean;
+}
+
+/** An admitted call. */
+export interface RateTicket {
+  /** Corrects the estimate to what was really used. */
+  reportTokens(tokens: number): void;
+  /** To be called once, when the response has ended. Never throws. */
+  finish(): void;
+}
+
+const BYTES_PER_TOKEN = 4;
+
+/** Admits calls by the limits in force, which may change while the process runs. */
+export class RateLimiter {
+  readonly #store: RateStore;
+  readonly #limits: () => RateLimits;
+  readonly #line: PlaceLine;
+
+  constructor(store: RateStore, limits: () => RateLimits, line = new PlaceLine()) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#line = line;
+  }
+
+  /**
+   * Admits a call, one beyond its concurrency when a place was freed soon enough, or throws AppError rate_limit_exceeded | concurrency_limit_exceeded with the seconds to wait.
+   * `setHeaders` gets the `x-ratelimit-*` headers in either case: of the key or its account, whichever has less left.
+   */
+  async admit(call: RateCall, setHeaders: (headers: Record<string, string>) => void): Promise<RateTicket> {
+    const { keyId, accountId, own } = call;
+    const account = { ...this.#limits(), ...own.account };
+    const key = tightened(account, own.key ?? {});
+    const tokens = call.concurrent ? estimate(call.bodyBytes, key) : 0;
+    const question: RateQuestion = {
+      keyId,
+      accountId,
+      callId: newUuid(),
+      limits: { key, account },
+      cost: { tokens, concurrent: call.concurrent },
+    };
+    const decision = await this.#decide(question, call);
+    setHeaders(rateHeaders(decision.states, question.limits));
+    if (decision.refused === 'concurrency') {
+      throw noPlace(decision, this.#line.retryAfterSeconds(accountId));
+    }
+    if (decision.refused !== null) {
+      throw refusal(decision);
+    }
+    return this.#ticket(question);
+  }
+
+  async #decide(question: RateQuestion, { concurrent, isGone }: RateCall): Promise<RateDecision> {
+    const { keyId, accountId } = question;
+    const take = () => this.#store.take(question);
+    if (!concurrent) {
+      return await take();
+    }
+    const decision = this.#line.hasWaiting(keyId) ? undefined : await take();
+    if (decision && decision.refused !== 'concurrency') {
+      return decision;
+    }
+    return (await this.#line.wait({ keyId, accountId, take, isGone })) ?? (await take());
+  }
+
+  #ticket(question: RateQuestion): RateTicket {
+    let delta = 0;
+    const ended = question.cost.concurrent ? this.#line.began(question.accountId) : () => undefined;
+    return {
+      reportTokens: (used) => {
+        delta = used - question.cost.tokens;
+      },
+      finish: () => {
+        if (question.cost.concurrent || delta !== 0) {
+          void this.#store.finish(question, delta).then(ended);
+        }
+      },
+    };
+  }
+}
+
+/** A tenth of the minute at most: a body of base64 images has far more bytes per token than text. */
+function estimate(bodyBytes: number, limits: RateLimits): number {
+  return Math.min(Math.ceil(bodyBytes / BYTES_PER_TOKEN), Math.floor(limits.tokensPerMinute / 10));
+}
+
+function refusal({ refused, scope, waitUs }: RateDecision): AppError {
+  return new AppError('rate_limit_exceeded', `the ${scope}'s limit of ${refused} per minute is used up`, {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitUs / 1_000_000)),
+  });
+}
+
+function noPlace({ scope }: RateDecision, retryAfterSeconds: number): AppError {
+  return new AppError('concurrency_limit_exceeded', `too many calls of this ${scope} are in flight`, {
+    retryAfterSeconds,
+  });
+}

@@ -1,0 +1,130 @@
+import { type Html, type HtmlValue, html } from '../answers/html.ts';
+import type { HtmlPage } from '../answers/html-page.ts';
+import { renderSchema } from './docs-schema.ts';
+import { DOCS_STYLE } from './docs-style.ts';
+import type { JsonSchema } from './openapi-portable.ts';
+
+type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly 'x-access': string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+  readonly 'x-codeSamples': readonly { readonly label: string; readonly source: string }[];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+interface ApiResponse {
+  readonly description: string;
+  readonly content?: Content;
+}
+
+interface Entry {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+const ACCESS: Readonly<Record<string, string>> = {
+  inference: 'API key',
+  owner: 'owner key',
+  operator: 'operator token',
+};
+
+/** The API description as one page of HTML that loads nothing from anywhere and runs no script. */
+export function docsPage(document: JsonSchema): HtmlPage {
+  const info = document.info as { title: string; version: string; description: string };
+  const schemas = (document.components as { schemas: Record<string, JsonSchema> }).schemas;
+  const byTag = entriesByTag(document.paths as Record<string, Record<string, Operation>>);
+  const navigation = [...byTag].map(([tag, entries]) => navigationOf(tag, entries));
+  const sections = [...byTag].map(
+    ([tag, entries]) => html`<section><h2>${tag}</h2>${entries.map(operationHtml)}</section>`,
+  );
+  const schemaSections = Object.entries(schemas).map(
+    ([name, schema]) =>
+      html`<details id="schema-${name}"><summary>${name}</summary>${renderSchema(schema)}</details>`,
+  );
+  const body = html`<nav aria-label="Operations"><a class="brand" href="#top">${info.title}</a>${navigation}
+<h3><a href="#schemas">Schemas</a></h3></nav>
+<main id="top"><h1>${info.title} <small>${info.version}</small></h1>
+<p>${info.description}</p><p><a href="openapi.json">openapi.json</a></p>${sections}
+<section id="schemas"><h2>Schemas</h2>${schemaSections}</section></main>`;
+  return { title: info.title, style: DOCS_STYLE, body };
+}
+
+function entriesByTag(
+  paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>,
+): Map<string, Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const tag = operation.tags[0] ?? 'Other';
+      found.set(tag, [...(found.get(tag) ?? []), { method, path, operation }]);
+    }
+  }
+  return found;
+}
+
+function navigationOf(tag: string, entries: readonly Entry[]): Html {
+  const links = entries.map(
+    ({ method, path, operation }) =>
+      html`<li><a href="#${operation.operationId}"><b class="${method}">${method}</b> ${path}</a></li>`,
+  );
+  return html`<h3>${tag}</h3><ul>${links}</ul>`;
+}
+
+function operationHtml({ method, path, operation }: Entry): Html {
+  const access = ACCESS[operation['x-access']] ?? 'public';
+  const rows = operation.parameters.map(parameterRow);
+  const table = rows.length > 0 && html`<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
+  const bodies = Object.entries(operation.requestBody?.content ?? {}).map(
+    ([type, { schema, example }]) =>
+      html`<h4>Body <small>${type}</small></h4>${renderSchema(schema)}${exampleHtml(example)}`,
+  );
+  const responses = Object.entries(operation.responses).map(([status, response]) =>
+    responseHtml(status, response),
+  );
+  return html`<article id="${operation.operationId}"><h3><b class="${method}">${method}</b>
+<code>${path}</code></h3><p>${operation.summary}. <em>${access}</em>
+${operation.description ?? ''}</p>${samplesHtml(operation)}${table}${bodies}<h4>Responses</h4>${responses}</article>`;
+}
+
+function samplesHtml({ 'x-codeSamples': samples }: Operation): Html[] {
+  return samples.map(
+    ({ label, source }) => html`<details><summary>${label}</summary><pre>${source}</pre></details>`,
+  );
+}
+
+function parameterRow(parameter: Parameter): Html {
+  const { type, enum: values } = parameter.schema;
+  const kind = Array.isArray(values) ? values.join(' | ') : String(type ?? 'string');
+  return html`<tr><td><code>${parameter.name}</code>${parameter.required && html` <em>required</em>`}</td>
+<td>${parameter.in}</td><td>${kind}</td><td>${parameter.description ?? ''}</td></tr>`;
+}
+
+function responseHtml(status: string, response: ApiResponse): Html {
+  const [content] = Object.values(response.content ?? {});
+  const schema = content && [renderSchema(content.schema), exampleHtml(content.example)];
+  return html`<details${status.startsWith('2') ? ' open' : ''}><summary><b>${status}</b>
+${response.description}</summary>${schema}</details>`;
+}
+
+function exampleHtml(example: unknown): HtmlValue {
+  if (example === undefined) {
+    return undefined;
+  }
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return html`<details><summary>Example</summary><pre>${text}</pre></details>`;
+}

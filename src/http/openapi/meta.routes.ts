@@ -1,0 +1,141 @@
+import type { Response } from 'express';
+import type { Registry } from 'prom-client';
+import { z } from 'zod';
+import { isPrivateAddress } from '../../lib/ip-address.ts';
+import { VERSION } from '../../lib/version.ts';
+import { type HtmlPage, sendPage } from '../answers/html-page.ts';
+import type { Authenticator } from '../callers/authenticator.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import { docsPage } from './docs-page.ts';
+import { type ApiDescription, openApiDocument } from './openapi.ts';
+import type { JsonSchema } from './openapi-portable.ts';
+
+/** Each part true when it works. */
+export interface ReadinessReport {
+  /** What must work before this process should get requests. */
+  readonly checks: Readonly<Record<string, boolean>>;
+  /** What calls are served without; for people who look. */
+  readonly optional: Readonly<Record<string, boolean>>;
+}
+
+export interface MetaOptions {
+  /** Must not reject. */
+  readonly readiness: () => Promise<ReadinessReport>;
+  readonly registry: Registry;
+  readonly authenticator: Pick<Authenticator, 'operator'>;
+  readonly about: ApiDescription;
+}
+
+const meta = { method: 'get', tag: 'Service', access: 'public', envelope: 'bare' } as const;
+
+const health = z.object({
+  status: z.literal('ok').meta({ description: 'The process answers; /readyz says whether it can serve' }),
+  version: z.string().meta({ description: 'Version of Tollgate that runs' }),
+});
+const readiness = z.object({
+  status: z.enum(['ready', 'unready']).meta({ description: 'unready comes with status 503' }),
+  checks: z
+    .record(z.string(), z.boolean())
+    .meta({ description: 'What must work, by name: true when it does' }),
+  optional: z
+    .record(z.string(), z.boolean())
+    .meta({ description: 'What calls are served without, by name: true when it works' }),
+});
+const openApi = z.looseObject({
+  openapi: z.string().meta({ description: 'Version of the OpenAPI specification' }),
+});
+
+/** Health, metrics and the API's own description. `routes` are the other routes: what is described. */
+export function metaRoutes(options: MetaOptions, routes: readonly Route[]): Route[] {
+  const own: Route[] = [...healthRoutes(options), metricsRoute(options)];
+  let described: JsonSchema | undefined;
+  const document = (): JsonSchema => {
+    described ??= openApiDocument([...routes, ...own], options.about);
+    return described;
+  };
+  own.push(...descriptionRoutes(document));
+  return own;
+}
+
+function healthRoutes(options: MetaOptions): Route[] {
+  return [
+    defineRoute({
+      ...meta,
+      path: '/healthz',
+      operationId: 'getHealth',
+      summary: 'Whether the process runs',
+      response: { status: 200, schema: health },
+      errors: [],
+      handle: async () => ({ body: { status: 'ok', version: VERSION } }),
+    }),
+    defineRoute({
+      ...meta,
+      path: '/readyz',
+      operationId: 'getReadiness',
+      summary: 'Whether the process can serve requests: database, migrations, lanes',
+      response: {
+        status: 200,
+        schema: readiness,
+        also: { 503: 'Unready, and which check says so' },
+      },
+      errors: [],
+      async handle() {
+        const report = await options.readiness();
+        const isReady = Object.values(report.checks).every(Boolean);
+        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ready' : 'unready', ...report } };
+      },
+    }),
+  ];
+}
+
+function metricsRoute(options: MetaOptions): Route {
+  return defineRoute({
+    ...meta,
+    path: '/metrics',
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus; outside private networks only with the operator token',
+    response: { status: 200, schema: z.string(), mediaTypes: ['text/plain'] },
+    errors: ['invalid_api_key'],
+    async handle({ headers, response }) {
+      const address = response.req.socket.remoteAddress ?? '';
+      if (headers['x-forwarded-for'] !== undefined || !isPrivateAddress(address)) {
+        options.authenticator.operator(headers, address);
+      }
+      return sendText(response, options.registry.contentType, await options.registry.metrics());
+    },
+  });
+}
+
+function descriptionRoutes(document: () => JsonSchema): Route[] {
+  let page: HtmlPage | undefined;
+  return [
+    defineRoute({
+      ...meta,
+      path: '/openapi.json',
+      operationId: 'getOpenApi',
+      summary: 'This API as an OpenAPI 3.1 document',
+      response: { status: 200, schema: openApi },
+      errors: [],
+      handle: async () => ({ body: document() }),
+    }),
+    defineRoute({
+      ...meta,
+      path: '/docs',
+      operationId: 'getDocs',
+      summary: 'This API as a page',
+      response: { status: 200, schema: z.string(), mediaTypes: ['text/html'] },
+      errors: [],
+      async handle({ response }) {
+        page ??= docsPage(document());
+        return sendPage(response, page);
+      },
+    }),
+  ];
+}
+
+function sendText(response: Response, type: string, text: string): undefined {
+  response.setHeader('Content-Type', type);
+  response.end(text);
+  return undefined;
+}
