@@ -88,10 +88,7 @@ async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload)
         throw new EngineError(
           GONE.has(status)
             ? OUTPUT_UNAVAILABLE
-            : engineFailureOfStatus(
-                status,
-                retryAfterMs((name) => response.header(name)),
-              ),
+            : engineFailureOfStatus(status, retryAfterMs(response.header)),
         );
       }
       await writeBody(response, path, download.bytesMax ?? OUTPUT_BYTES_MAX[kind]);

@@ -66,7 +66,7 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
 /** Reads an answer whose files are in it. Throws as {@link divertBase64} does. */
 export async function readFiled(response: UpstreamResponse, diversion: Diversion): Promise<FiledAnswer> {
   const { status } = response;
-  const askedMs = retryAfterMs((name) => response.header(name));
+  const askedMs = retryAfterMs(response.header);
   const diverted = await divertBase64(response.chunks, diversion);
   const isFine = status >= 200 && status < 300;
   const words = `${status} ${JSON.stringify(diverted.json) ?? ''}`;

@@ -258,7 +258,7 @@ async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
   const text = (await response.whole(ANSWER_BYTES_MAX)).toString('utf8');
   const json = parse(text);
-  const askedMs = retryAfterMs((name) => response.header(name));
+  const askedMs = retryAfterMs(response.header);
   const isFine = status >= 200 && status < 300;
   const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), `${status} ${text}`);
   return { status, json, retryAfterMs: askedMs, failure };

@@ -190,12 +190,7 @@ export class SdCppEngine implements Engine {
           throw new EngineError(RUN_LOST);
         }
         if (response.status !== 200) {
-          throw new EngineError(
-            engineFailureOfStatus(
-              response.status,
-              retryAfterMs((name) => response.header(name)),
-            ),
-          );
+          throw new EngineError(engineFailureOfStatus(response.status, retryAfterMs(response.header)));
         }
         return await divertBase64(response.chunks, {
           member: 'b64_json',

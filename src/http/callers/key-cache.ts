@@ -24,8 +24,6 @@ interface Entry {
 interface Question {
   readonly hash: string;
   readonly answer: Promise<KeyFacts | undefined>;
-  /** The key has been changed since it was asked: the answer may be older than that, and is not remembered. */
-  isOutdated: boolean;
   resolve(facts: KeyFacts | undefined): void;
   reject(error: unknown): void;
 }
@@ -91,11 +89,7 @@ export class KeyCache {
   forget(hash: string): void {
     this.#known.delete(hash);
     this.#unknown.delete(hash);
-    const pending = this.#pending.get(hash);
-    if (pending) {
-      pending.isOutdated = true;
-      this.#pending.delete(hash);
-    }
+    this.#pending.delete(hash);
   }
 
   #ask(hash: string): Promise<KeyFacts | undefined> {
@@ -126,22 +120,24 @@ export class KeyCache {
         });
         for (const question of batch) {
           const facts = found.get(question.hash);
-          if (!question.isOutdated) {
-            this.#pending.delete(question.hash);
+          if (this.#end(question)) {
             this.#remember(question.hash, facts, freshUntilMs);
           }
           question.resolve(facts);
         }
       } catch (error) {
         for (const question of batch) {
-          if (!question.isOutdated) {
-            this.#pending.delete(question.hash);
-          }
+          this.#end(question);
           question.reject(error);
         }
       }
     }
     this.#asking = false;
+  }
+
+  /** Ends a question. False when the key has been changed since it was asked: its answer may be older than that. */
+  #end({ hash, answer }: Question): boolean {
+    return this.#pending.get(hash)?.answer === answer && this.#pending.delete(hash);
   }
 
   #remember(hash: string, facts: KeyFacts | undefined, freshUntilMs: number): void {
@@ -160,7 +156,7 @@ function questionFor(hash: string): Question {
   const answer = new Promise<KeyFacts | undefined>((onAnswer, onError) => {
     [resolve, reject] = [onAnswer, onError];
   });
-  return { hash, answer, isOutdated: false, resolve, reject };
+  return { hash, answer, resolve, reject };
 }
 
 function unanswered(): AppError {
