@@ -59,12 +59,15 @@ async function answerOf(call: ClientRequest): Promise<void> {
 }
 
 async function send(call: ClientRequest, body: Buffer): Promise<void> {
+  const closed = new Promise<void>((resolve) => call.once('close', resolve));
+  // a connection that breaks under what is sent closes, too
+  call.on('error', () => undefined);
   for (let at = 0; at < body.length && !call.destroyed; at += PIECE_BYTES) {
     if (at > 0) {
       await pause(PIECE_EVERY_MS);
     }
     if (!call.write(body.subarray(at, at + PIECE_BYTES))) {
-      await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+      await Promise.race([new Promise<void>((resolve) => call.once('drain', resolve)), closed]);
     }
   }
   call.end();

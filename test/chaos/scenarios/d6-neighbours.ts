@@ -132,8 +132,9 @@ function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
 
 /** Calls per second, from the first that was due to the last that ended. */
 function rateOf({ calls }: ToldLog): number {
-  const from = Math.min(...calls.map(({ endedAt, durationMs }) => endedAt - durationMs));
-  const to = Math.max(...calls.map(({ endedAt }) => endedAt));
+  // more calls than a function takes arguments
+  const from = calls.reduce((at, { endedAt, durationMs }) => Math.min(at, endedAt - durationMs), Infinity);
+  const to = calls.reduce((at, { endedAt }) => Math.max(at, endedAt), -Infinity);
   return calls.length / ((to - from) / 1_000);
 }
 
