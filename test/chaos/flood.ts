@@ -8,7 +8,7 @@ import { ToldLog } from './told-log.ts';
 
 const LOWEST_PRIORITY = 19;
 const PARTS = 10;
-const PART_CONNECTIONS = 100;
+const PART_CONNECTIONS = 200;
 const PART_EVERY_MS = 300;
 
 /** What the process is told to send: calls at a fixed rate, or the next as soon as the last one was answered. */

@@ -12,8 +12,10 @@ import { words } from '../upstream-words.ts';
 const SERVED_MIN = 0.99;
 /** How many times as long a call may take at p99 as without neighbours. */
 const SLOWER_MAX = 2;
-/** Below this a difference is the machine's, in ms. */
-const P99_FLOOR_MS = 150;
+/** Ms: shorter than any hosted model takes for an answer, and longer than what the machine itself differs by. */
+const ANSWER = { words: 5, tokenDelayMs: 100 };
+/** Calls at once that keep the process busy while each waits so long for the provider. */
+const SATURATING = 1_024;
 const STRANGERS = 150;
 const POISON = 'poison';
 
@@ -25,14 +27,14 @@ interface Attack {
 export const neighbours: ChaosScenario = {
   id: 'D6',
   fault:
-    'beside a customer at 10 calls/s: strangers, bursts, floods, heavy bodies, calls that make the provider fail; no commit waits for the disk',
+    'beside a customer at 10 calls/s to a model that answers in 0.5 s: strangers, bursts, floods, heavy bodies, calls that make the provider fail; no commit waits for the disk',
   asked:
     'the customer is served ≥ 99 %, p99 ≤ 2 × calm, whatever the neighbour does; 1,000 at once on a fresh process all served',
   inShortForm: false,
   async run(services, { isShort }) {
     const phaseMs = isShort ? 5_000 : 20_000;
     const isPoisoned = ({ body }: { body: unknown }) => JSON.stringify(body).includes(POISON);
-    const script = { words: words(10), tokenDelayMs: 1, faultOf: isPoisoned };
+    const script = { words: words(ANSWER.words), tokenDelayMs: ANSWER.tokenDelayMs, faultOf: isPoisoned };
     services.upstream.reset(script);
     const stack = await startStack(services, { apis: 1, prepareDatabase: ignoreDisk });
     const [victim, neighbour, poor] = (await Promise.all(
@@ -46,7 +48,7 @@ export const neighbours: ChaosScenario = {
     const fresh = newLog();
     await sendBurst({ ...target, accounts: [neighbour], log: fresh }, 1_000);
     const peak = newLog();
-    await saturate({ ...target, accounts: [neighbour], log: peak }, 64, phaseMs);
+    await saturate({ ...target, accounts: [neighbour], log: peak }, SATURATING, phaseMs);
     const perSecond = peak.answered / (phaseMs / 1_000);
     const served = async (): Promise<ToldLog> => {
       const log = newLog();
@@ -84,7 +86,7 @@ export const neighbours: ChaosScenario = {
     ];
     const failures: string[] = [];
     const measured = [`calm p99 ${calm.latencyMs(0.99).toFixed(0)} ms`];
-    const slowestMs = SLOWER_MAX * Math.max(P99_FLOOR_MS, calm.latencyMs(0.99));
+    const slowestMs = SLOWER_MAX * calm.latencyMs(0.99);
     for (const attack of attacks) {
       const load = await attack.start();
       await pause(500);
