@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { tlsRefusal } from '../src/lib/tls-refusal.ts';
 import { redisOptions } from './connection.ts';
+import { queuePrefix } from './queue-name.ts';
 
 /** Something about Redis that waiting does not change: rights, password, certificate, version, cluster. */
 export class RedisSettingsError extends Error {
@@ -12,8 +13,9 @@ const VERSION_MIN = [6, 2] as const;
 const TIMEOUT_MS = 3_000;
 const PROBE_MS = 5_000;
 
-const RIGHTS =
-  'its user needs: ~{tollgate}* ~tollgate:* &* +@all -@dangerous -@admin +info (docs/infrastructure.md)';
+function rightsBelow(prefix: string): string {
+  return `its user needs: ~{${prefix}:* ~${prefix}:* &${prefix}.* +@all -@dangerous -@admin +info (docs/infrastructure.md)`;
+}
 
 /**
  * Does once what the queues and the rate limits do all the time: INFO, a write, a script, a wait, a stream, a message. Throws
@@ -39,7 +41,7 @@ export async function inspectRedis(url: string, prefix: string): Promise<void> {
     checkServer(await redis.info());
     await tryCommands(redis, prefix);
   } catch (error) {
-    throw explain(broken ?? error);
+    throw explain(broken ?? error, prefix);
   } finally {
     redis.disconnect();
   }
@@ -66,10 +68,10 @@ function checkServer(info: string): void {
 }
 
 async function tryCommands(redis: Redis, prefix: string): Promise<void> {
-  const key = `${prefix}:probe:${randomUUID()}`;
+  const key = `${queuePrefix(prefix, 'probe')}:${randomUUID()}`;
   await redis.set(key, '1', 'PX', PROBE_MS);
   await redis.eval("redis.call('TIME') return redis.call('GET', KEYS[1])", 1, key);
-  await redis.set(`tollgate:rate:{${key}}`, '1', 'PX', PROBE_MS);
+  await redis.set(`${prefix}:rate:{${randomUUID()}}`, '1', 'PX', PROBE_MS);
   await redis.zadd(`${key}:set`, 1, 'member');
   await redis.bzpopmin(`${key}:set`, 1);
   await redis.xadd(`${key}:stream`, '*', 'event', 'probe');
@@ -79,7 +81,7 @@ async function tryCommands(redis: Redis, prefix: string): Promise<void> {
   await redis.subscribe(`${prefix}.cancel`);
 }
 
-function explain(error: unknown): unknown {
+function explain(error: unknown, prefix: string): unknown {
   const refusal = tlsRefusal(error);
   if (refusal !== undefined) {
     return new RedisSettingsError(
@@ -91,7 +93,7 @@ function explain(error: unknown): unknown {
   }
   const { message } = error;
   if (/NOPERM/.test(message)) {
-    return new RedisSettingsError(`REDIS_URL: ${message}; ${RIGHTS}`);
+    return new RedisSettingsError(`REDIS_URL: ${message}; ${rightsBelow(prefix)}`);
   }
   if (/WRONGPASS|NOAUTH|invalid password/.test(message)) {
     return new RedisSettingsError(`REDIS_URL: the password or user is wrong (${message})`);

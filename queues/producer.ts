@@ -2,9 +2,10 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type JobContract, jobOptions } from './define-job.ts';
 import { FETCH_LIMIT } from './fetch-limit.ts';
+import { queuePrefix } from './queue-name.ts';
 
 export interface ProducerSettings {
-  /** Namespace of every key in Redis. */
+  /** What every name in Redis begins with. */
   readonly prefix: string;
 }
 
@@ -67,7 +68,7 @@ export class Producer {
     }
     const queue = new Queue(name, {
       connection: this.#connection,
-      prefix: this.#settings.prefix,
+      prefix: queuePrefix(this.#settings.prefix, name),
       skipWaitingForReady: true,
       streams: { events: { maxLen: 1_000 } },
     });

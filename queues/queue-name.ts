@@ -18,6 +18,14 @@ export function queueName(family: QueueFamily, pool?: string): string {
   return `generate-${pool}`;
 }
 
+/**
+ * Namespace of a queue's keys below the installation's prefix. Redis hashes what is in braces: the keys of one queue are in one slot of a
+ * cluster, as BullMQ's scripts need them, and the queues are spread over its nodes.
+ */
+export function queuePrefix(prefix: string, queue: string): string {
+  return `{${prefix}:${queue}}`;
+}
+
 /** The engine pool that a queue feeds; null for other queues. */
 export function poolOf(queue: string): string | null {
   return queue.startsWith('generate-') ? queue.slice('generate-'.length) : null;

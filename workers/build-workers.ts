@@ -1,6 +1,7 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { FETCH_LIMIT } from '../queues/fetch-limit.ts';
+import { queuePrefix } from '../queues/queue-name.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { Processors } from './job-context.ts';
 import type { JobObserver } from './job-metrics.ts';
@@ -9,7 +10,7 @@ import { guardAgainstSpin } from './spin-guard.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
 export interface WorkerSettings {
-  /** Namespace of every key in Redis. */
+  /** What every name in Redis begins with. */
   readonly prefix: string;
   /** Shown on the operator's board. */
   readonly workerName: string;
@@ -40,7 +41,7 @@ export function buildWorkers(
   return [...slots].map(([queue, concurrency]) => {
     const worker = new Worker(queue, (job) => runJob(job, processors, log, observer), {
       connection,
-      prefix: settings.prefix,
+      prefix: queuePrefix(settings.prefix, queue),
       name: settings.workerName,
       concurrency,
       lockDuration: LOCK_MS,

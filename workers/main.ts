@@ -1,7 +1,7 @@
 import { RedisSettingsError } from '../queues/inspect-redis.ts';
 import { untilRedisWorks } from '../queues/redis-watch.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
-import { composeFoundation, REDIS_PREFIX } from '../src/compose/foundation.ts';
+import { composeFoundation } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { isRemoteWorker } from '../src/config/remote-worker-config.ts';
@@ -34,13 +34,13 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   // nothing runs yet that would have to be given back when the parent goes
   const leave = () => process.exit(0);
   process.once('disconnect', leave);
-  await untilRedisWorks(config.redisUrl, REDIS_PREFIX, log);
+  await untilRedisWorks(config.redisUrl, config.redisPrefix, log);
   process.off('disconnect', leave);
   const notice = new PreemptionNotice(config.preemption, log);
   const parts = { ...worker.parts, notice, observer: createJobMetrics(registry) };
   const settings = {
     redisUrl: config.redisUrl,
-    prefix: REDIS_PREFIX,
+    prefix: config.redisPrefix,
     drainMs: config.drainMs,
     selection,
     workerName: worker.workerName,

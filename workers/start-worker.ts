@@ -19,7 +19,7 @@ import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerOptions {
   readonly redisUrl: string;
-  /** Namespace of every key in Redis. */
+  /** What every name in Redis begins with. */
   readonly prefix: string;
   /** Unique per process: host and process id. */
   readonly workerName: string;

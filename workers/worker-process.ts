@@ -6,7 +6,7 @@ import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerProcessSettings {
   readonly redisUrl: string;
-  /** Namespace of every key in Redis; the braces keep it in one slot of a cluster. */
+  /** What every name in Redis begins with. */
   readonly prefix: string;
   /** Ms that running jobs get when the process is asked to stop. */
   readonly drainMs: number;

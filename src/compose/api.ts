@@ -147,9 +147,10 @@ export async function composeApi(
 }
 
 /** What was taken of the limits: in Redis, or here while that is away. */
-function composeRates({ clock, registry }: Foundation, redis: Redis): FallbackRateStore {
+function composeRates({ config, clock, registry }: Foundation, redis: Redis): FallbackRateStore {
   const metrics = createRateMetrics(registry);
-  return new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(clock), clock, metrics);
+  const shared = new RedisRateStore(redis, config.redisPrefix);
+  return new FallbackRateStore(shared, new MemoryRateStore(clock), clock, metrics);
 }
 
 function composeIdentity(foundation: Foundation): Identity {

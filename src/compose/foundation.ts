@@ -32,9 +32,6 @@ import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { rootCopies } from './root-copies.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
-/** Namespace of every key in Redis, in braces so that a cluster keeps it in one slot. */
-export const REDIS_PREFIX = '{tollgate}';
-
 /** What the API and the workers stand on. */
 export interface Foundation extends StorageParts {
   readonly config: Config;

@@ -20,7 +20,7 @@ import { ProviderHealth } from '../providers/provider-health.ts';
 import { ProviderRegistry } from '../providers/provider-registry.ts';
 import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
 import { tracedProviders } from '../telemetry/traced-providers.ts';
-import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 
 /** Base64 images make chat bodies large. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
@@ -58,7 +58,7 @@ export function composeInvocation(
   });
   const health = new ProviderHealth(clock);
   const circuits = new CircuitExchange({
-    ...{ redis, prefix: REDIS_PREFIX, replica: `${config.workerName}.${process.pid}`, clock, log },
+    ...{ redis, prefix: config.redisPrefix, replica: `${config.workerName}.${process.pid}`, clock, log },
     resting: () => health.resting(),
   });
   circuits.start(EXCHANGE_EVERY_MS / 2);

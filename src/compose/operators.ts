@@ -54,7 +54,7 @@ import { UsageReadModel } from '../usage/usage.read-model.ts';
 import { UsageService } from '../usage/usage.service.ts';
 import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { createStatements } from './billing.ts';
-import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 
 /** What the operators' part shares with the rest of the API. */
 export interface OperatorNeeds {
@@ -91,7 +91,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   const { config, log, database, catalogSource } = foundation;
   const { operatorSessions: sessions } = needs;
   const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
-  const producer = new Producer(redis, { prefix: REDIS_PREFIX });
+  const producer = new Producer(redis, { prefix: config.redisPrefix });
   const pools = () => catalogSource.current.engines.map(({ id }) => id);
   const queueNames = () => queuesOf(pools());
   const audit = new AuditStore(database.sequelize);

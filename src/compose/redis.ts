@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { createProducerConnection } from '../../queues/connection.ts';
 import { type RedisWatch, watchRedis } from '../../queues/redis-watch.ts';
 import { registerRedisGauge } from '../telemetry/process-gauges.ts';
-import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 
 /** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
 export function composeRedis({ config, log, registry }: Foundation): {
@@ -13,7 +13,7 @@ export function composeRedis({ config, log, registry }: Foundation): {
   const connection = createProducerConnection(config.redisUrl, (error) =>
     log.debug({ error }, 'redis is away'),
   );
-  const watch = watchRedis(config.redisUrl, REDIS_PREFIX, log);
+  const watch = watchRedis(config.redisUrl, config.redisPrefix, log);
   registerRedisGauge(registry, watch);
   return {
     connection,

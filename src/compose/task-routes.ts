@@ -13,12 +13,12 @@ import { UnservedPools } from '../tasks/unserved-pools.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
 import { alertRoutes } from '../webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
-import { type Foundation, REDIS_PREFIX } from './foundation.ts';
+import type { Foundation } from './foundation.ts';
 import type { TaskParts } from './tasks.ts';
 
 /** Endpoints that order, show and end tasks, and those of their webhooks. `stoppablePools`: pools with engines that can end a run. */
 export function composeTaskRoutes(
-  { ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
+  { config, ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: () => readonly string[],
@@ -34,7 +34,7 @@ export function composeTaskRoutes(
     reads: tasks.reads,
     sweeps: tasks.sweeps,
     endings: tasks.endings,
-    publisher: createCancelPublisher(redis, REDIS_PREFIX),
+    publisher: createCancelPublisher(redis, config.redisPrefix),
     stoppablePools,
   });
   const service = new TasksService(

@@ -28,6 +28,8 @@ export interface Config {
   readonly redisUrl: string;
   readonly dataFolder: string;
   /** Folder of the files that say what the books were at the end of each day; null: none are written. */
+  /** What every name in Redis begins with. */
+  readonly redisPrefix: string;
   readonly bookRootsFolder: string | null;
   /** Bucket that gets a copy of each file in that folder. */
   readonly bookRootsBucket: string | null;
@@ -113,6 +115,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     dataFolder: resolve(settings.DATA_DIR),
     bookRootsFolder: settings.BOOKS_ROOTS_DIR ?? null,
     bookRootsBucket: settings.BOOKS_ROOTS_BUCKET ?? null,
+    redisPrefix: settings.REDIS_PREFIX,
     bookRootsWebhook: settings.BOOKS_ROOTS_WEBHOOK ?? null,
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,

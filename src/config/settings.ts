@@ -61,6 +61,14 @@ export const SETTINGS = z.object({
     .describe('media (storage `fs`), scratch files, logs of `npm start`'),
   BOOKS_ROOTS_DIR: z
     .string()
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,40}$/, 'must be 1 to 40 letters, digits, `-` and `_`')
+    .default('tollgate')
+    .meta({ allowed: '1 to 40 letters, digits, `-`, `_`' })
+    .describe(
+      'what every name in Redis begins with: another for each installation that shares one; the same for the API and the workers',
+    ),
     .startsWith('/', 'must be an absolute path')
     .optional()
     .meta({ allowed: 'an absolute path' })

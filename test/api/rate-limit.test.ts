@@ -49,7 +49,11 @@ const stores: [string, () => Promise<RateStore>][] = [
       if (redis.status !== 'ready') {
         await redis.connect();
       }
-      return new FallbackRateStore(new RedisRateStore(redis), new MemoryRateStore(systemClock), systemClock);
+      return new FallbackRateStore(
+        new RedisRateStore(redis, 'tollgate'),
+        new MemoryRateStore(systemClock),
+        systemClock,
+      );
     },
   ],
 ];
@@ -232,7 +236,7 @@ test('while Redis is away the same limits hold in the process and no request fai
   });
   away.on('error', () => undefined);
   const store = new FallbackRateStore(
-    new RedisRateStore(away),
+    new RedisRateStore(away, 'tollgate'),
     new MemoryRateStore(systemClock),
     systemClock,
   );
@@ -255,7 +259,7 @@ test('an answer that came while this process was busy counts, and a moment witho
   }
   const decided: string[] = [];
   const note = (where: 'shared' | 'local') => decided.push(where);
-  const shared = new RedisRateStore(redis);
+  const shared = new RedisRateStore(redis, 'tollgate');
   const store = new FallbackRateStore(shared, new MemoryRateStore(systemClock), systemClock, note);
   const most = { requestsPerMinute: 1_000, tokensPerMinute: 1e6, concurrency: 50 };
   const limits = { key: most, account: most };
@@ -292,7 +296,7 @@ test('a Redis that answers nothing delays two requests by its patience and the n
     tollgateRateFinish: () => new Promise(() => undefined),
   });
   const store = new FallbackRateStore(
-    new RedisRateStore(silent),
+    new RedisRateStore(silent, 'tollgate'),
     new MemoryRateStore(systemClock),
     systemClock,
   );

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { queuePrefix } from '../../queues/queue-name.ts';
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { queryOwner } from './audit.ts';
 import { FAILING_PROMPT } from './simulated-engine.ts';
@@ -135,14 +136,12 @@ export interface JobDoubler {
   close(): Promise<void>;
 }
 
-export function createJobDoubler(redisUrl: string, prefix: string): JobDoubler {
+export function createJobDoubler(redisUrl: string): JobDoubler {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   connection.on('error', () => undefined);
-  const settings = { connection, prefix, skipWaitingForReady: true };
-  const queues = {
-    'tasks.generate': new Queue('generate-pool', settings),
-    'tasks.postprocess': new Queue('postprocess', settings),
-  };
+  const open = (name: string) =>
+    new Queue(name, { connection, prefix: queuePrefix('tollgate', name), skipWaitingForReady: true });
+  const queues = { 'tasks.generate': open('generate-pool'), 'tasks.postprocess': open('postprocess') };
   let doubled = 0;
   const add = (name: keyof typeof queues, taskId: string, delay: number) => {
     const options = { jobId: `${taskId}-again-${delay}`, delay };

@@ -70,7 +70,7 @@ test('nothing of a prompt is ever in Redis', async () => {
   );
   await Promise.all(ids.map((id) => it.ended(id)));
   const found: string[] = [];
-  for (const key of await redis.keys(`${it.stack.prefix}*`)) {
+  for (const key of await redis.keys(`*${it.stack.prefix}:*`)) {
     if ((await redis.type(key)) === 'hash') {
       found.push(JSON.stringify(await redis.hgetall(key)));
     }

@@ -10,6 +10,11 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { findRedisBinary, redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 import { createProducerConnection, createWorkerConnection } from '../../queues/connection.ts';
 import { inspectRedis } from '../../queues/inspect-redis.ts';
+import { deliverWebhook } from '../../queues/jobs/deliver-webhook.job.ts';
+import { generateTask } from '../../queues/jobs/generate-task.job.ts';
+import { Producer } from '../../queues/producer.ts';
+import { queuePrefix } from '../../queues/queue-name.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { guardAgainstSpin } from '../../workers/spin-guard.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -17,11 +22,20 @@ import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
 import { createTestDatabase } from '../setup/database.ts';
 import { startMovingAddress } from '../setup/moving-address.ts';
 
-const PREFIX = '{tollgate}';
+const PREFIX = 'tollgate';
+const QUEUE = 'moving';
 /** What an operator is told to expect. */
 const NORMAL_WITHIN_MS = 15_000;
 /** As in docs/infrastructure.md. */
-const LEAST_RIGHTS = ['~{tollgate}*', '~tollgate:*', '&*', '+@all', '-@dangerous', '-@admin', '+info'];
+const LEAST_RIGHTS = [
+  '~{tollgate:*',
+  '~tollgate:*',
+  '&tollgate.*',
+  '+@all',
+  '-@dangerous',
+  '-@admin',
+  '+info',
+];
 
 const servers: ChildProcess[] = [];
 const clients: { disconnect(): void }[] = [];
@@ -86,11 +100,11 @@ function connected(address: string): { queue: Queue; done: string[]; worker: Wor
   clients.push(producer, connection);
   const done: string[] = [];
   const errors: string[] = [];
-  const queue = new Queue('moving', { connection: producer, prefix: PREFIX });
+  const queue = new Queue(QUEUE, { connection: producer, prefix: queuePrefix(PREFIX, QUEUE) });
   queue.on('error', () => undefined);
-  const worker = new Worker('moving', async (job) => void done.push(job.name), {
+  const worker = new Worker(QUEUE, async (job) => void done.push(job.name), {
     connection,
-    prefix: PREFIX,
+    prefix: queuePrefix(PREFIX, QUEUE),
     runRetryDelay: 1_000,
   });
   worker.on('error', (error) => errors.push(error.message));
@@ -112,6 +126,25 @@ test('the documented rights are enough, and nothing is refused under them', asyn
   await inspectRedis(url(port, 'tg:pw@'), PREFIX);
   await works(connected(url(port, 'tg:pw@')), 'first');
   expect(await all.call('ACL', 'LOG')).toEqual([]);
+});
+
+test('installations that share a Redis do not see each other, and each queue has a slot of its own', async () => {
+  const connection = admin(await startRedis());
+  const cluster = admin(await startRedis('--cluster-enabled', 'yes'));
+  const [ours, theirs] = ['tollgate', 'other'].map((prefix) => new Producer(connection, { prefix }));
+  await eventually(async () => connection.status === 'ready');
+  await ours?.addAll('webhooks', deliverWebhook, [{ deliveryId: newUuid(), dispatch: 1 }]);
+  await ours?.addAll('generate-gpu', generateTask, [{ taskId: newUuid(), dispatch: 1 }]);
+  expect(await theirs?.waiting('webhooks')).toBe(0);
+  expect(await ours?.waiting('webhooks')).toBe(1);
+  const slots = async (queue: string) => {
+    const keys = await connection.keys(`{tollgate:${queue}}:*`);
+    return new Set(await Promise.all(keys.map((key) => cluster.call('CLUSTER', 'KEYSLOT', key))));
+  };
+  const [webhooks, generate] = await Promise.all([slots('webhooks'), slots('generate-gpu')]);
+  expect([webhooks.size, generate.size]).toEqual([1, 1]);
+  expect(webhooks).not.toEqual(generate);
+  await Promise.all([ours?.close(), theirs?.close()]);
 });
 
 test.each<[string, string[], string, RegExp]>([

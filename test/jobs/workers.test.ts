@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { JOBS } from '../../queues/catalog.ts';
 import { createProducerConnection, createWorkerConnection } from '../../queues/connection.ts';
 import { Producer } from '../../queues/producer.ts';
+import { queuePrefix } from '../../queues/queue-name.ts';
 import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
 import type { Processors } from '../../workers/job-context.ts';
 import { Liveness } from '../../workers/liveness.ts';
@@ -93,10 +94,10 @@ test('a task that fails for good is a failed job on the board, by its code, and 
 
 test('a worker that is connected but takes nothing while jobs wait is noticed; one that is paused on purpose is not', async () => {
   const connection = createWorkerConnection(it.redisUrl, () => undefined);
-  const queue = new Queue('deaf', { connection: redis, prefix: it.stack.prefix });
+  const queue = new Queue('deaf', { connection: redis, prefix: queuePrefix(it.stack.prefix, 'deaf') });
   const worker = new Worker('deaf', async () => undefined, {
     connection,
-    prefix: it.stack.prefix,
+    prefix: queuePrefix(it.stack.prefix, 'deaf'),
     autorun: false,
   });
   const deaf: string[] = [];

@@ -10,12 +10,12 @@ const redis = new Redis(process.env.TEST_REDIS_URL!, { db: 9 });
 let now = 1_000_000;
 const clock = { now: () => now };
 const log = createLogger({ name: 'test', level: 'silent' });
-beforeEach(() => redis.del('{circuit-test}:circuits'));
+beforeEach(() => redis.del('circuit-test:circuits'));
 afterAll(() => redis.quit());
 
 function replicaOf(replica: string, health = new ProviderHealth(clock)) {
   return new CircuitExchange({
-    ...{ redis, prefix: '{circuit-test}', replica, clock, log },
+    ...{ redis, prefix: 'circuit-test', replica, clock, log },
     resting: () => health.resting(),
   });
 }

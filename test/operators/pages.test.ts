@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { generateTask } from '../../queues/jobs/generate-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
-import { REDIS_PREFIX } from '../../src/compose/foundation.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { ClaimedSessions } from '../../src/operators/board/claimed-sessions.store.ts';
@@ -250,7 +249,7 @@ describe('the boards', () => {
     const url = 'https://hook.example/canary?token=canary';
     const id = await orderImage(server, who, { extra: { webhook: { url } } });
     const redis = new Redis(server.redisUrl);
-    const producer = new Producer(redis, { prefix: REDIS_PREFIX });
+    const producer = new Producer(redis, { prefix: 'tollgate' });
     const taskId = newUuid();
     try {
       await new Promise((resolve) => redis.once('ready', resolve));

@@ -27,12 +27,15 @@ interface RateCommands {
 /** The counters of all replicas, in Redis. Rejects when Redis does; the caller falls back. */
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
+  readonly #prefix: string;
   readonly #commands: RateCommands;
   readonly #inFlight = new Map<string, RateQuestion>();
   readonly #renewal: NodeJS.Timeout;
 
-  constructor(redis: Redis) {
+  /** `prefix`: what every name in Redis begins with. */
+  constructor(redis: Redis, prefix: string) {
     this.#redis = redis;
+    this.#prefix = prefix;
     redis.defineCommand('tollgateRateTake', { numberOfKeys: 6, lua: TAKE_SCRIPT });
     redis.defineCommand('tollgateRateFinish', { numberOfKeys: 4, lua: FINISH_SCRIPT });
     redis.defineCommand('tollgateRateRenew', { numberOfKeys: 2, lua: RENEW_SCRIPT });
@@ -48,7 +51,7 @@ export class RedisRateStore implements RateStore {
   async take(question: RateQuestion): Promise<RateDecision> {
     const { key, account } = question.limits;
     const [refusal = 0, scope = 2, waitUs = 0, ...debts] = await this.#commands.tollgateRateTake(
-      ...keysOf(question),
+      ...this.#keysOf(question),
       WINDOW_US,
       LEASE_US,
       question.callId,
@@ -68,7 +71,7 @@ export class RedisRateStore implements RateStore {
 
   async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
     this.#inFlight.delete(question.callId);
-    const [, tokens, calls, , accountTokens, accountCalls] = keysOf(question);
+    const [, tokens, calls, , accountTokens, accountCalls] = this.#keysOf(question);
     const deltaUs = (scope: RateScope) =>
       Math.round((tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute);
     try {
@@ -90,23 +93,23 @@ export class RedisRateStore implements RateStore {
 
   #renew(): void {
     for (const [callId, question] of this.#inFlight) {
-      const [, , calls, , , accountCalls] = keysOf(question);
+      const [, , calls, , , accountCalls] = this.#keysOf(question);
       this.#commands.tollgateRateRenew(calls, accountCalls, callId, LEASE_US).catch(() => undefined);
     }
+  }
+
+  /** One hash slot per account, so that the script also runs on a cluster. */
+  #keysOf({ accountId, keyId }: RateQuestion): readonly [...Keys, ...Keys] {
+    const account = `${this.#prefix}:rate:{${accountId}}`;
+    const key = `${account}:key:${keyId}`;
+    return [
+      ...([`${key}:requests`, `${key}:tokens`, `${key}:calls`] as const),
+      ...([`${account}:requests`, `${account}:tokens`, `${account}:calls`] as const),
+    ];
   }
 }
 
 type Keys = readonly [requests: string, tokens: string, calls: string];
-
-/** One hash slot per account, so that the script also runs on a cluster. */
-function keysOf({ accountId, keyId }: RateQuestion): readonly [...Keys, ...Keys] {
-  const account = `tollgate:rate:{${accountId}}`;
-  const key = `${account}:key:${keyId}`;
-  return [
-    ...([`${key}:requests`, `${key}:tokens`, `${key}:calls`] as const),
-    ...([`${account}:requests`, `${account}:tokens`, `${account}:calls`] as const),
-  ];
-}
 
 function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number, number, number] {
   return [

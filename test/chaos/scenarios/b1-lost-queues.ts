@@ -5,8 +5,6 @@ import { startStack } from '../stack.ts';
 import { auditTasks, createJobDoubler, orderTasks, type ToldTasks } from '../task-client.ts';
 
 const ENDED_WITHIN_MS = 60_000;
-/** The namespace of the product's keys. */
-const PREFIX = '{tollgate}';
 
 export const lostQueues: ChaosScenario = {
   id: 'B1',
@@ -19,7 +17,7 @@ export const lostQueues: ChaosScenario = {
       : { tasks: 2_000, perSecond: 40, workerKills: 12, flushes: 5, redisKills: 3 };
     const stack = await startStack(services, { apis: 1, workers: [[], []] });
     const accounts = await Promise.all([stack.openAccount('1000'), stack.openAccount('1000')]);
-    const doubler = createJobDoubler(services.redisUrl, PREFIX);
+    const doubler = createJobDoubler(services.redisUrl);
     const told: ToldTasks = { accepted: [], refused: 0 };
     const orders = orderTasks({
       ...{ urls: () => stack.urls, accounts, told, perSecond: plan.perSecond, count: plan.tasks },

@@ -1,4 +1,4 @@
-import { composeFoundation, REDIS_PREFIX } from '../../../src/compose/foundation.ts';
+import { composeFoundation } from '../../../src/compose/foundation.ts';
 import { composeWorker } from '../../../src/compose/worker.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
@@ -30,7 +30,7 @@ export async function startOperatorWorker(
     { ...worker.parts, observer: createJobMetrics(registry) },
     {
       redisUrl: config.redisUrl,
-      prefix: REDIS_PREFIX,
+      prefix: config.redisPrefix,
       workerName: worker.workerName,
       selection: parseQueueSelection([]),
       concurrency: { postprocess: 1, webhooks: 2, maintenance: 2 },
