@@ -7,6 +7,7 @@ import { type Api, composeApi } from './compose/api.ts';
 import { composeFoundation } from './compose/foundation.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { onlyMonitoring } from './http/only-monitoring.ts';
 import { stopServers } from './http/stop-servers.ts';
 import { followHangUp } from './lib/hang-up.ts';
 import { shutDownOnce } from './lib/shutdown.ts';
@@ -49,20 +50,24 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   process.send?.({ type: 'ready', address: `http://${config.host}:${port}` });
 }
 
-/** The port, and the socket where there is one: its file may be left over from a process that was killed. */
+/** The port, and where they are set the address for monitoring and the socket: its file may be left over from a process that was killed. */
 async function listen(
-  { host, port, listenSocket }: Config,
+  { host, port, metricsHost, listenSocket }: Config,
   api: Api,
   listener: RequestListener,
 ): Promise<[Server, ...Server[]]> {
-  const main = await listenOn({ host, port }, api, listener);
-  if (listenSocket === null) {
-    return [main];
+  const servers: [Server, ...Server[]] = [await listenOn({ host, port }, api, listener)];
+  if (metricsHost !== null) {
+    const { port: chosen } = servers[0].address() as AddressInfo;
+    servers.push(await listenOn({ host: metricsHost, port: chosen }, api, onlyMonitoring(listener)));
   }
-  await rm(listenSocket, { force: true });
-  // the proxy runs under an account of its own; who may reach the file is up to its folder
-  const everybody = { readableAll: true, writableAll: true };
-  return [main, await listenOn({ path: listenSocket, ...everybody }, api, listener)];
+  if (listenSocket !== null) {
+    await rm(listenSocket, { force: true });
+    // the proxy runs under an account of its own; who may reach the file is up to its folder
+    const everybody = { readableAll: true, writableAll: true };
+    servers.push(await listenOn({ path: listenSocket, ...everybody }, api, listener));
+  }
+  return servers;
 }
 
 function listenOn(

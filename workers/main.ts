@@ -13,7 +13,7 @@ import { startMetricsServer } from './metrics-server.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
 import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
 import { runRemoteWorker } from './remote-worker.ts';
-import { runWorkerProcess } from './worker-process.ts';
+import { runWorkerProcess, type ServingProcess } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it has no database. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
@@ -30,7 +30,11 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     postprocesses: selection.families.has('postprocess'),
   });
   const { registry, log } = foundation;
-  const page = await startMetricsServer({ host: config.host, port: config.workerPort, registry, log });
+  let running: ServingProcess | undefined;
+  const page = await startMetricsServer({
+    ...{ host: config.metricsHost ?? config.host, port: config.workerPort, registry, log },
+    isReady: () => running?.isReady() ?? false,
+  });
   // nothing runs yet that would have to be given back when the parent goes
   const leave = () => process.exit(0);
   process.once('disconnect', leave);
@@ -45,13 +49,14 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     selection,
     workerName: worker.workerName,
   };
-  const running = runWorkerProcess(parts, settings, async () => {
+  const serving = runWorkerProcess(parts, settings, async () => {
     await notice.close();
     page.close();
     await worker.close();
     await foundation.close();
   });
-  followCatalog(foundation.catalogSource, selection, () => running.restart(worker.renewEngines));
+  running = serving;
+  followCatalog(foundation.catalogSource, selection, () => serving.restart(worker.renewEngines));
   hangUp.reload(foundation.catalogSource);
 }
 

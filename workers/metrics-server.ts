@@ -10,6 +10,8 @@ export interface MetricsServerOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly registry: Registry;
+  /** Whether it takes work. */
+  readonly isReady: () => boolean;
   readonly log: Logger;
 }
 
@@ -22,8 +24,8 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * `/healthz` and `/metrics` of a worker process, the latter for the private network only. A draining worker is healthy: it
- * must not be killed for being on its way out. Rejects when the port is taken.
+ * `/healthz`, `/readyz` and `/metrics` of a worker process, the last for the private network only. A draining worker is healthy, but not
+ * ready: it must not be killed for being on its way out. Rejects when the port is taken.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, log } = options;
@@ -42,7 +44,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     server.listen(options.port, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  log.info({ host, port }, 'worker page: /healthz, /metrics');
+  log.info({ host, port }, 'worker page: /healthz, /readyz, /metrics');
   return {
     port,
     close: () => {
@@ -53,7 +55,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
 }
 
 async function answer(
-  { registry }: MetricsServerOptions,
+  { registry, isReady }: MetricsServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -62,6 +64,14 @@ async function answer(
     send(response, 405, 'text/plain', 'method not allowed\n');
   } else if (path === '/healthz') {
     send(response, 200, 'application/json', JSON.stringify({ status: 'ok', version: VERSION }));
+  } else if (path === '/readyz') {
+    const ready = isReady();
+    send(
+      response,
+      ready ? 200 : 503,
+      'application/json',
+      JSON.stringify({ status: ready ? 'ready' : 'unready' }),
+    );
   } else if (path === '/metrics' && isPrivateAddress(request.socket.remoteAddress ?? '')) {
     send(response, 200, registry.contentType, await registry.metrics());
   } else {

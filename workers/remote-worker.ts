@@ -10,7 +10,7 @@ import { type QueueSelection, QueueSelectionError, servesPool } from './queue-se
 import { RemotePool } from './remote-pool.ts';
 import { drain, followAbsences, type RunningWorker, register } from './start-worker.ts';
 import { ThrottledLog } from './throttled-log.ts';
-import { serveUntilStopped } from './worker-process.ts';
+import { type ServingProcess, serveUntilStopped } from './worker-process.ts';
 
 /** Seconds that a question for a task may stay open: below what proxies and routers on the way allow. */
 const CLAIM_WAIT_SECONDS = 25;
@@ -26,16 +26,21 @@ export async function runRemoteWorker(
   const config = loadRemoteWorkerConfig(environment);
   const worker = await composeRemoteWorker(config, (pool) => servesPool(selection, pool));
   const { log, registry } = worker;
-  const page = await startMetricsServer({ host: config.host, port: config.workerPort, registry, log });
+  let running: ServingProcess | undefined;
+  const page = await startMetricsServer({
+    ...{ host: config.host, port: config.workerPort, registry, log },
+    isReady: () => running?.isReady() ?? false,
+  });
   const notice = new PreemptionNotice(config.preemption, log);
   const parts = { ...worker, notice };
   const start = () => startRemoteWorker(parts, selection, config.drainMs);
-  const running = serveUntilStopped(start, { log, drainMs: config.drainMs }, async () => {
+  const serving = serveUntilStopped(start, { log, drainMs: config.drainMs }, async () => {
     await notice.close();
     page.close();
     await worker.close();
   });
-  followCatalog(worker.catalogSource, selection, () => running.restart(worker.renewEngines));
+  running = serving;
+  followCatalog(worker.catalogSource, selection, () => serving.restart(worker.renewEngines));
   hangUp.reload(worker.catalogSource);
 }
 

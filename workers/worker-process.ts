@@ -49,6 +49,8 @@ export function runWorkerProcess(
 type StopProcess = (reason: string, exitCode: number) => void;
 
 export interface ServingProcess {
+  /** Whether it takes work: not while it stops or changes its engines. */
+  isReady(): boolean;
   /** Lets jobs end, prepares, and serves anew. */
   restart(prepare: () => Promise<void>): void;
 }
@@ -63,6 +65,7 @@ export function serveUntilStopped(
   release: () => Promise<void>,
 ): ServingProcess {
   let stopping = false;
+  let changing = false;
   let restarting = Promise.resolve();
   const stop: StopProcess = (reason, exitCode) => {
     if (stopping) {
@@ -83,11 +86,13 @@ export function serveUntilStopped(
       return;
     }
     log.info('the engines have changed: running jobs end, then the worker serves by the new ones');
+    changing = true;
     await running.close();
     running = { slots: new Map(), close: async () => undefined };
     await prepare();
     if (!stopping) {
       running = start(stop);
+      changing = false;
       log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
     }
   };
@@ -97,6 +102,7 @@ export function serveUntilStopped(
   log.info({ slots: Object.fromEntries(running.slots) }, 'worker ready');
   process.send?.({ type: 'ready' });
   return {
+    isReady: () => !stopping && !changing,
     restart: (prepare) => {
       restarting = restarting
         .then(() => restart(prepare))

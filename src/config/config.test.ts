@@ -61,6 +61,15 @@ test('secrets come from files, and one that cannot be read stops the start', () 
   rmSync(folder, { recursive: true });
 });
 
+test.each([
+  [{}, null],
+  [{ METRICS_HOST: '10.0.0.5' }, '10.0.0.5'],
+  [{ METRICS_HOST: '127.0.0.1' }, null],
+  [{ METRICS_HOST: '10.0.0.5', HOST: '0.0.0.0' }, null],
+])('monitoring has an address of its own where HOST does not cover it: %j', (given, expected) => {
+  expect(loadConfig({ ...SOUND, ...given }).metricsHost).toBe(expected);
+});
+
 test('operators are ADMIN_TOKEN and whoever has a token of their own', () => {
   const [alice, bob] = ['a'.repeat(24), `${'b'.repeat(24)}:with-a-colon`];
   expect(loadConfig({ ...SOUND, ADMIN_TOKENS: `alice:${alice}, bob:${bob}` }).operators).toEqual([

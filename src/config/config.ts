@@ -18,6 +18,8 @@ export interface Config {
   readonly host: string;
   /** Path of a socket that the API also listens on, for a proxy on the same host; null: none. */
   readonly listenSocket: string | null;
+  /** A second address, which answers only who monitors; null: none. */
+  readonly metricsHost: string | null;
   /** Base of the URLs we hand out, without a trailing slash. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
@@ -26,10 +28,10 @@ export interface Config {
   /** Whether small batches of the ledger are planned once per connection, or each time. */
   readonly ledgerPlans: 'kept' | 'fresh';
   readonly redisUrl: string;
-  readonly dataFolder: string;
-  /** Folder of the files that say what the books were at the end of each day; null: none are written. */
   /** What every name in Redis begins with. */
   readonly redisPrefix: string;
+  readonly dataFolder: string;
+  /** Folder of the files that say what the books were at the end of each day; null: none are written. */
   readonly bookRootsFolder: string | null;
   /** Bucket that gets a copy of each file in that folder. */
   readonly bookRootsBucket: string | null;
@@ -102,6 +104,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     host: settings.HOST,
     publicUrl: publicUrl.replace(/\/+$/, ''),
     listenSocket: settings.LISTEN_SOCKET ?? null,
+    metricsHost: secondHost(settings.METRICS_HOST, settings.HOST),
     trustedProxies: settings.TRUSTED_PROXIES,
     production: settings.NODE_ENV === 'production',
   };
@@ -112,10 +115,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     databaseConnections: settings.DATABASE_CONNECTIONS,
     ledgerPlans: settings.LEDGER_PLANS,
     redisUrl: checkedRedisUrl(settings.REDIS_URL),
+    redisPrefix: settings.REDIS_PREFIX,
     dataFolder: resolve(settings.DATA_DIR),
     bookRootsFolder: settings.BOOKS_ROOTS_DIR ?? null,
     bookRootsBucket: settings.BOOKS_ROOTS_BUCKET ?? null,
-    redisPrefix: settings.REDIS_PREFIX,
     bookRootsWebhook: settings.BOOKS_ROOTS_WEBHOOK ?? null,
     catalogFile: resolve(settings.TOLLGATE_CONFIG),
     secret: settings.TOLLGATE_SECRET,
@@ -180,8 +183,15 @@ function stripeSettings(secretKey: string | undefined, webhookSecret: string | u
   return { secretKey, webhookSecret };
 }
 
+/** An address to listen on beside the first one; null where that covers it. */
+function secondHost(host: string | undefined, first: string): string | null {
+  return host === undefined || host === first || ANY_HOST.has(first) ? null : host;
+}
+
+const ANY_HOST = new Set(['0.0.0.0', '::']);
+
 function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') {
+  if (ANY_HOST.has(host)) {
     return 'localhost';
   }
   return host.includes(':') ? `[${host}]` : host;

@@ -9,6 +9,7 @@ export interface RemoteWorkerConfig {
   /** Base of the API's addresses, without a trailing slash. */
   readonly api: string;
   readonly token: string;
+  /** Where its page is. */
   readonly host: string;
   readonly workerPort: number;
   readonly workerName: string;
@@ -28,6 +29,7 @@ const OWN = SETTINGS.pick({
   WORKER_API: true,
   WORKER_TOKEN: true,
   HOST: true,
+  METRICS_HOST: true,
   WORKER_PORT: true,
   WORKER_NAME: true,
   DATA_DIR: true,
@@ -65,7 +67,7 @@ export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWo
   return Object.freeze({
     api: settings.WORKER_API.replace(/\/+$/, ''),
     token: token ?? '',
-    host: settings.HOST,
+    host: settings.METRICS_HOST ?? settings.HOST,
     workerPort: settings.WORKER_PORT,
     workerName: settings.WORKER_NAME ?? hostname(),
     dataFolder: resolve(settings.DATA_DIR),

@@ -42,6 +42,13 @@ export const SETTINGS = z.object({
     .default(8080)
     .describe('where the API listens; 0: any free one (not with `npm start`)'),
   HOST: z.string().min(1).default('127.0.0.1').describe('the address that the API listens on'),
+  METRICS_HOST: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'a private address for monitoring, where Prometheus cannot reach `HOST`: the API also listens there, on the same port, and answers only `/healthz`, `/readyz` and `/metrics`; a worker has its page there',
+    ),
   LISTEN_SOCKET: z
     .string()
     .startsWith('/', 'must be an absolute path')
@@ -54,13 +61,6 @@ export const SETTINGS = z.object({
     .describe('base of the links that clients get; without it made of `HOST` and `PORT`'),
   DATABASE_URL: z.string().min(1).describe('Postgres 14 or newer, as the application role'),
   REDIS_URL: z.string().min(1).describe('Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`'),
-  DATA_DIR: z
-    .string()
-    .min(1)
-    .default('./.data')
-    .describe('media (storage `fs`), scratch files, logs of `npm start`'),
-  BOOKS_ROOTS_DIR: z
-    .string()
   REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,40}$/, 'must be 1 to 40 letters, digits, `-` and `_`')
@@ -69,6 +69,13 @@ export const SETTINGS = z.object({
     .describe(
       'what every name in Redis begins with: another for each installation that shares one; the same for the API and the workers',
     ),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./.data')
+    .describe('media (storage `fs`), scratch files, logs of `npm start`'),
+  BOOKS_ROOTS_DIR: z
+    .string()
     .startsWith('/', 'must be an absolute path')
     .optional()
     .meta({ allowed: 'an absolute path' })
@@ -154,7 +161,7 @@ export const SETTINGS = z.object({
   FFPROBE_PATH: z.string().min(1).default('ffprobe').describe('ffprobe; as ffmpeg'),
   WORKER_PORT: integer(0, 65_535)
     .default(0)
-    .describe("a worker's page with `/healthz` and `/metrics`; 0: any free port"),
+    .describe("a worker's page with `/healthz`, `/readyz` and `/metrics`; 0: any free port"),
   WORKER_NAME: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be a name of letters, digits, dots and dashes')

@@ -173,6 +173,7 @@ describe('metrics', () => {
   test('the page of a worker says that it lives, and nothing else', async () => {
     const call = (method: string, path: string) => request(worker.url + path, method, { token: null });
     expect((await call('GET', '/healthz')).json).toEqual({ status: 'ok', version: VERSION });
+    expect((await call('GET', '/readyz')).json).toEqual({ status: 'ready' });
     expect((await call('POST', '/healthz')).status).toBe(405);
     expect((await call('GET', '/env')).status).toBe(404);
   });

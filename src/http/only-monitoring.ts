@@ -1,0 +1,27 @@
+import type { RequestListener } from 'node:http';
+import { AppError } from '../lib/errors.ts';
+import { envelopeOfPath, errorBody } from './answers/envelope.ts';
+import { effectiveRequestId } from './request-id.ts';
+
+const PATHS = new Set(['/healthz', '/readyz', '/metrics']);
+const REFUSAL = new AppError(
+  'route_not_found',
+  `this address is for monitoring: it answers ${[...PATHS].join(', ')} only`,
+);
+
+/** Hands on what monitoring asks for, and nothing else. */
+export function onlyMonitoring(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    if (PATHS.has(path)) {
+      listener(request, response);
+      return;
+    }
+    const requestId = effectiveRequestId(request.headers['x-request-id']);
+    response.writeHead(REFUSAL.status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'x-request-id': requestId,
+    });
+    response.end(JSON.stringify(errorBody(REFUSAL, requestId, envelopeOfPath(path))));
+  };
+}
