@@ -39,6 +39,14 @@ const VIOLATIONS_MAX = 100;
 /** Accounts that one incremental round proves; the rest is next. */
 const ACCOUNTS_PER_ROUND = 1_000;
 
+/** Rows of an invariant as violations, as many as are told: a call takes no more arguments than the stack has room for. */
+export function violationsOfRows(
+  { claim }: Pick<Violation, 'claim'>,
+  rows: readonly { readonly object: string; readonly detail: string }[],
+): Violation[] {
+  return rows.slice(0, VIOLATIONS_MAX).map(({ object, detail }) => ({ claim, object, detail }));
+}
+
 /** Proves the books: every invariant in one read-only snapshot. */
 export class LedgerVerifier {
   readonly #pool: pg.Pool;
@@ -66,9 +74,7 @@ export class LedgerVerifier {
         const values = invariantValues(invariant, accountId ?? null);
         const query = { text: invariant.text, values, query_timeout: PROOF_TIMEOUT_MS };
         const { rows } = await client.query<{ object: string; detail: string }>(query);
-        found.push(
-          ...rows.map((row) => ({ claim: invariant.claim, object: row.object, detail: row.detail })),
-        );
+        found.push(...violationsOfRows(invariant, rows));
         onProgress?.(index + 1, INVARIANTS.length);
       }
       return found.slice(0, VIOLATIONS_MAX);
@@ -98,7 +104,7 @@ export class LedgerVerifier {
     const violations: Violation[] = [];
     const failures: unknown[] = [];
     const verifyTail = async ({ id }: { id: string }) => {
-      violations.push(...(await this.#verifyTail(id)));
+      violations.push(...(await this.#verifyTail(id)).slice(0, VIOLATIONS_MAX));
     };
     await eachApart(accounts, verifyTail, { onFailure: (_, error) => failures.push(error) });
     const shown = violations.slice(0, VIOLATIONS_MAX);

@@ -6,7 +6,7 @@ import type { BookRoots } from './book-roots.ts';
 import { invariantValues } from './invariants.sql.ts';
 import type { Violation } from './ledger.types.ts';
 import { forgetCleanChecks, latestChecks, recordCheck } from './ledger-checks.sql.ts';
-import type { LastCheck, LedgerVerifier } from './ledger-verifier.ts';
+import { type LastCheck, type LedgerVerifier, violationsOfRows } from './ledger-verifier.ts';
 import {
   accountsToProve,
   callsUnlikeEntries,
@@ -207,7 +207,7 @@ export class NightlyProof {
         const values = invariantValues(invariant, null, since);
         const query = { text: invariant.text, values, query_timeout: PROOF_TIMEOUT_MS };
         const { rows } = await client.query<{ object: string; detail: string }>(query);
-        found.push(...rows.map(({ object, detail }) => ({ claim: invariant.claim, object, detail })));
+        found.push(...violationsOfRows(invariant, rows));
       }
       return found;
     });

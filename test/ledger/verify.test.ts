@@ -100,6 +100,18 @@ test('sound books have no violations, in full and per account', async () => {
   expect(await verifier.verify(account.accountId)).toMatchObject({ ok: true });
 });
 
+test('books that are wrong in very many rows are told like those that are wrong in a few', async () => {
+  await owner.query(`INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task,
+      amount, created_at, expires_at)
+    SELECT gen_random_uuid(), '${account.accountId}', '${newUuid()}', 'r', 'e', 'm', 'p', false, 0, now(), now() - interval '5 min'
+      FROM generate_series(1, 200000)`);
+  const reports = [await verifier.verify(), await verifier.verify(account.accountId)];
+  expect(reports.map(({ ok, violations }) => [ok, violations.length])).toEqual([
+    [false, 100],
+    [false, 100],
+  ]);
+});
+
 test.each(CORRUPTIONS)('%s notices its corruption', async (invariant, corrupt) => {
   await owner.query(corrupt({ account: account.accountId, generation }));
   for (const report of [await verifier.verify(), await verifier.verify(account.accountId)]) {
