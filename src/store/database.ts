@@ -35,6 +35,12 @@ const QUERY_TIMEOUT_MS = 12_000;
 /** A connection is replaced at that age, so that none outlives what is known of its server and its certificate. */
 const AGE_MS_MAX = 300_000;
 
+/**
+ * Connections of the money pool that stay open while nobody calls: the first call after a pause would wait for connecting, signing in and
+ * planning. One for holds, one for settlements, two for what else a call asks.
+ */
+const KEPT_CONNECTIONS = 4;
+
 /** Postgres cuts names after 63 bytes; the process id stands at the end. */
 const HOST_CHARACTERS_MAX = 36;
 
@@ -66,6 +72,7 @@ export function createDatabase(settings: DatabaseSettings, onError: (error: Erro
     ...connection,
     Client,
     max: settings.moneyConnections,
+    min: KEPT_CONNECTIONS,
     maxLifetimeSeconds: AGE_MS_MAX / 1_000,
   });
   money.on('error', onError);
