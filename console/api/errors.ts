@@ -1,6 +1,12 @@
 import { t } from '../lib/text.ts';
 import { ApiError } from './client.ts';
 
+/** Seconds after which the service wants to be asked again; undefined where waiting does not help. */
+export function waitOf(error: unknown): number | undefined {
+  const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503);
+  return isBusy ? error.retryAfterSeconds : undefined;
+}
+
 /** What an error means for the reader, in words of the page. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) {
@@ -28,12 +34,10 @@ export function errorText(error: unknown): string {
     case 'rate_limit_exceeded':
     case 'concurrency_limit_exceeded':
     case 'provider_rate_limited':
-      return t('Too many requests. Try again in {seconds} s.', { seconds: error.retryAfterSeconds ?? 1 });
+      return t('Too many requests.');
     case 'service_unavailable':
     case 'provider_overloaded':
-      return t('Overloaded at the moment. Try again in {seconds} s.', {
-        seconds: error.retryAfterSeconds ?? 5,
-      });
+      return t('Overloaded at the moment.');
     case 'key_in_use':
       return t('You are signed in with this key: it cannot disable or delete itself.');
     default:

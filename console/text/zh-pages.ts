@@ -23,6 +23,8 @@ export const PAGES: Readonly<Record<string, string>> = {
   'Signed in until': '登录有效期至',
   'The payment was cancelled. You paid nothing.': '付款已取消。未收取任何费用。',
   Available: '可用',
+  'Needed at most': '最多需要',
+  'Held by what runs': '运行中冻结',
   'what new calls may cost': '新调用最多可用的金额',
   'set aside for what runs now; given back or charged at its end': '为正在运行的任务预留；结束时退回或扣除',
   'available and held, as the ledger has it': '可用与冻结之和，与账本一致',

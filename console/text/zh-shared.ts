@@ -18,8 +18,11 @@ export const SHARED: Readonly<Record<string, string>> = {
     '账户已被暂停。所有内容均可查看，但无法更改或调用。',
   'This needs more rights than the key or the role that you are signed in with has.':
     '此操作需要更高的权限：您登录所用的密钥或角色权限不足。',
-  'Too many requests. Try again in {seconds} s.': '请求过多。请在 {seconds} 秒后重试。',
-  'Overloaded at the moment. Try again in {seconds} s.': '当前负载过高。请在 {seconds} 秒后重试。',
+  'Too many requests.': '请求过多。',
+  'Overloaded at the moment.': '当前负载过高。',
+  'Try again in {seconds} s.': '请在 {seconds} 秒后重试。',
+  'Try again in {seconds} s': '{seconds} 秒后重试',
+  'You can try again now.': '现在可以重试。',
   'You are signed in with this key: it cannot disable or delete itself.':
     '您正使用此密钥登录：它不能停用或删除自己。',
   'Skip to the content': '跳到正文',

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
-import { errorText } from '../api/errors.ts';
+import { errorText, waitOf } from '../api/errors.ts';
 import type { Reading } from '../api/queries.ts';
 import { t } from '../lib/text.ts';
 import { Copy } from './copy.tsx';
@@ -22,24 +22,67 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   );
 }
 
+export interface ProblemProps {
+  readonly error: unknown;
+  readonly retry?: () => void;
+  /** What is missing, or where to get it. */
+  readonly children?: ComponentChildren;
+}
+
 /** What failed, why, and what to do; never more than its own panel. */
-export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+export function Problem({ error, retry, children }: ProblemProps) {
   const requestId = error instanceof ApiError ? error.requestId : undefined;
+  const wait = useCountdown(error);
   return (
     <div class="notice notice-bad" role="alert">
       <p>{errorText(error)}</p>
+      {wait !== undefined && retry === undefined ? (
+        // a reader is told once, not every second
+        <p aria-live="off">
+          {wait > 0 ? t('Try again in {seconds} s.', { seconds: wait }) : t('You can try again now.')}
+        </p>
+      ) : null}
+      {children}
       {requestId === undefined ? null : (
         <p class="small">
           <span class="mono">{requestId}</span> <Copy text={requestId} label={t('Copy the request id')} />
         </p>
       )}
       {retry === undefined ? null : (
-        <button type="button" class="button" onClick={retry}>
-          {t('Try again')}
+        <button type="button" class="button" aria-live="off" disabled={(wait ?? 0) > 0} onClick={retry}>
+          {wait !== undefined && wait > 0 ? t('Try again in {seconds} s', { seconds: wait }) : t('Try again')}
         </button>
       )}
     </div>
   );
+}
+
+const SECOND_MS = 1_000;
+
+/** Seconds until the service wants to be asked again, counted down to 0; undefined where it said nothing of that. */
+function useCountdown(error: unknown): number | undefined {
+  const seconds = waitOf(error);
+  const [now, tick] = useState(Date.now);
+  const [until, setUntil] = useState(0);
+  useEffect(() => {
+    if (seconds === undefined) {
+      return undefined;
+    }
+    const end = Date.now() + seconds * SECOND_MS;
+    setUntil(end);
+    tick(Date.now());
+    const timer = setInterval(() => {
+      tick(Date.now());
+      if (Date.now() >= end) {
+        clearInterval(timer);
+      }
+    }, SECOND_MS / 4);
+    return () => clearInterval(timer);
+  }, [error, seconds]);
+  if (seconds === undefined) {
+    return undefined;
+  }
+  return until === 0 ? seconds : Math.max(0, Math.ceil((until - now) / SECOND_MS));
 }
 
 export interface NoticeProps {

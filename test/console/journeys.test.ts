@@ -4,6 +4,7 @@ import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { areText } from './hostile-strings.ts';
 import { byAddress, byKeyboard, elsewhere, firstAnswer } from './navigation.ts';
+import { refusals } from './refusals.ts';
 
 /** What people come for, done with mouse and keyboard in a real browser against the real service. */
 
@@ -239,6 +240,9 @@ test(
   () => areText(console),
   LONG_MS,
 );
+
+test('a refused call says how much is missing, and one that came too soon when to try again', () =>
+  refusals(console));
 
 test(
   'from the login to the first streamed answer: a paste and few clicks',

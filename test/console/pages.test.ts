@@ -12,6 +12,8 @@ import { type ConsoleServer, startConsole, type Visit } from './console-server.t
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [360, 768, 1280];
+/** What a page is told of a window of 1280 × 800 at 200 %. */
+const ZOOMED = { width: 640, height: 400 };
 const THEMES = ['light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 const PAGES = [
@@ -74,6 +76,8 @@ async function lookAt({ page, open, wrongs }: Visit, path: string, theme: Theme)
     expect([width, ...(await axe(page))]).toEqual([width]);
     await picture(page, `console-${path.replace(/\W+/g, '-') || 'overview'}-${theme}-${width}`);
   }
+  await page.setViewportSize(ZOOMED);
+  expect(['200 %', await isTooWide(page)]).toEqual(['200 %', false]);
   expect(wrongs).toEqual([]);
 }
 

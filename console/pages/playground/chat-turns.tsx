@@ -2,7 +2,7 @@ import { to } from '../../lib/location.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { formatDuration } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
-import { Problem } from '../../ui/feedback.tsx';
+import { Refused } from './refused.tsx';
 import type { Chat, Turn } from './use-chat.ts';
 
 /** What was said. Answers are text: nothing in them becomes markup. */
@@ -43,7 +43,7 @@ export function ChatTurns({ chat }: { readonly chat: Chat }) {
 
 function TurnEnd({ turn: { generation, most, error, isStopped } }: { readonly turn: Turn }) {
   if (error !== undefined) {
-    return <Problem error={error} />;
+    return <Refused error={error} needed={most} />;
   }
   if (!generation) {
     return null;

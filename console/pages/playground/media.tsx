@@ -9,10 +9,11 @@ import { picoUsd } from '../../lib/price.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
-import { Notice, Problem } from '../../ui/feedback.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { mediaSnippets } from '../../ui/snippets.ts';
+import { Refused } from './refused.tsx';
 
 const SIZES: Readonly<Record<string, readonly string[]>> = {
   image: ['1024*1024', '1536*1024', '1024*1536', '768*768', '512*512'],
@@ -91,7 +92,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
               />
             </Field>
           </div>
-          {ordering.error === undefined ? null : <Problem error={ordering.error} />}
+          {ordering.error === undefined ? null : <Refused error={ordering.error} needed={price} />}
           <div class="form-row">
             <button
               type="submit"
