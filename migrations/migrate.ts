@@ -4,6 +4,7 @@ import { MIGRATIONS } from './catalog.ts';
 import { applyFunctions, forgetFunctions } from './functions.ts';
 import { inTransaction } from './in-transaction.ts';
 import { rightsOf } from './rights.ts';
+import { rightsOfScaler } from './scaler-rights.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
@@ -20,6 +21,8 @@ export interface MigrateOptions {
   readonly applicationRole?: string;
   /** The role of workers that run engines and finish files; gets its rights when it is named. */
   readonly workerRole?: string;
+  /** The role of what scales workers by waiting tasks; gets its rights when it is named. */
+  readonly scalerRole?: string;
 }
 
 /**
@@ -36,6 +39,9 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
     }
     if (options.workerRole !== undefined) {
       await client.query(rightsOfWorker(options.workerRole));
+    }
+    if (options.scalerRole !== undefined) {
+      await client.query(rightsOfScaler(options.scalerRole));
     }
     return [...applied, ...functions];
   });

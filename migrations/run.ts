@@ -41,11 +41,12 @@ async function main(
   }
   const applicationRole =
     environment.DATABASE_URL && decodeURIComponent(new URL(environment.DATABASE_URL).username);
-  const workerRole = environment.DATABASE_WORKER_ROLE;
+  const { DATABASE_WORKER_ROLE: workerRole, DATABASE_SCALER_ROLE: scalerRole } = environment;
   const applied = await migrateUp({
     ownerUrl,
     ...(applicationRole && { applicationRole }),
     ...(workerRole && { workerRole }),
+    ...(scalerRole && { scalerRole }),
   });
   return applied.length === 0 ? 'schema is current' : `applied: ${applied.join(', ')}`;
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Creates Tollgate's roles: tollgate_owner owns the schema and migrates it; tollgate_app serves and can write no money table,
 # only call the ledger's functions; tollgate_worker, where DATABASE_WORKER_PASSWORD is set, can claim and settle tasks and nothing
-# else (name it to the migration: DATABASE_WORKER_ROLE=tollgate_worker). Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
+# else (name it to the migration: DATABASE_WORKER_ROLE=tollgate_worker); tollgate_scaler, where DATABASE_SCALER_PASSWORD is set, can count
+# tasks and nothing else (DATABASE_SCALER_ROLE=tollgate_scaler). Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
 # superuser: DATABASE_OWNER_PASSWORD=… DATABASE_APPLICATION_PASSWORD=… POSTGRES_USER=postgres sh ops/postgres/create-roles.sh
 # The database (POSTGRES_DB, default tollgate) must exist. Safe to run again: it then sets the passwords anew.
 set -eu
@@ -38,5 +39,16 @@ ALTER ROLE tollgate_worker SET lock_timeout = '1s';
 ALTER ROLE tollgate_worker SET statement_timeout = '10s';
 ALTER ROLE tollgate_worker SET idle_in_transaction_session_timeout = '5s';
 GRANT CONNECT ON DATABASE :"database" TO tollgate_worker;
+SQL
+fi
+
+if [ -n "${DATABASE_SCALER_PASSWORD:-}" ]; then
+  psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=database="$database" \
+    --username="${POSTGRES_USER:-postgres}" --dbname="$database" <<'SQL'
+\getenv scaler_password DATABASE_SCALER_PASSWORD
+SELECT 'CREATE ROLE tollgate_scaler' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tollgate_scaler') \gexec
+ALTER ROLE tollgate_scaler LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'scaler_password';
+ALTER ROLE tollgate_scaler SET statement_timeout = '10s';
+GRANT CONNECT ON DATABASE :"database" TO tollgate_scaler;
 SQL
 fi

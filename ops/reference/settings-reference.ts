@@ -16,6 +16,11 @@ export const OTHER_SETTINGS: readonly (readonly [name: string, reader: string, m
     'a role that may claim and settle tasks and nothing else, for hosts that only generate',
   ],
   [
+    'DATABASE_SCALER_ROLE',
+    'the migration',
+    'a role that may count tasks by pool and state and nothing else, for KEDA',
+  ],
+  [
     'LOG_KEEP_MB',
     '`npm start`',
     'size of each log in `DATA_DIR/logs`, the live file and four older ones together; 5 to 999999, default 100',

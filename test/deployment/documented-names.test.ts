@@ -38,14 +38,14 @@ const SURFACES: readonly Surface[] = [
     pattern: /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g,
     // what tests, benches, other programs and the files of deployments read, states, constants
     others:
-      /^(TASK_|TXT_TO_|ASYNC_|READONLY$|NODE_(EXTRA|OPTIONS)|MALLOC_|CUDA_|HIP_|AWS_|FUZZ_|LEDGER_|STRIPE_SEQ|TEST_|BENCH_|POSTGRES_(?!URL)|REDIS_PASSWORD|GRAFANA_|TOLLGATE_(QUEUES|IMAGE|KEY)|S3_LISTEN|DATABASE_(APPLICATION|WORKER|OWNER)_PASSWORD|[A-Z]+_(API_)?KEY$|ANTHROPIC_|OPENAI_|OLLAMA_|SUBMIT_UNCONFIRMED$|[A-Z0-9_]+_FILE$)/,
+      /^(TASK_|TXT_TO_|ASYNC_|READONLY$|NODE_(EXTRA|OPTIONS)|MALLOC_|CUDA_|HIP_|AWS_|FUZZ_|LEDGER_|STRIPE_SEQ|TEST_|BENCH_|POSTGRES_(?!URL)|REDIS_PASSWORD|GRAFANA_|TOLLGATE_(QUEUES|IMAGE|KEY)|S3_LISTEN|DATABASE_(APPLICATION|WORKER|SCALER|OWNER)_PASSWORD|DATABASE_DRILL_URL$|[A-Z]+_(API_)?KEY$|ANTHROPIC_|OPENAI_|OLLAMA_|SUBMIT_UNCONFIRMED$|[A-Z0-9_]+_FILE$)/,
   },
   {
     surface: 'metrics',
     inCode: metricNames(),
     written: quoted,
     pattern: /`(tollgate_[a-z_]+)`/g,
-    others: /^tollgate_(app|owner|worker)$/,
+    others: /^tollgate_(app|owner|worker|scaler|drill)$/,
   },
   {
     surface: 'error codes',
