@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,15 +30,20 @@ describe('backup, wipe, restore', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const migrate = () => migrateUp({ ownerUrl: postgres.ownerUrl, applicationRole: 'tollgate_app' });
+  const migrate = () =>
+    migrateUp({
+      ownerUrl: postgres.ownerUrl,
+      applicationRole: 'tollgate_app',
+      scalerRole: 'tollgate_scaler',
+    });
 
-  function script(name: string, ...args: string[]) {
+  const script = (name: string, ...args: string[]) =>
+    scriptWith({ DATABASE_OWNER_URL: postgres.ownerUrl }, name, ...args);
+
+  function scriptWith(urls: Readonly<Record<string, string>>, name: string, ...args: string[]) {
+    const { folder: programs, environment } = postgres.programs;
     return run(join(ROOT, 'ops/backup', name), args, {
-      env: {
-        ...postgres.programs.environment,
-        PATH: `${postgres.programs.folder}:${process.env.PATH}`,
-        DATABASE_OWNER_URL: postgres.ownerUrl,
-      },
+      env: { ...environment, PATH: `${programs}:${process.env.PATH}`, ...urls },
     });
   }
 
@@ -123,6 +128,30 @@ describe('backup, wipe, restore', () => {
     const kept = await readdir(nightly);
     expect(kept.filter((name) => name.endsWith('.dump'))).toHaveLength(1);
     expect(kept.join()).not.toContain('20200101');
+  }, 60_000);
+
+  test('a drill restores the newest backup elsewhere, and nowhere else', async () => {
+    await postgres.createDatabase('tollgate_drill');
+    const before = await balances();
+    const dumps = join(folder, 'nightly');
+    const drill = (database: string) =>
+      scriptWith({ DATABASE_DRILL_URL: postgres.ownerUrl.replace(/tollgate$/, database) }, 'drill.sh', dumps);
+    const { stdout } = await drill('tollgate_drill');
+    expect(stdout).toContain(`${before.length} accounts, every balance as in the backup`);
+    // it is empty again, so that the next one can begin
+    expect((await drill('tollgate_drill')).stdout).toBe(stdout);
+
+    await expect(drill('tollgate')).rejects.toThrow('the name of tollgate does not end in _drill');
+    expect(await balances()).toEqual(before);
+    const [newest] = (await readdir(dumps)).filter((name) => name.endsWith('.dump'));
+    const [csv, kept] = [join(dumps, newest!.replace('.dump', '.balances.csv')), join(folder, 'kept.csv')];
+    await rename(csv, kept);
+    await writeFile(csv, (await readFile(kept, 'utf8')).replace(/,(\d)/, ',9$1'));
+    await expect(drill('tollgate_drill')).rejects.toThrow('the balances are not those of the backup');
+    await rename(kept, csv);
+    const old = new Date(Date.now() - 40 * 3_600_000);
+    await utimes(join(dumps, newest!), old, old);
+    await expect(drill('tollgate_drill')).rejects.toThrow('is older than 36 hours');
   }, 60_000);
 
   test('a restore that fails leaves the database as it was', async () => {

@@ -20,6 +20,8 @@ export interface InstalledPostgres {
   readonly applicationUrl: string;
   /** Folder of pg_dump and the other programs. */
   readonly programs: PostgresPrograms;
+  /** Another database of the owner's on the same server. */
+  createDatabase(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -101,12 +103,20 @@ export async function startInstalledPostgres({
   const createdb = join(programs, 'createdb');
   await run(createdb, ['-U', 'postgres', 'tollgate'], { env: connection });
   await run('sh', [join(ROOT, 'ops/postgres/create-roles.sh')], {
-    env: { ...connection, DATABASE_OWNER_PASSWORD: 'owner', DATABASE_APPLICATION_PASSWORD: 'application' },
+    env: {
+      ...connection,
+      DATABASE_OWNER_PASSWORD: 'owner',
+      DATABASE_APPLICATION_PASSWORD: 'application',
+      DATABASE_SCALER_PASSWORD: 'scaler',
+    },
   });
   return {
     ownerUrl: `postgresql://tollgate_owner:owner@127.0.0.1:${port}/tollgate`,
     applicationUrl: `postgresql://tollgate_app:application@127.0.0.1:${port}/tollgate`,
     programs: { folder: programs, environment },
+    createDatabase: async (name) => {
+      await run(createdb, ['-U', 'postgres', '-O', 'tollgate_owner', name], { env: connection });
+    },
     stop: async () => {
       await program('pg_ctl', ['-D', data, '-m', 'immediate', 'stop']);
       await rm(folder, { recursive: true, force: true });
