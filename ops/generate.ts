@@ -6,6 +6,7 @@ import { consoleTypes } from './console-types.ts';
 import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { generateSchema } from './generate-schema.ts';
 import { documentOf, routePathsModule } from './openapi-routes.ts';
+import { CHART_SCHEMA_FILE, chartSchema } from './reference/chart-schema.ts';
 import { REFERENCES } from './reference/references.ts';
 
 /** Writes the generated files that are kept in the repository and compared by the tests. */
@@ -20,6 +21,7 @@ const document = documentOf();
 writeFileSync(OPENAPI_FILE, `${JSON.stringify(document, null, 2)}\n`);
 writeFileSync(ROUTE_PATHS_FILE, routePathsModule());
 writeFileSync(CONSOLE_TYPES_FILE, consoleTypes(document));
+writeFileSync(CHART_SCHEMA_FILE, chartSchema());
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-generate-'));
 chmodSync(folder, 0o711);

@@ -240,13 +240,15 @@ test('bodies and streams at their limits at once fit into the shipped memory lim
 
 test('what is shipped states the same limits, and the heap below them', () => {
   const read = (file: string) => readFileSync(`${ROOT}/ops/${file}`, 'utf8');
-  const [deployment] = read('kubernetes/api.yaml').split('\n---\n');
-  const [container] = parse(deployment!).spec.template.spec.containers;
+  const chart = parse(read('helm/tollgate/values.yaml'));
   expect(composed.api?.mem_limit).toBe('1g');
   expect(composed.worker?.mem_limit).toBe('3g');
-  expect(container.resources.limits.memory).toBe('1Gi');
+  expect(chart.api.resources.limits.memory).toBe('1Gi');
+  expect(chart.workers.generate.resources.limits.memory).toBe('3Gi');
+  expect(chart.workers.chores.resources.limits.memory).toBe('2Gi');
   expect(heapFlags).toEqual([expect.stringMatching(/^--max-old-space-size=\d+$/), ...API_NODE_OPTIONS]);
-  expect(container.command).toEqual(expect.arrayContaining(heapFlags));
+  const inChart = heapFlags.join(', ').replace(String(chart.api.heap), '{{ .Values.api.heap }}');
+  expect(read('helm/tollgate/templates/api.yaml')).toContain(inChart);
   expect(read('systemd/tollgate-api@.service')).toMatch(
     new RegExp(`^ExecStart=.* ${heapFlags.join(' ')} .*\n(?:.*\n)*MemoryMax=1G$`, 'm'),
   );

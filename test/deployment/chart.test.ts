@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { documentOf } from '../../ops/openapi-routes.ts';
+import { chartSchema, chartSettings } from '../../ops/reference/chart-schema.ts';
+import { OTHER_SETTINGS } from '../../ops/reference/settings-reference.ts';
+import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { SECRETS } from '../../src/lib/secret-files.ts';
+import { VERSION } from '../../src/lib/version.ts';
+import { CHART, defaults, readChart, VALUE_FILES, valuesOf } from './chart.ts';
+import { ROOT } from './compose-file.ts';
+
+/** What of the chart can be checked without helm; `npm run test:helm` renders it. */
+
+const schema = z.fromJSONSchema(JSON.parse(readChart('values.schema.json')));
+const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.includes('.'))
+  .map((name) => ({ name, text: readChart(join('templates', name)) }));
+const everything = templates.map(({ text }) => text).join('\n');
+
+test('chart and image have the version of package.json', () => {
+  const chart = parse(readChart('Chart.yaml')) as { version: string; appVersion: string };
+  expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
+  expect(everything).toContain('"tag" .Chart.AppVersion');
+});
+
+test('the schema of the values has the settings of this build (npm run generate writes it)', () => {
+  expect(readChart('values.schema.json')).toBe(chartSchema());
+  expect(Object.keys(defaults().settings).filter((name) => !chartSettings().includes(name))).toEqual([]);
+});
+
+test.each(['values.yaml', ...VALUE_FILES])('%s is taken by the schema', (file) => {
+  const values = file === 'values.yaml' ? defaults() : valuesOf(file);
+  expect(schema.safeParse(values).error?.issues).toBeUndefined();
+});
+
+test.each([
+  ['a misspelt setting', { settings: { PUBLC_URL: 'https://models.example.com' } }],
+  ...SECRETS.map((name) => [`${name} in the values`, { settings: { [name]: 'x'.repeat(40) } }] as const),
+  ['a number where the environment has text', { settings: { DRAIN_SECONDS: 120 } }],
+  ['a member that no template reads', { replicas: 3 }],
+  ['a queue that there is not', { workers: { more: { queues: ['chat'] } } }],
+  ['a pool that would end the statement of KEDA', { workers: { more: { queues: ["generate:x' OR 'a"] } } }],
+  ['a digest that is a tag', { image: { digest: 'latest' } }],
+])('%s is refused', (_, values) => {
+  expect(schema.safeParse(values).success).toBe(false);
+});
+
+test('every name that a template gives to a process is one that it reads', () => {
+  const known = new Set([...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)]);
+  const scripts = readdirSync(join(ROOT, 'ops/backup'))
+    .map((name) => readFileSync(join(ROOT, 'ops/backup', name), 'utf8'))
+    .join('\n');
+  const named = [
+    ...everything.matchAll(/name: ([A-Z][A-Z0-9_]+)[ ,\n]/g),
+    ...everything.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm),
+    ...everything.matchAll(/"url" "([A-Z_]+)"/g),
+    ...everything.matchAll(/settings\.([A-Z][A-Z0-9_]+)/g),
+  ].map(([, name = '']) => name);
+  expect(new Set(named).size).toBeGreaterThan(10);
+  expect(named.filter((name) => !known.has(name) && !scripts.includes(`"$${name}"`))).toEqual([]);
+});
+
+test('no template makes a Secret, and none of what is secret stands in a ConfigMap', () => {
+  expect(everything).not.toMatch(/kind: Secret\b/);
+  const maps = templates.flatMap(({ text }) =>
+    text.split(/^---$/m).filter((part) => part.includes('kind: ConfigMap')),
+  );
+  expect(maps.length).toBeGreaterThan(3);
+  const written = maps.flatMap((text) => SECRETS.filter((name) => text.includes(`${name}:`)));
+  // a word that opens nothing
+  expect(written).toEqual(['ADMIN_TOKEN']);
+  expect(everything).toContain('ADMIN_TOKEN: nobody-operates-through-a-worker');
+});
+
+test('the ingress leads to every path that is for customers, and to no other', () => {
+  const tops = new Set(Object.keys(documentOf().paths as object).map((path) => `/${path.split('/')[1]}`));
+  const inside = ['/admin', '/worker', '/metrics', '/readyz'];
+  const open = [...tops].filter((path) => !inside.includes(path));
+  // /v1 is an alias of many, /console is no operation
+  expect([...defaults().ingress.paths].sort()).toEqual([...open, '/v1', '/console'].sort());
+});
+
+test('one pool serves each queue where nothing is said, the chores with all rights', () => {
+  const { workers } = defaults();
+  expect(Object.values(workers).flatMap(({ queues }) => queues)).toEqual([
+    ...['postprocess', 'webhooks', 'maintenance'],
+    'generate:local',
+  ]);
+  expect([workers.chores?.access, workers.generate?.access]).toEqual(['full', 'generate']);
+});
+
+test.each(VALUE_FILES)('the catalogs of %s are catalogs', (file) => {
+  const { catalog, workers } = valuesOf(file);
+  const texts = [catalog.text, ...Object.values(workers).map((pool) => pool.catalog ?? '')].filter(Boolean);
+  for (const text of texts) {
+    expect(parseCatalog(text, file, { OPENAI_API_KEY: 'a-value' }).engines).toBeDefined();
+  }
+});
+
+test('what a template takes from the repository is there', () => {
+  const taken = [
+    ...everything.matchAll(/Files\.Get "([^"]+)"/g),
+    ...['backup', 'nightly', 'restore', 'drill'].map((name) => ['', `files/backup/${name}.sh`]),
+  ];
+  expect(taken.map(([, name = '']) => readChart(name).length > 100)).toEqual(taken.map(() => true));
+});
