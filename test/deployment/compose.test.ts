@@ -1,3 +1,4 @@
+import { chartSettings } from '../../ops/reference/chart-schema.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type BuiltApplication, buildApplication } from './built-application.ts';
 import { COMPOSE_VARIABLES, readComposeFile } from './compose-file.ts';
@@ -17,6 +18,15 @@ test.each(['api', 'worker'])('the environment of %s is a complete production con
   // both kinds of process give up 15 s after their drain
   const graceMs = Number.parseInt(service.stop_grace_period!, 10) * 1_000;
   expect(graceMs).toBeGreaterThan(config.drainMs + 15_000);
+});
+
+/** Of one process or host, or with one value only. */
+const NOT_PASSED_ON = /^(WORKER_NAME|PREEMPTION_|OTEL_SERVICE_NAME|TOLLGATE_CELLS|TEST_PAYMENTS|STORAGE_URL)/;
+
+test('every other setting of .env reaches the processes', () => {
+  const { environment = {} } = compose.services.api!;
+  const absent = chartSettings().filter((name) => !(name in environment) && !NOT_PASSED_ON.test(name));
+  expect(absent).toEqual([]);
 });
 
 test('only the proxy can be reached from outside, and the owner of the schema serves nothing', () => {
