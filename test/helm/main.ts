@@ -5,6 +5,7 @@ import { clientCache } from '../clients/client-cache.ts';
 import { missingPrograms } from '../clients/run-program.ts';
 import { CHART, defaults, VALUE_FILES, valuesOf } from '../deployment/chart.ts';
 import { CHECKS } from './checks.ts';
+import { environment } from './environment.ts';
 import { objectsOf, type Rendered } from './rendered.ts';
 import { type CheckModel, decodeStrictly, findHelm, installModels, KUBERNETES, runHelm } from './tools.ts';
 
@@ -92,7 +93,7 @@ function rowsOf(helm: string, file: string, checkModel: CheckModel, isDecoding: 
       return `${objects.length} objects`;
     }),
     ...(isDecoding ? [row('strict decoding', ({ text }) => decodeStrictly(text))] : []),
-    ...CHECKS.map((check) => row(check.name, (it) => check.run(it))),
+    ...[...CHECKS, environment].map((check) => row(check.name, (it) => check.run(it))),
   ];
 }
 
