@@ -96,80 +96,115 @@ function collect<T>(
   sink: BodySink<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    let bytes = 0;
-    let untilTurn = BEGINNING_BYTES;
-    let [isStopped, isWaiting, hasEnded] = [false, false, false];
-    const { inTurn = IN_NEXT_TURN } = reading;
-    const stop = (error: unknown): void => {
-      if (isStopped) {
-        return;
-      }
-      clearInterval(watch);
-      isStopped = true;
-      request.off('data', onData);
-      dropBody(request);
-      reject(error);
-    };
-    const finish = (): void => {
-      clearInterval(watch);
-      if (isStopped) {
-        return;
-      }
-      try {
-        resolve(sink.end());
-      } catch (error) {
-        reject(error);
-      }
-    };
-    const goOn = (): void => {
-      isWaiting = false;
-      if (hasEnded) {
-        finish();
-      } else {
-        request.resume();
-      }
-    };
-    // biome-ignore lint/correctness/useYield: one step, which is short
-    const adding = function* (chunk: Buffer) {
-      if (!isStopped) {
-        sink.add(chunk);
-      }
-    };
-    const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      try {
-        if (bytes > bytesMax) {
-          throw tooLarge(bytesMax);
-        }
-        reading.onChunk?.(chunk);
-        untilTurn -= chunk.length;
-        if (untilTurn < 0) {
-          untilTurn = TAKEN_BYTES;
-          request.pause();
-          isWaiting = true;
-          inTurn(adding(chunk)).then(goOn, stop);
-        } else {
-          sink.add(chunk);
-        }
-      } catch (error) {
-        stop(error);
-      }
-    };
-    const watch = reading.patient ? watchRate(() => bytes, stop) : undefined;
-    request.on('data', onData);
+    const settle = { resolve, reject };
+    new BodyCollector({ request, bytesMax, reading, sink, settle }).start();
+  });
+}
+
+interface BodyCollectorParts<T> {
+  readonly request: IncomingMessage;
+  readonly bytesMax: number;
+  readonly reading: BodyReading;
+  readonly sink: BodySink<T>;
+  readonly settle: { resolve(body: T): void; reject(error: unknown): void };
+}
+
+/** Takes the chunks of one body. Used once. */
+class BodyCollector<T> {
+  readonly #parts: BodyCollectorParts<T>;
+  readonly #inTurn: InTurn;
+  #watch: NodeJS.Timeout | undefined;
+  #bytes = 0;
+  #untilTurn = BEGINNING_BYTES;
+  #isStopped = false;
+  #isWaiting = false;
+  #hasEnded = false;
+
+  constructor(parts: BodyCollectorParts<T>) {
+    this.#parts = parts;
+    this.#inTurn = parts.reading.inTurn ?? IN_NEXT_TURN;
+  }
+
+  start(): void {
+    const { request, reading, settle } = this.#parts;
+    this.#watch = reading.patient ? watchRate(() => this.#bytes, this.#stop) : undefined;
+    request.on('data', this.#take);
     request.once('end', () => {
-      hasEnded = true;
+      this.#hasEnded = true;
       // a stream ends in the tick after its last chunk, paused or not
-      if (!isWaiting) {
-        finish();
+      if (!this.#isWaiting) {
+        this.#finish();
       }
     });
     request.once('error', (cause) => {
-      clearInterval(watch);
-      reject(new AppError('invalid_request', 'the body was cut off', { cause }));
+      clearInterval(this.#watch);
+      settle.reject(new AppError('invalid_request', 'the body was cut off', { cause }));
     });
-    request.once('close', () => clearInterval(watch));
-  });
+    request.once('close', () => clearInterval(this.#watch));
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    const { request, bytesMax, reading, sink } = this.#parts;
+    this.#bytes += chunk.length;
+    try {
+      if (this.#bytes > bytesMax) {
+        throw tooLarge(bytesMax);
+      }
+      reading.onChunk?.(chunk);
+      this.#untilTurn -= chunk.length;
+      if (this.#untilTurn >= 0) {
+        sink.add(chunk);
+        return;
+      }
+      this.#untilTurn = TAKEN_BYTES;
+      request.pause();
+      this.#isWaiting = true;
+      this.#inTurn(this.#adding(chunk)).then(() => this.#goOn(), this.#stop);
+    } catch (error) {
+      this.#stop(error);
+    }
+  };
+
+  // biome-ignore lint/correctness/useYield: one step, which is short
+  *#adding(chunk: Buffer): Generator<undefined, void> {
+    if (!this.#isStopped) {
+      this.#parts.sink.add(chunk);
+    }
+  }
+
+  #goOn(): void {
+    this.#isWaiting = false;
+    if (this.#hasEnded) {
+      this.#finish();
+    } else {
+      this.#parts.request.resume();
+    }
+  }
+
+  #finish(): void {
+    clearInterval(this.#watch);
+    if (this.#isStopped) {
+      return;
+    }
+    const { sink, settle } = this.#parts;
+    try {
+      settle.resolve(sink.end());
+    } catch (error) {
+      settle.reject(error);
+    }
+  }
+
+  readonly #stop = (error: unknown): void => {
+    if (this.#isStopped) {
+      return;
+    }
+    const { request, settle } = this.#parts;
+    clearInterval(this.#watch);
+    this.#isStopped = true;
+    request.off('data', this.#take);
+    dropBody(request);
+    settle.reject(error);
+  };
 }
 
 /** Of a refused body, dropped as fast as turns of the event loop go, so that most clients need not wait to read why. */
