@@ -1,10 +1,15 @@
-// Builds the web console: esbuild with splitting, names by content, compressed twins beside each file.
+// Builds the web pages: the console by esbuild with splitting, names by content, compressed twins beside each file; and the
+// viewer of the API reference.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { buildViewer } from './build-viewer.mjs';
 
-/** Builds `console/` of the repository at `root` into the folder `target`, which is replaced. Throws what esbuild says is wrong. */
+/**
+ * Builds `console/` of the repository at `root` into the folder `target`, which is replaced, and the viewer of `/docs` into `docs` there.
+ * Throws what esbuild says is wrong.
+ */
 export async function buildConsole(root, target) {
   const { build } = await import(pathToFileURL(join(root, 'node_modules', 'esbuild', 'lib', 'main.js')).href);
   const assets = join(target, 'assets');
@@ -42,6 +47,7 @@ export async function buildConsole(root, target) {
   const page = readFileSync(join(root, 'console', 'index.html'), 'utf8');
   writeFileSync(join(target, 'index.html'), page.replace('<!-- files -->', tags.join('\n    ')));
   compress(assets);
+  buildViewer(root, join(target, 'docs'));
 }
 
 /** Text is sent compressed, as small as it gets: it is made once and read often. */

@@ -94,6 +94,8 @@ export const ROUTE_PATHS: readonly string[] = [
   '/checkout/{session_id}',
   '/checkout/{session_id}/result',
   '/docs',
+  '/docs/plain',
+  '/docs/viewer.js',
   '/healthz',
   '/media/{key+}',
   '/metrics',

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { Request, RequestHandler, Response } from 'express';
+import { type Asset, readAsset, sendAsset } from '../http/answers/asset.ts';
 import { html } from '../http/answers/html.ts';
 import { exchangeOf } from '../http/exchange.ts';
+import { builtFolder } from '../lib/built-folder.ts';
 import { AppError } from '../lib/errors.ts';
 
 export interface ConsolePagesOptions {
@@ -18,28 +19,11 @@ export interface ConsolePagesOptions {
   readonly signInBy?: string | undefined;
 }
 
-interface Asset {
-  readonly type: string;
-  readonly plain: Buffer;
-  readonly brotli: Buffer | undefined;
-  readonly gzip: Buffer | undefined;
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.woff2': 'font/woff2',
-  '.svg': 'image/svg+xml',
-};
 const YEAR = 'public, max-age=31536000, immutable';
 
-/** `dist/console` of the package that this file belongs to, compiled or not. */
+/** Where the build puts the console. */
 export function builtConsoleFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) {
-    folder = dirname(folder);
-  }
-  return join(folder, 'dist', 'console');
+  return builtFolder('console');
 }
 
 /**
@@ -61,7 +45,7 @@ export function consolePages(options: ConsolePagesOptions): RequestHandler {
     }
     if (request.path.startsWith('/assets/')) {
       const asset = assets.get(request.path.slice('/assets/'.length));
-      return asset ? sendAsset(asset, request, response) : next();
+      return asset ? sendAsset(asset, request, response, YEAR) : next();
     }
     if (!page) {
       throw new AppError('service_unavailable', 'The console is not built: run "npm run build".');
@@ -90,26 +74,6 @@ export function frontDoor(consoleFolder: string): RequestHandler {
     response.setHeader('Vary', 'Accept');
     response.end();
   };
-}
-
-function sendAsset(asset: Asset, request: Request, response: Response): void {
-  const accepted = String(request.headers['accept-encoding'] ?? '');
-  const encoding =
-    asset.brotli && /\bbr\b/.test(accepted)
-      ? 'br'
-      : asset.gzip && /\bgzip\b/.test(accepted)
-        ? 'gzip'
-        : undefined;
-  const body =
-    (encoding === 'br' ? asset.brotli : encoding === 'gzip' ? asset.gzip : undefined) ?? asset.plain;
-  response.setHeader('Content-Type', asset.type);
-  response.setHeader('Cache-Control', YEAR);
-  response.setHeader('Vary', 'Accept-Encoding');
-  response.setHeader('Content-Length', body.length);
-  if (encoding) {
-    response.setHeader('Content-Encoding', encoding);
-  }
-  response.end(request.method === 'HEAD' ? undefined : body);
 }
 
 interface ShellPage {
@@ -151,16 +115,6 @@ function readAssets(folder: string): ReadonlyMap<string, Asset> {
   }
   const names = readdirSync(folder).filter((name) => !/\.(br|gz)$/.test(name));
   return new Map(names.map((name) => [name, readAsset(join(folder, name))]));
-}
-
-function readAsset(file: string): Asset {
-  const read = (name: string) => (existsSync(name) ? readFileSync(name) : undefined);
-  return {
-    type: TYPES[extname(file)] ?? 'application/octet-stream',
-    plain: readFileSync(file),
-    brotli: read(`${file}.br`),
-    gzip: read(`${file}.gz`),
-  };
 }
 
 /** No inline script or style, no other origin, no markup from text: whatever a model answers stays text. */

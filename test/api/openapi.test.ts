@@ -160,8 +160,10 @@ describe('every operation', () => {
   });
 });
 
-test('/docs shows every operation and loads nothing from elsewhere', async () => {
-  const { text, headers } = await server.call('GET', '/docs');
+test('/docs/plain, and /docs without a built viewer, shows every operation and loads nothing', async () => {
+  const { text, headers } = await server.call('GET', '/docs/plain');
+  expect((await server.call('GET', '/docs')).text).toBe(text);
+  expect((await server.call('GET', '/docs/viewer.js')).status).toBe(404);
   expect(headers.get('content-type')).toContain('text/html');
   for (const route of server.routes) {
     expect(text).toContain(`id="${route.operationId}"`);

@@ -80,6 +80,8 @@ const PUBLIC = [
   'getMetrics',
   'getOpenApi',
   'getDocs',
+  'getPlainDocs',
+  'getDocsViewer',
   'createSession',
   'getSession',
 ];

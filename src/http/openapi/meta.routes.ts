@@ -3,11 +3,10 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { isPrivateAddress } from '../../lib/ip-address.ts';
 import { VERSION } from '../../lib/version.ts';
-import { type HtmlPage, sendPage } from '../answers/html-page.ts';
 import type { Authenticator } from '../callers/authenticator.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
-import { docsPage } from './docs-page.ts';
+import { docsRoutes } from './docs.routes.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 
@@ -25,6 +24,8 @@ export interface MetaOptions {
   readonly registry: Registry;
   readonly authenticator: Pick<Authenticator, 'operator'>;
   readonly about: ApiDescription;
+  /** Where the viewer of `/docs` is; else where the build puts it. */
+  readonly viewerFolder?: string;
 }
 
 const meta = { method: 'get', tag: 'Service', access: 'public', envelope: 'bare' } as const;
@@ -54,7 +55,7 @@ export function metaRoutes(options: MetaOptions, routes: readonly Route[]): Rout
     described ??= openApiDocument([...routes, ...own], options.about);
     return described;
   };
-  own.push(...descriptionRoutes(document));
+  own.push(descriptionRoute(document), ...docsRoutes(document, options.viewerFolder));
   return own;
 }
 
@@ -107,31 +108,16 @@ function metricsRoute(options: MetaOptions): Route {
   });
 }
 
-function descriptionRoutes(document: () => JsonSchema): Route[] {
-  let page: HtmlPage | undefined;
-  return [
-    defineRoute({
-      ...meta,
-      path: '/openapi.json',
-      operationId: 'getOpenApi',
-      summary: 'This API as an OpenAPI 3.1 document',
-      response: { status: 200, schema: openApi },
-      errors: [],
-      handle: async () => ({ body: document() }),
-    }),
-    defineRoute({
-      ...meta,
-      path: '/docs',
-      operationId: 'getDocs',
-      summary: 'This API as a page',
-      response: { status: 200, schema: z.string(), mediaTypes: ['text/html'] },
-      errors: [],
-      async handle({ response }) {
-        page ??= docsPage(document());
-        return sendPage(response, page);
-      },
-    }),
-  ];
+function descriptionRoute(document: () => JsonSchema): Route {
+  return defineRoute({
+    ...meta,
+    path: '/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'This API as an OpenAPI 3.1 document',
+    response: { status: 200, schema: openApi },
+    errors: [],
+    handle: async () => ({ body: document() }),
+  });
 }
 
 function sendText(response: Response, type: string, text: string): undefined {

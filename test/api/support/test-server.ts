@@ -87,6 +87,8 @@ export interface ServerOptions {
   readonly placeWaitMs?: number;
   /** Pages that may follow their account. */
   readonly followersMax?: number;
+  /** Where the viewer of `/docs` was built; without it the page is the plain one. */
+  readonly viewerFolder?: string;
 }
 
 /** The real HTTP server on a database of its own. */
@@ -144,6 +146,8 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       registry,
       authenticator: kernel.authenticator,
       about: API_DESCRIPTION,
+      // /docs must not depend on what happens to be built here
+      viewerFolder: options.viewerFolder ?? join(mediaFolder, 'no-viewer'),
     },
     surroundings: {
       aliases: fixedAliases(options.aliases),
