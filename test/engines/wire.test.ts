@@ -9,7 +9,7 @@ import { falKind } from '../../src/engines/fal/fal-engine.ts';
 import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
-import { scrubPrompt } from '../../src/engines/openai/scrub-prompt.ts';
+import { scrubPrompt } from '../../src/engines/openai/request-body.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';

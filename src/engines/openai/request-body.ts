@@ -1,7 +1,8 @@
 import { EngineError, type EngineRequest } from '../engine.types.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
-import { scrubPrompt } from './scrub-prompt.ts';
+
+const EXTRA_ARGS_TAG = /<\s*\/?\s*sd_cpp_extra_args\s*>/gi;
 
 type BodyShape = Pick<
   OpenAiSettings,
@@ -65,4 +66,21 @@ function smallestCovering(
     throw new EngineError({ code: 'unsupported_size', message, retryable: false });
   }
   return smallest;
+}
+
+/**
+ * The prompt without the tag by which sd-server takes generation parameters out of a prompt (stable-diffusion.cpp
+ * examples/server/api.md, `sd_cpp_extra_args`): a customer must not choose steps or batch sizes nobody pays for. What stood
+ * inside stays as text.
+ */
+export function scrubPrompt(prompt: string): string {
+  let text = prompt;
+  for (;;) {
+    const cleaned = text.replace(EXTRA_ARGS_TAG, '');
+    if (cleaned === text) {
+      return text;
+    }
+    // Taking a tag out may put another one together.
+    text = cleaned;
+  }
 }

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from '../../lib/logger.ts';
 import type { Engine } from '../engine.types.ts';
@@ -5,10 +6,8 @@ import type { Gpu } from '../gpu-slots.ts';
 import { type EngineKind, type EngineSettings, EngineSettingsError } from '../registry.ts';
 import { EngineGroup } from './engine-group.ts';
 import { EngineProcess, SUPERVISION_CLOCKS, type SupervisionClocks } from './engine-process.ts';
-import { findFreePort } from './free-port.ts';
 import { clearLeftover } from './process-record.ts';
 import { type ProcessSettings, parseProcess } from './process-settings.ts';
-
 export interface SupervisionOptions {
   readonly gpus: readonly Pick<Gpu, 'index'>[];
   /** Whether this process runs the work of a pool: only then are its servers started here. */
@@ -18,7 +17,7 @@ export interface SupervisionOptions {
   /** Our environment, of which engines see what is harmless. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
-  /** Hears of each start of a server, also those after a crash. */
+  /** Called after each start of a server, including those after a crash. */
   readonly onStart?: (pool: string, gpu: number | undefined) => void;
   readonly clocks?: SupervisionClocks;
 }
@@ -225,4 +224,17 @@ function gpusOf(
   }
   const wanted = [...new Set(settings.gpus ?? present)];
   return wanted.length === 0 ? [undefined] : wanted;
+}
+
+/** A port of the loopback address that is free now. Rejects when there is none. */
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host: '127.0.0.1', port: 0 }, () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
 }
