@@ -91,6 +91,13 @@ test('file names are kebab-case with a role suffix, and say what is inside', () 
   ).toEqual([]);
 });
 
+test('sentences are plain English', () => {
+  // phrases that readers had to read twice; add to them what you meet
+  const riddles =
+    /better things to do|makes no sense|\b[Ss]igns off\b|\bHears of\b|\bthe deed\b|\bthe attempt broke\b/;
+  expect(offenders(({ text }) => riddles.test(text))).toEqual([]);
+});
+
 test('there are no barrels', () => {
   expect(
     offenders(({ path }) => /(^|\/)index\.ts$/.test(path) && path !== 'workers/processors/index.ts'),

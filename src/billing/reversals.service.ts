@@ -44,7 +44,7 @@ export class ReversalsService {
       }
       row = await this.#sessions.find(session.id, session.account_id);
     }
-    throw new AppError('service_unavailable', 'This payment is being followed by others.');
+    throw new AppError('service_unavailable', 'Another request is checking this payment; retry in a moment.');
   }
 
   /** False when somebody booked a list of this payment meanwhile: ours may be older than theirs. */

@@ -111,7 +111,7 @@ export class MembersService {
     const rows = principal.member ? await this.memberships(principal.member.id) : [];
     const row = rows.find((candidate) => candidate.account_id === accountId && !candidate.disabled);
     if (!row) {
-      throw new AppError('account_not_found', 'You are a member of no such account.');
+      throw new AppError('account_not_found', 'You are not a member of that account.');
     }
     return row;
   }

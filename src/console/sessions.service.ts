@@ -93,7 +93,7 @@ export class SessionsService implements BrowserSessions {
     const moved = { id: newOwnedUuid(accountId), tokenHash: sha256(token), accountId, apiKeyId };
     const row = from && (await this.#parts.store.move(from.id, moved));
     if (!from || !row) {
-      throw new AppError('session_not_found', 'Only a signed-in browser can go on in another account.');
+      throw new AppError('session_not_found', 'Only a signed-in browser can switch to another account.');
     }
     this.#entries.delete(sha256(from.token));
     return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };

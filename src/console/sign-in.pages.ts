@@ -72,7 +72,7 @@ export function signInPages(parts: SignInParts): Router {
     named('/console/oidc/callback', response, () => finish(parts, failures, request, response)),
   );
   router.use(() => {
-    throw new AppError('route_not_found', 'there is no such page of the sign-in');
+    throw new AppError('route_not_found', 'there is no such sign-in page');
   });
   return router;
 }

@@ -2,7 +2,7 @@ import type { Dialect } from '../providers/provider.types.ts';
 
 /** How much more than our count a provider may make of an input. */
 export interface InputMargin {
-  /** Its tokens for one of ours. */
+  /** Its tokens per token that we counted. */
   readonly ratio: number;
   /** Tokens of every call that nobody sends: a hidden preamble. */
   readonly tokens: number;

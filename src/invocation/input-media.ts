@@ -99,5 +99,5 @@ export function collectInline(base64: string, kind: ItemKind, into: Collected): 
 
 /** The refusal of a file that is only named. */
 export function fileById(): AppError {
-  return new AppError('unsupported_input', 'files by their id are not offered here: send the file itself');
+  return new AppError('unsupported_input', 'file ids are not supported here: send the file itself');
 }

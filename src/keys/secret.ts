@@ -21,7 +21,7 @@ export function newSecret(accountId: string): string {
   return body + checksum(body);
 }
 
-/** SHA-256 hex of a well-formed secret; undefined for text that can't be one of ours, told without any I/O. */
+/** SHA-256 hex of a well-formed secret; undefined for text that cannot be a key, decided without I/O. */
 export function secretHash(secret: string): string | undefined {
   if (!FORMAT.test(secret)) {
     return undefined;

@@ -2,7 +2,7 @@
 const FAILURES_IN_A_ROW_MAX = 50;
 
 export interface ApartOptions<Item> {
-  /** Hears of each that failed. */
+  /** Called with each that failed. */
   readonly onFailure: (item: Item, error: unknown) => void;
   /** How many are worked on at once; 1 unless said otherwise. */
   readonly together?: number;

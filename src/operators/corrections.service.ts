@@ -153,5 +153,5 @@ function refundTarget(body: RefundBody): { type: 'usage_charge' | 'credit_purcha
   if (key && (key.type === 'usage_charge' || key.type === 'credit_purchase')) {
     return { type: key.type, reference: key.reference };
   }
-  throw new AppError('transaction_not_found', 'There is no such transaction that could be refunded.');
+  throw new AppError('transaction_not_found', 'There is no such transaction, or it cannot be refunded.');
 }

@@ -18,7 +18,7 @@ export interface EngineProcessPlan {
   readonly logFile: string;
   readonly recordFile: string;
   readonly clocks: SupervisionClocks;
-  /** Hears of each start of the server. */
+  /** Called after each start of the server. */
   readonly onStart?: (() => void) | undefined;
 }
 

@@ -124,7 +124,7 @@ async function identify(
 /** A browser left open must not be enough to make a key or to lock its owner out. */
 function requireRecentLogin({ clock }: Kernel, route: Route, session: PresentedSession | undefined): void {
   if (session && route.recentLogin && clock.now() - session.createdAtMs > RECENT_LOGIN_MS) {
-    throw new AppError('login_too_old', 'sign in again: this needs a sign-in of the last 15 minutes');
+    throw new AppError('login_too_old', 'sign in again: this needs a sign-in within the last 15 minutes');
   }
 }
 

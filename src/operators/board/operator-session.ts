@@ -64,7 +64,7 @@ export class OperatorSessions {
     return isGenuine && isCurrent ? operator : undefined;
   }
 
-  /** When a session of ours ends. */
+  /** When a session that we made ends. */
   async endOf(session: string): Promise<Date> {
     const claimed = this.claimed.isOurs(session) ? await this.claimed.find(session) : undefined;
     return claimed?.ends_at ?? new Date(Number.parseInt(session, 10) * 1_000);
