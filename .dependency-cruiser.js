@@ -7,7 +7,7 @@
 const RANKS = [
   ['^src/lib/'],
   ['^src/config/', '^queues/'],
-  ['^src/store/'],
+  ['^src/store/', '^src/processes/'],
   ['^src/http/', '^src/upstream/'],
   ['^src/providers/', '^src/engines/', '^src/media/'],
   ['^src/ledger/'],
@@ -20,7 +20,7 @@ const RANKS = [
   ['^src/api-examples\\.ts$'],
   ['^src/(app|customer-routes|api-description)\\.ts$'],
   ['^src/compose/'],
-  ['^src/server\\.ts$', '^workers/'],
+  ['^src/(server|api-process)\\.ts$', '^workers/'],
 ];
 
 const ranks = RANKS.flatMap((places, rank) =>

@@ -68,7 +68,7 @@ export function describedRoutes(): Route[] {
     ],
     workerRoutes: workerApiRoutes(nothing),
     operators: nothing,
-    meta: { readiness: nothing, registry: nothing, authenticator: nothing, about: API_DESCRIPTION },
+    meta: { readiness: nothing, metrics: nothing, authenticator: nothing, about: API_DESCRIPTION },
   });
 }
 

@@ -7,6 +7,7 @@ import {
   registerCheckGauges,
   registerLedgerGauges,
 } from '../../src/ledger/ledger-metrics.ts';
+import { createClusterMetrics } from '../../src/processes/cluster-metrics.ts';
 import { createQueueWaitHistogram } from '../../src/telemetry/claim-observer.ts';
 import {
   createRunMetrics,
@@ -88,13 +89,19 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       registerRedisGauge(registry, nothing);
     },
   ],
+  [
+    'Several API processes behind one port, with `API_PROCESSES` above 1',
+    (registry) => void createClusterMetrics(registry, nothing),
+  ],
 ];
 
 const HEAD = `# Metrics
 
 \`npm run generate\` writes this page from the metrics themselves. Every process has \`/metrics\` in Prometheus' form, the API on its port, a
 worker on \`WORKER_PORT\`: open to private networks, from elsewhere with the operator token. Names end in their unit. No label names a key,
-an account or an address, so their number is bounded by routes, models, providers and pools. Beside these there are Node's own
+an account or an address, so their number is bounded by routes, models, providers and pools. Where several API processes share a port, one
+scrape gets what all of them say, each line with the label \`process\` (1, 2, …), as if they were several hosts: nothing is summed, so
+that a process which starts again is no new beginning of the others' counters. A process that does not answer within a second is left out. Beside these there are Node's own
 \`process_*\` and \`nodejs_*\`. What to watch: [watching](../watching.md); the rules: \`ops/prometheus/alerts.yaml\`; a dashboard:
 \`ops/grafana/tollgate.json\`.
 `;

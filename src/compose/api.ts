@@ -30,6 +30,7 @@ import { HoldReaper } from '../ledger/reaper.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { operatorBrowsers } from '../operators/board/operator-gate.ts';
 import type { OperatorSessions } from '../operators/board/operator-session.ts';
+import type { MetricsSource } from '../processes/api-slot.ts';
 import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
@@ -72,10 +73,17 @@ interface Identity {
   readonly operatorSessions: OperatorSessions;
 }
 
-/** Puts the API together on its foundation. `consoleFolder`: where the built web console is. */
+export interface ApiSurroundings {
+  /** Where the built web console is. */
+  readonly consoleFolder?: string | undefined;
+  /** What `/metrics` answers; this process's own registry unless given. */
+  readonly metrics?: MetricsSource | undefined;
+}
+
+/** Puts the API together on its foundation. */
 export async function composeApi(
   foundation: Foundation,
-  consoleFolder: string = builtConsoleFolder(),
+  { consoleFolder = builtConsoleFolder(), metrics = foundation.registry }: ApiSurroundings = {},
 ): Promise<Api> {
   const { config, log } = foundation;
   const redis = composeRedis(foundation);
@@ -113,7 +121,7 @@ export async function composeApi(
     operators: operators.services,
     meta: {
       readiness: readiness.check,
-      registry: foundation.registry,
+      metrics,
       authenticator: kernel.authenticator,
       about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
     },

@@ -39,6 +39,8 @@ test.each([
   ['ADMIN_TOKENS', `alice:${'a'.repeat(24)},alice:${'b'.repeat(24)}`],
   ['ADMIN_TOKENS', `alice:${'a'.repeat(24)},bob:${'a'.repeat(24)}`],
   ['LISTEN_SOCKET', 'relative.sock'],
+  ['API_PROCESSES', '0'],
+  ['API_PROCESSES', 'all'],
   ['LOG_LEVEL', 'loud'],
   ['LEDGER_PLANS', 'none'],
   ['TOLLGATE_CELLS', '2'],

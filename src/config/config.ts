@@ -6,6 +6,7 @@ import { databaseAddresses } from './database-url.ts';
 import { readEnvironment } from './environment.ts';
 import { type OidcSettings, oidcSettings } from './oidc-settings.ts';
 import { DEFAULT_OPERATOR, type Operator } from './operator-settings.ts';
+import { processorCores } from './processor-cores.ts';
 import { SETTINGS } from './settings.ts';
 import { type StorageChoice, storageChoice } from './storage-settings.ts';
 import { allowsTestPayments } from './test-payments.ts';
@@ -20,6 +21,8 @@ export interface Config {
   readonly listenSocket: string | null;
   /** A second address, which answers only who monitors; null: none. */
   readonly metricsHost: string | null;
+  /** API processes that share the port. */
+  readonly apiProcesses: number;
   /** Base of the URLs we hand out, without a trailing slash. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
@@ -111,6 +114,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return Object.freeze({
     ...where,
     port: settings.PORT,
+    apiProcesses: settings.API_PROCESSES ?? Math.max(1, processorCores() - 1),
     databaseUrl: checkedDatabaseUrl(settings.DATABASE_URL),
     databaseConnections: settings.DATABASE_CONNECTIONS,
     ledgerPlans: settings.LEDGER_PLANS,

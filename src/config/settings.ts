@@ -56,6 +56,11 @@ export const SETTINGS = z.object({
     .optional()
     .meta({ allowed: 'an absolute path, at most 100 characters' })
     .describe('a socket that the API also listens on, for a proxy on the same host'),
+  API_PROCESSES: integer(1, 256)
+    .optional()
+    .describe(
+      'API processes behind one port and socket that one command runs; each has its own `DATABASE_CONNECTIONS`, memory and admission ([sizing](../sizing.md)); default: one less than there are cores, at least 1',
+    ),
   PUBLIC_URL: url(['http:', 'https:'])
     .optional()
     .describe('base of the links that clients get; without it made of `HOST` and `PORT`'),

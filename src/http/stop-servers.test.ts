@@ -46,7 +46,7 @@ test('whoever had connected is served, and nobody can connect any more', async (
   const path = join(folder, 'a.sock');
   const server = await listening(path);
   const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => connected(path)));
-  const stopped = stopServers([server], 10_000, async () => undefined);
+  const stopped = stopServers([server], { drainMs: 10_000 }, async () => undefined);
   const answers = await Promise.all(sockets.map(ask));
   expect(answers.filter((answer) => answer.includes('served'))).toHaveLength(CLIENTS);
   await stopped;
@@ -65,6 +65,6 @@ test('what does not end by itself is ended after the drain', async () => {
   while (end === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await stopServers([server], 20, async () => end?.());
+  await stopServers([server], { drainMs: 20 }, async () => end?.());
   expect(await answer).toContain('cut short');
 });

@@ -11,16 +11,20 @@ const SOCKET_GRACE_MS = 100;
 /** Ms between two looks for connections that have become idle. */
 const IDLE_CHECK_MS = 250;
 
-/**
- * Stops listening, lets what runs on accepted connections go on for up to `drainMs`, has `endCalls` end the rest, and closes every
- * connection.
- */
+export interface StopOptions {
+  /** Ms that what runs on accepted connections may go on. */
+  readonly drainMs: number;
+  /** Whether the files of sockets are for these servers to remove. */
+  readonly ownsSocket?: boolean;
+}
+
+/** Stops listening, lets what runs on accepted connections go on, has `endCalls` end the rest, and closes every connection. */
 export async function stopServers(
   servers: readonly Server[],
-  drainMs: number,
+  { drainMs, ownsSocket = true }: StopOptions,
   endCalls: () => Promise<void>,
 ): Promise<void> {
-  await Promise.all(servers.map(untilNobodyWaits));
+  await Promise.all(servers.map((server) => untilNobodyWaits(server, ownsSocket)));
   const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   // answers that began before the shutdown did not tell their clients to leave
   const idle = setInterval(() => servers.map((server) => server.closeIdleConnections()), IDLE_CHECK_MS);
@@ -40,9 +44,9 @@ export async function stopServers(
  * sent its request on them and would not repeat it. A socket with a file goes out of reach first, so that nobody is left. A port
  * cannot: it is closed in a turn of the event loop that found no new connection, which leaves some microseconds.
  */
-async function untilNobodyWaits(server: Server): Promise<void> {
+async function untilNobodyWaits(server: Server, ownsSocket: boolean): Promise<void> {
   const address = server.address();
-  if (typeof address === 'string') {
+  if (typeof address === 'string' && ownsSocket) {
     await unlink(address).catch(() => undefined);
     await pause(SOCKET_GRACE_MS);
   }

@@ -5,11 +5,29 @@ import type { Logger } from './logger.ts';
  * A second signal exits at once; so does the end of `deadlineMs`: what is unfinished then is repaired by leases.
  */
 export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promise<void>): void {
+  const leave = shutDownWhenTold(deadlineMs, log, close);
+  const onSignal = (reason: string) => {
+    if (!leave(reason)) {
+      log.warn({ reason }, 'leaving at once');
+      process.exit(1);
+    }
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+/**
+ * The same for a process whose parent decides: by the function returned, which says whether it was the first to ask, or by its end.
+ */
+export function shutDownWhenTold(
+  deadlineMs: number,
+  log: Logger,
+  close: () => Promise<void>,
+): (reason: string) => boolean {
   let leaving = false;
   const leave = (reason: string) => {
     if (leaving) {
-      log.warn({ reason }, 'leaving at once');
-      process.exit(1);
+      return false;
     }
     leaving = true;
     log.info({ reason }, 'shutting down');
@@ -24,12 +42,8 @@ export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promi
         process.exit(1);
       },
     );
+    return true;
   };
-  process.on('SIGTERM', () => leave('SIGTERM'));
-  process.on('SIGINT', () => leave('SIGINT'));
-  process.on('disconnect', () => {
-    if (!leaving) {
-      leave('the parent process is gone');
-    }
-  });
+  process.on('disconnect', () => leave('the parent process is gone'));
+  return leave;
 }

@@ -183,6 +183,8 @@ function environmentOf(
     TOLLGATE_SECRET: 'a secret of the chaos runs, 32 characters',
     ADMIN_TOKEN,
     LOG_LEVEL: 'warn',
+    // each is killed and replaced by itself
+    API_PROCESSES: '1',
     DRAIN_SECONDS: '20',
     ...settings,
     ...settingsOf?.(member),

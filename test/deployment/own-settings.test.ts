@@ -227,6 +227,7 @@ test('every setting of the table at once', async () => {
     TOLLGATE_SECRET: SECRET,
     ADMIN_TOKEN,
     ADMIN_TOKENS: `alice:${ALICE}`,
+    API_PROCESSES: '2',
     DATABASE_CONNECTIONS: '8',
     TRUSTED_PROXIES: '1',
     WORKER_NAME: 'gpu-host-1',

@@ -9,7 +9,8 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const READY_TIMEOUT_MS = 30_000;
+/** Several processes that share two busy cores take their time. */
+const READY_TIMEOUT_MS = 60_000;
 export const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 
 export interface RunningService {
@@ -31,6 +32,8 @@ export interface RunningService {
 /** One whose processes run on this machine. */
 export interface LocalService extends RunningService {
   readonly apiPid: number;
+  /** The API's exit code, or the signal that ended it, once it has ended. */
+  readonly apiEnd: Promise<number | string>;
 }
 
 export interface ServiceOptions {
@@ -40,6 +43,8 @@ export interface ServiceOptions {
   readonly workerOptions?: readonly string[];
   /** Text of its tollgate.yaml; the repository's own unless given. */
   readonly catalog?: string;
+  /** Further settings of its processes. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** The service as it runs in production: an API process and a worker process on a database of their own. */
@@ -47,7 +52,7 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
   const db = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
   const port = await choosePort();
-  const environment = environmentOf(db, folder, port);
+  const environment = { ...environmentOf(db, folder, port), ...options.environment };
   if (options.catalog !== undefined) {
     environment.TOLLGATE_CONFIG = join(folder, 'tollgate.yaml');
     await writeFile(environment.TOLLGATE_CONFIG, options.catalog);
@@ -66,6 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
     ownerUrl: db.ownerUrl,
     redisUrl: environment.REDIS_URL!,
     apiPid: children.api.pid ?? 0,
+    apiEnd: once(children.api, 'exit').then(([code, signal]) => (code ?? signal) as number | string),
     call: (path, init) => callService(url, key, path, init),
     logs: () => readFile(join(folder, 'processes.log'), 'utf8'),
     killWorkerOf: async () => {
@@ -95,6 +101,8 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),
+    // what is measured, traced or killed here is one process
+    API_PROCESSES: '1',
     LOG_LEVEL: 'debug',
     DRAIN_SECONDS: '5',
   };

@@ -21,7 +21,7 @@ export interface ReadinessReport {
 export interface MetaOptions {
   /** Must not reject. */
   readonly readiness: () => Promise<ReadinessReport>;
-  readonly registry: Registry;
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly authenticator: Pick<Authenticator, 'operator'>;
   readonly about: ApiDescription;
   /** Where the viewer of `/docs` is; else where the build puts it. */
@@ -103,7 +103,7 @@ function metricsRoute(options: MetaOptions): Route {
       if (headers['x-forwarded-for'] !== undefined || !isPrivateAddress(address)) {
         options.authenticator.operator(headers, address);
       }
-      return sendText(response, options.registry.contentType, await options.registry.metrics());
+      return sendText(response, options.metrics.contentType, await options.metrics.metrics());
     },
   });
 }

@@ -143,7 +143,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     operators: createOperatorServices(database, { keys: account.keys, keysStore, keyCache }),
     meta: {
       readiness: async () => ({ checks: { database: true }, optional: { redis: false } }),
-      registry,
+      metrics: registry,
       authenticator: kernel.authenticator,
       about: API_DESCRIPTION,
       // /docs must not depend on what happens to be built here

@@ -77,7 +77,7 @@ export async function startOperatorServer(options: {
   };
   const logger = createLogger({ name: 'api', level: 'info' }, log);
   const foundation = await composeFoundation(loadConfig(environment), 'api', logger);
-  const api = await composeApi(foundation, options.consoleFolder);
+  const api = await composeApi(foundation, { consoleFolder: options.consoleFolder });
   const server = createHttpServer(api.app);
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

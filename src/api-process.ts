@@ -1,0 +1,107 @@
+import { chmod, rm } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo, ListenOptions } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Api, composeApi } from './compose/api.ts';
+import { warnOfConnections } from './compose/connection-budget.ts';
+import { composeFoundation } from './compose/foundation.ts';
+import type { Config } from './config/config.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { onlyMonitoring } from './http/only-monitoring.ts';
+import { stopServers } from './http/stop-servers.ts';
+import { followHangUp } from './lib/hang-up.ts';
+import { createLogger } from './lib/logger.ts';
+import { shutDownOnce, shutDownWhenTold } from './lib/shutdown.ts';
+import type { ApiSlot } from './processes/api-slot.ts';
+import { BALANCER_NOTICE_MS, leaveMs } from './processes/leave-time.ts';
+
+/** Connections that may wait to be accepted while the process is busy; the kernel caps it. */
+const BACKLOG = 4_096;
+
+const EVERYBODY = 0o666;
+
+/**
+ * Serves the API until the process is asked to stop. `slot`: its place among several behind one port. Throws ConfigError, CatalogError and
+ * what keeps it from starting.
+ */
+export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
+  const hangUp = followHangUp();
+  const log = createLogger({ name: slot ? `api-${slot.number}` : 'api', level: config.logLevel });
+  const foundation = await composeFoundation(config, 'api', log);
+  const api = await composeApi(foundation, { metrics: slot?.metricsOfAll(foundation.registry) });
+  let leaving = false;
+  const servers = await listen(config, api, slot, (request, response) => {
+    if (leaving) {
+      // proxies that keep connections open move on with their next request, instead of meeting a closed one
+      response.setHeader('Connection', 'close');
+    }
+    api.listener(request, response);
+  });
+  const { port } = servers[0].address() as AddressInfo;
+  log.info({ host: config.host, port, socket: config.listenSocket }, 'listening');
+  foundation.catalogSource.watch();
+  hangUp.reload(foundation.catalogSource);
+  const stop = async () => {
+    leaving = true;
+    api.announceShutdown();
+    if (config.production) {
+      await pause(BALANCER_NOTICE_MS);
+    }
+    // with the process that keeps this one gone, another run may listen on the socket by now
+    const ownsSocket = slot === undefined || process.connected;
+    await stopServers(servers, { drainMs: config.drainMs, ownsSocket }, () => api.drain(0));
+    await api.close();
+    await foundation.close();
+  };
+  const address = `http://${config.host}:${port}`;
+  if (slot) {
+    const leave = shutDownWhenTold(leaveMs(config.drainMs), log, stop);
+    slot.follow({ leave: () => leave('told to'), reload: () => void foundation.catalogSource.reload() });
+    slot.ready(address);
+  } else {
+    shutDownOnce(leaveMs(config.drainMs), log, stop);
+    process.send?.({ type: 'ready', address });
+  }
+  if (slot?.number === 1) {
+    await warnOfConnections(foundation);
+  }
+}
+
+/** The port, and where they are set the address for monitoring and the socket: its file may be left over from a process that was killed. */
+async function listen(
+  { host, port, metricsHost, listenSocket }: Config,
+  api: Api,
+  slot: ApiSlot | undefined,
+  listener: RequestListener,
+): Promise<[Server, ...Server[]]> {
+  const servers: [Server, ...Server[]] = [await listenOn({ host, port }, api, listener)];
+  if (metricsHost !== null) {
+    const { port: chosen } = servers[0].address() as AddressInfo;
+    servers.push(await listenOn({ host: metricsHost, port: chosen }, api, onlyMonitoring(listener)));
+  }
+  if (listenSocket !== null) {
+    if (!slot) {
+      await rm(listenSocket, { force: true });
+    }
+    // the proxy runs under an account of its own; who may reach the file is up to its folder
+    const everybody = { readableAll: true, writableAll: true };
+    servers.push(await listenOn({ path: listenSocket, ...everybody }, api, listener));
+    if (slot) {
+      // Node sets the rights of a socket where it is opened, and this one is by the process that keeps the others
+      await chmod(listenSocket, EVERYBODY);
+    }
+  }
+  return servers;
+}
+
+function listenOn(
+  options: ListenOptions,
+  { app, connectionOpened }: Api,
+  listener: RequestListener,
+): Promise<Server> {
+  const server = createHttpServer(app, listener).on('connection', connectionOpened);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...options, backlog: BACKLOG }, () => resolve(server));
+  });
+}

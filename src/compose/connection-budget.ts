@@ -1,0 +1,21 @@
+import { run } from '../store/statement.ts';
+import { connectionsAllowed } from './connections.sql.ts';
+import type { Foundation } from './foundation.ts';
+
+/** Warns when the API processes behind this port may open more connections together than the database takes. Never rejects. */
+export async function warnOfConnections({ config, database, log }: Foundation): Promise<void> {
+  const { apiProcesses: processes, databaseConnections } = config;
+  // one of each listens
+  const wanted = processes * (databaseConnections + 1);
+  try {
+    const [{ most } = { most: 0 }] = await run<{ most: number }>(database.money, connectionsAllowed, []);
+    if (wanted > most) {
+      log.warn(
+        { processes, wanted, most },
+        `${processes} API processes may open ${wanted} connections, and the database takes ${most}: lower API_PROCESSES or DATABASE_CONNECTIONS, or raise max_connections`,
+      );
+    }
+  } catch (error) {
+    log.debug({ error }, 'connections not compared');
+  }
+}

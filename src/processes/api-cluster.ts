@@ -1,0 +1,102 @@
+import cluster, { type Worker } from 'node:cluster';
+import { rmSync } from 'node:fs';
+import { Registry } from 'prom-client';
+import type { Logger } from '../lib/logger.ts';
+import { shutDownOnce } from '../lib/shutdown.ts';
+import { SLOT_VARIABLE } from './api-slot.ts';
+import { createClusterMetrics } from './cluster-metrics.ts';
+import { rememberConnections } from './connections-in-hand.ts';
+import type { Order, Report } from './messages.ts';
+import { type Askable, MetricsRelay } from './metrics-relay.ts';
+import { ProcessKeeper, type StartProcess } from './process-keeper.ts';
+
+export interface ClusterOptions {
+  /** Processes, at least two. */
+  readonly processes: number;
+  /** Ms until those that were told to leave are ended. */
+  readonly leaveMs: number;
+  /** Path of the socket that they listen on; null: none. */
+  readonly listenSocket: string | null;
+  readonly log: Logger;
+}
+
+/**
+ * Runs this program so many times behind one port and keeps the processes running. This one accepts connections and hands each to the next
+ * in turn: left to the kernel, connections that proxies keep open gather at few of them (38, 26, 0 and 0 of 64 in a run with four).
+ * Signals reach the processes through here, once.
+ */
+export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: ClusterOptions): void {
+  if (listenSocket !== null) {
+    // left over from a run that was killed; a process that is started again must not remove what the others serve
+    rmSync(listenSocket, { force: true });
+  }
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  const serving = new Set<Askable>();
+  const registry = new Registry();
+  const crashes = createClusterMetrics(registry, () => serving.size);
+  const start = starter(serving, new MetricsRelay(() => registry.metrics()));
+  const keeper = new ProcessKeeper(processes, start, {
+    onReady: (address) => {
+      log.info({ processes, address }, 'all API processes serve');
+      process.send?.({ type: 'ready', address } satisfies Report);
+    },
+    onCrash: ({ slot, how, pauseMs }) => {
+      crashes.inc();
+      log.error({ slot, pauseMs }, `API process ${slot} ${how}; it is started again`);
+    },
+    onFailure: ({ slot, how, code }) => {
+      log.error({ slot }, `API process ${slot} ${how}; the command ends`);
+      process.exit(code);
+    },
+  });
+  const tellAll = (order: Order) => {
+    for (const one of serving) {
+      one.tell(order);
+    }
+  };
+  process.on('SIGHUP', () => tellAll({ type: 'reload' }));
+  shutDownOnce(leaveMs, log, async () => {
+    tellAll({ type: 'leave' });
+    await keeper.leave();
+  });
+  process.on('exit', () => keeper.endRest());
+  keeper.startAll();
+}
+
+function starter(serving: Set<Askable>, relay: MetricsRelay): StartProcess {
+  return (slot, { onReady, onEnd }) => {
+    const worker = cluster.fork({ [SLOT_VARIABLE]: String(slot) });
+    const me = askable(worker);
+    const closeUntaken = rememberConnections(worker);
+    worker.on('message', (report: Report) => {
+      if (report.type === 'ready') {
+        serving.add(me);
+        onReady(report.address);
+      } else {
+        relay.hear(me, report, [...serving]);
+      }
+    });
+    worker.on('error', (error) => {
+      if (worker.process.pid === undefined) {
+        onEnd(`could not be run (${error.message})`, 1);
+      }
+    });
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      serving.delete(me);
+      closeUntaken();
+      onEnd(signal ? `was ended by ${signal}` : `ended with code ${code}`, code ?? 1);
+    });
+    return { end: (signal) => worker.process.kill(signal) };
+  };
+}
+
+/** One that is about to end hears nothing any more; its end is told apart. */
+function askable(worker: Worker): Askable {
+  return {
+    tell: (order) => {
+      if (worker.isConnected()) {
+        worker.send(order, () => undefined);
+      }
+    },
+  };
+}
