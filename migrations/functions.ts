@@ -33,6 +33,12 @@ export function functionFiles(): FunctionFile[] {
 }
 
 /**
+ * Functions take their search path FROM CURRENT: whoever calls one, it works on the schema it was made in, which may be any cell's. Named
+ * last, the schema of temporary tables hides none of ours.
+ */
+const KEEP_SCHEMA = `SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)`;
+
+/**
  * Applies each file whose latest applied version is another one, all in one transaction: no call sees half of them.
  * Expects the migration lock to be held. Returns the names applied. Throws what Postgres throws.
  */
@@ -46,7 +52,11 @@ export async function applyFunctions(client: Client): Promise<string[]> {
     return [];
   }
   // bodies are not checked while some of the functions they call are still missing
-  const statements = ['SET LOCAL check_function_bodies = off', ...changed.map((file) => file.sql)];
+  const statements = [
+    'SET LOCAL check_function_bodies = off',
+    KEEP_SCHEMA,
+    ...changed.map((file) => file.sql),
+  ];
   await inTransaction(client, async () => {
     for (const statement of statements) {
       await client.query(statement);

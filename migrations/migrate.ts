@@ -35,10 +35,10 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
     // a release that is newer than this build owns the functions: never replace them by older ones
     const functions = (await isAhead(client)) ? [] : await applyFunctions(client);
     if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
-      await client.query(rightsOf(options.applicationRole));
+      await client.query(rightsOf(options.applicationRole, await schemaOf(client)));
     }
     if (options.workerRole !== undefined) {
-      await client.query(rightsOfWorker(options.workerRole));
+      await client.query(rightsOfWorker(options.workerRole, await schemaOf(client)));
     }
     if (options.scalerRole !== undefined) {
       await client.query(rightsOfScaler(options.scalerRole));
@@ -77,6 +77,12 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
     // ending the session releases the lock, whatever state it is in
     await client.end();
   }
+}
+
+/** The schema that tables are made in, as an identifier. */
+async function schemaOf(client: Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>('SELECT quote_ident(current_schema()) AS name');
+  return (rows[0] as { readonly name: string }).name;
 }
 
 /** Whether the database has migrations that this build does not know. */

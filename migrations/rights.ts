@@ -30,13 +30,13 @@ const KEY_COLUMNS =
  * Grants for an application role that is not the owner: it reads everything and writes everything but money. The
  * append-only triggers hold for the owner too; the rights are the second fence. Run after each migration; idempotent.
  */
-export function rightsOf(applicationRole: string): string {
+export function rightsOf(applicationRole: string, schema: string): string {
   const role = `"${applicationRole.replaceAll('"', '""')}"`;
   return `
-    GRANT USAGE ON SCHEMA public TO ${role};
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
-    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role};
+    GRANT USAGE ON SCHEMA ${schema} TO ${role};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${role};
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${LEDGER_TABLES.join(', ')} FROM ${role};
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON api_keys FROM ${role};
     GRANT INSERT (${KEY_COLUMNS}), UPDATE (last_used_at) ON api_keys TO ${role};
@@ -59,7 +59,7 @@ export function rightsOf(applicationRole: string): string {
       inner_function regprocedure;
     BEGIN
       FOR inner_function IN SELECT p.oid::regprocedure FROM pg_proc p
-        WHERE p.pronamespace = 'public'::regnamespace
+        WHERE p.pronamespace = '${schema}'::regnamespace
           AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_write_settled', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt')
       LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM ${role}, PUBLIC', inner_function);

@@ -43,17 +43,17 @@ const SETTLING = ['ledger_settle(jsonb)', 'ledger_settle_few(jsonb)'];
  * settle tasks. The relay and the chores run elsewhere, as the application. No other function of the schema may be called, since most of them book money; what Postgres lets everybody call by
  * default is taken from everybody. Run after each migration, after the application's rights; idempotent.
  */
-export function rightsOfWorker(workerRole: string): string {
+export function rightsOfWorker(workerRole: string, schema: string): string {
   const role = `"${workerRole.replaceAll('"', '""')}"`;
   const reads = READ.map((name) => {
     const [table, columns = ''] = name.split(' (', 2);
     return `GRANT SELECT${columns && ` (${columns}`} ON ${table} TO ${role};`;
   });
   return `
-    REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role};
-    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM ${role}, PUBLIC;
-    GRANT USAGE ON SCHEMA public TO ${role};
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
+    REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role};
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM ${role}, PUBLIC;
+    GRANT USAGE ON SCHEMA ${schema} TO ${role};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
     GRANT SELECT, UPDATE (${ATTEMPT_COLUMNS.join(', ')}) ON tasks TO ${role};
     GRANT INSERT ON task_events TO ${role};
     GRANT INSERT, UPDATE, DELETE ON worker_slots, workers TO ${role};

@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION open_account(account uuid, account_name text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   INSERT INTO accounts (id, name, created_at) VALUES (account, account_name, ledger_now());
   INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
@@ -8,7 +8,7 @@ END $$;
 -- An account with its owner key {id, hash, name, label} and, above 0, first credits; with its row in the audit log, all or nothing.
 -- False when the account exists: nothing is written then.
 CREATE OR REPLACE FUNCTION open_customer(account uuid, account_name text, credits bigint, key jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   reference uuid := ledger_second_reference(account);
 BEGIN
@@ -28,7 +28,7 @@ END $$;
 
 -- changes: any of name, suspended, allowed_models, max_keys, rate_limits. Once this commits, no hold that contradicts it can be made.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   RETURN QUERY UPDATE accounts a SET
@@ -49,7 +49,7 @@ END $$;
 -- changes: any of name, label, disabled, limit_nano, limit_reset, expires_at, allowed_models, rate_limits, deleted. Absent is not null.
 -- Another limit_reset begins a count of its own; without one, all that the key ever spent counts.
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb) RETURNS SETOF api_keys
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   before api_keys;
   changed_at timestamptz;
@@ -98,7 +98,7 @@ END $$;
 
 -- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account has as many keys as it may.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   most integer;
 BEGIN
@@ -121,7 +121,7 @@ END $$;
 -- Deletes keys that expired `age` ago, and the rows of keys that were deleted `age` ago and stand in no report. Looks at up to
 -- `most` of either, each deleted key once; returns how many it ended or judged: 0 = nothing is left to do.
 CREATE OR REPLACE FUNCTION forget_api_keys(age interval, most integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   ended integer;
   judged_keys integer;
@@ -152,7 +152,7 @@ END $$;
 -- Takes out of an account what tells whose it is, and closes it: its name, whom documents are made out to, its keys' names, its members,
 -- invitations and sessions, its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   erased_at timestamptz := ledger_now();
 BEGIN

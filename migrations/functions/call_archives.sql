@@ -1,13 +1,13 @@
 -- Whether a call lives in an archived file alone. Only its entry is in the database.
 CREATE OR REPLACE FUNCTION call_is_archived(call uuid) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT EXISTS (SELECT 1 FROM call_archives a
     WHERE a.dropped_at IS NOT NULL AND call >= id_floor(a.month_start) AND call < id_floor(a.month_end))
 $$;
 
 -- Why the calls of a month cannot leave the database; no row: they can.
 CREATE OR REPLACE FUNCTION calls_needed(month timestamptz) RETURNS SETOF text
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT 'the month ended less than a month ago: calls of it may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
   UNION ALL
   SELECT count(*) || ' accounts have no final, sealed statement of it with its document'
@@ -24,7 +24,7 @@ $$;
 
 -- Makes an empty table for the calls of a month, which swap_calls() puts in the place of those that are there.
 CREATE OR REPLACE FUNCTION make_next_calls(month timestamptz) RETURNS text
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
 BEGIN
@@ -37,7 +37,7 @@ END $$;
 
 -- Puts the next calls of a month in the place of those that are there, which stay in generations_YYYYMM_before. Short: calls wait for it.
 CREATE OR REPLACE FUNCTION swap_calls(month timestamptz) RETURNS void
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
 BEGIN

@@ -1,6 +1,6 @@
 -- Closes every month of an account that is over and not closed yet, in order. Returns how many.
 CREATE OR REPLACE FUNCTION close_months(account uuid) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   previous invoices;
   month_start timestamptz;
@@ -24,7 +24,7 @@ END $$;
 
 -- First instant after the month that begins then.
 CREATE OR REPLACE FUNCTION statement_end(month_start timestamptz) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $$;
 
@@ -32,7 +32,7 @@ $$;
 -- movements leave over, so the many entries of calls are not read here. Whoever proves the statement reads them, without the lock.
 CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamptz, previous invoices, next_version integer,
   why text, by_whom text) RETURNS invoices
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   month_end timestamptz := statement_end(month_start);
   opening bigint := coalesce(previous.closing, 0);
@@ -65,7 +65,7 @@ END $$;
 -- States a closed month again: its statement becomes void, and so does each later one that no longer follows. Returns how many
 -- statements were made; 0 when the month is not closed. act: see record_act.
 CREATE OR REPLACE FUNCTION reissue_statements(account uuid, first_month timestamptz, why text, act jsonb) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   previous invoices;
   stale invoices;

@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION ledger_adjust(account uuid, entry_reference uuid, signed_amount bigint, note text) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   free bigint;
   existing text;
@@ -25,7 +25,7 @@ END $$;
 -- cleared NULL = all of it.
 CREATE OR REPLACE FUNCTION ledger_clear_debt(account uuid, entry_reference uuid, cleared bigint, kind text, note text)
 RETURNS TABLE (outcome text, amount bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   owed bigint;
   other ledger_contra := CASE kind WHEN 'forgiven' THEN 'write_off' WHEN 'paid' THEN 'cash_clearing' END;

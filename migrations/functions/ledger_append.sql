@@ -1,7 +1,7 @@
 -- Posts one entry in the name of whom act_as named. The caller holds the lock of the account's balance.
 CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_type, signed_amount bigint, other ledger_contra,
   entry_reference uuid, reversed uuid, key uuid, note text) RETURNS void
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   balance balances;
   booked_at timestamptz := ledger_now();
@@ -32,7 +32,7 @@ END $$;
 -- What a reference stands for already: NULL nothing; 'exists' the same movement (nothing is to be written); 'reference_conflict'
 -- another one, whatever it differs in.
 CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint,
-  reversed uuid, note text) RETURNS text LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  reversed uuid, note text) RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT CASE
       WHEN bool_or(e.type = entry_type) THEN
         CASE WHEN bool_or(e.type = entry_type AND e.account_id = account AND e.amount = coalesce(signed_amount, e.amount)
@@ -45,13 +45,13 @@ DROP FUNCTION IF EXISTS ledger_existing(uuid, ledger_entry_type, uuid, bigint);
 
 -- The reference of the entry that a movement needs beside its own: of the same time and account.
 CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid) RETURNS uuid
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT (left(replace(first::text, '-', ''), 12) || substr(md5('second/' || first), 13, 17) || right(first::text, 3))::uuid
 $$;
 
 -- Whatever comes into an account repays what it owes, as far as the free balance goes. Called after the entry of that reference.
 CREATE OR REPLACE FUNCTION ledger_repay_debt(account uuid, entry_reference uuid) RETURNS void
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   repaid bigint;
 BEGIN

@@ -1,6 +1,6 @@
 -- Lines of a charge of `whole` shrunk in proportion to `part`: floors first, then one more for the largest remainders.
 CREATE OR REPLACE FUNCTION ledger_shrink_lines(lines jsonb, whole bigint, part bigint) RETURNS jsonb
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT coalesce(jsonb_object_agg(item, (share + CASE WHEN place <= part - total THEN 1 ELSE 0 END)::text), '{}')
     FROM (SELECT item, share, sum(share) OVER () AS total, row_number() OVER (ORDER BY remainder DESC, item) AS place
             FROM (SELECT key AS item, div(value::numeric * part, whole) AS share, mod(value::numeric * part, whole) AS remainder
@@ -16,7 +16,7 @@ DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[]);
 -- from what other calls hold; only the rest is written off. A provider's failure in the middle of an answer is waived up to
 -- the account's allowance of an hour.
 CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[], settled_at timestamptz)
-RETURNS hold_settlement[] LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+RETURNS hold_settlement[] LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   covered hold_settlement[] := '{}';
   candidate record;

@@ -1,6 +1,6 @@
 -- Nano-USD as the decimal text that people read: 7.00
 CREATE OR REPLACE FUNCTION usd_text(nano bigint) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT to_char(nano / 1000000000::numeric, 'FM9999999990.009999999')
 $$;
 
@@ -9,7 +9,7 @@ $$;
 -- reversals: [{id, kind, amount, taken, reinstated}]; the last two are the references earlier releases booked under.
 CREATE OR REPLACE FUNCTION ledger_follow_payment(account uuid, purchase uuid, seen bigint, reversals jsonb, provider text,
   object_id text) RETURNS TABLE (outcome text, unbooked_nano bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   standing payment_standings;
   room bigint;
@@ -82,7 +82,7 @@ END $$;
 
 -- The reference of a standing's next booking.
 CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings, at timestamptz) RETURNS uuid
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT named_owned_id(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps,
     standing.account_id, at)
 $$;

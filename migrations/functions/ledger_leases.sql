@@ -1,6 +1,6 @@
 -- Adds to an open hold. NULL: not affordable, not allowed any more, or closed.
 CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extra bigint) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   total bigint;
   extended_at timestamptz;
@@ -34,7 +34,7 @@ END $$;
 
 -- Renews the leases of live holds. SKIP LOCKED: a hold that is being settled needs no lease, and so nothing waits here.
 CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   renewed integer;
   renewed_until timestamptz := ledger_now() + ttl_ms * interval '1 ms';

@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION ledger_purchase(account uuid, entry_reference uuid, paid bigint, note text) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   existing text;
 BEGIN

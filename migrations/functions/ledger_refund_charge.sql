@@ -1,7 +1,7 @@
 -- Gives usage back: never more than the charge, over all its refunds. given NULL = whatever is left of the charge.
 CREATE OR REPLACE FUNCTION ledger_refund_charge(account uuid, entry_reference uuid, charge_reference uuid, given bigint, note text)
 RETURNS TABLE (outcome text, refunded bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   charge ledger_entries;
   before bigint;

@@ -2,7 +2,7 @@
 -- Lock order everywhere: balances by account id, then api_keys by id, then holds, then tasks.
 -- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
   requests hold_request[];
@@ -87,7 +87,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamptz)
-RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
                      created_at, expires_at)

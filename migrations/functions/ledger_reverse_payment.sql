@@ -1,13 +1,13 @@
 -- Nano-USD of a purchase that are taken back and not given back again.
 CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
     - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
 $$;
 
 -- The payment provider took money back: booked whole. What the balance cannot give of it is owed, which blocks new holds.
 CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference uuid, purchase_reference uuid, taken bigint, note text)
-RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   balance balances;
   existing payment_reversals;
@@ -59,7 +59,7 @@ END $$;
 -- The provider gave back what it had taken of a payment: booked whole, then it repays what is owed.
 CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint,
   note text) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   balance balances;
   existing payment_reinstatements;

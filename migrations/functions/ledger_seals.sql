@@ -1,7 +1,7 @@
 -- The digest of an entry: over the one before it, every column of the entry and, of a charge, every column of its call.
 -- Columns are named one by one: one that is added later changes no digest.
 CREATE OR REPLACE FUNCTION entry_digest(before bytea, e ledger_entries, g generations) RETURNS bytea
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT sha256(before || convert_to(jsonb_build_array(
     e.account_id, e.seq, e.type, e.amount, e.balance_after, e.contra, e.reference, e.reverses, e.api_key_id, e.description,
     (extract(epoch FROM e.at) * 1000000)::bigint, e.actor, e.request_id, e.reason_code,
@@ -14,7 +14,7 @@ $$;
 -- Seals the entries of an account that are not yet, oldest first, at most so many (NULL: all); returns how many.
 DROP FUNCTION IF EXISTS seal_account(uuid);
 CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   last ledger_seals;
   unsealed record;
@@ -40,14 +40,14 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION audit_digest(before bytea, a audit_log) RETURNS bytea
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT sha256(before || convert_to(jsonb_build_array(a.id, (extract(epoch FROM a.at) * 1000000)::bigint, a.actor, a.action,
     a.object, a.request_id, a.detail)::text, 'UTF8'))
 $$;
 
 -- Seals the rows of the audit log that are not yet; returns how many. They are sealed in the order they become visible in.
 CREATE OR REPLACE FUNCTION seal_audit_log() RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   last audit_seals;
   unsealed audit_log;

@@ -1,7 +1,7 @@
 -- Settlement. One call closes a batch of holds: charge, release, generation, ledger entry, roll-up, task ending and
 -- webhook in one transaction. A hold that is gone was settled before: its stored charge is returned, nothing is written.
 CREATE OR REPLACE FUNCTION ledger_settle(batch jsonb) RETURNS TABLE (id uuid, outcome text, charge bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
   settlements hold_settlement[];
@@ -70,7 +70,7 @@ END $$;
 -- Writes what the settlement of open holds changes. Plain statements over arrays, one after the other: as parts of one statement they
 -- would be planned together for each batch, and a router of several databases would carry each result from node to node.
 CREATE OR REPLACE FUNCTION ledger_write_settled(settlements hold_settlement[], closing uuid[], closed holds[],
-  settled_at timestamptz) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+  settled_at timestamptz) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   moved balances[];
   recorded generations[];
@@ -147,7 +147,7 @@ END $$;
 
 -- Ends the tasks whose fence and state still fit; returns their ids.
 CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settled_at timestamptz) RETURNS uuid[]
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   ended uuid[];
 BEGIN
@@ -191,7 +191,7 @@ END $$;
 -- The settlements with what engines billed for runs that do not end their tasks: those that failed before, and one whose output a
 -- cancel or the deadline came before.
 CREATE OR REPLACE FUNCTION ledger_add_billed_runs(settlements hold_settlement[], ended uuid[]) RETURNS hold_settlement[]
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = ANY (ended)
                   AND (t.billed_runs <> '[]' OR t.state <> 'succeeded' AND t.raw_outputs->>'cost' IS NOT NULL)) THEN

@@ -2,7 +2,7 @@
 -- takes it. Who is a member already gets the role of the invitation. No row: the invitation has ended, or the account has as many keys as
 -- it may; then the invitation stays.
 CREATE OR REPLACE FUNCTION join_account(account uuid, invitation uuid, person jsonb, key jsonb) RETURNS SETOF members
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   invited invitations;
   joined members;
@@ -37,7 +37,7 @@ END $$;
 
 -- Ends a membership, its key and its sessions. The hash of the key; none when there is no such member.
 CREATE OR REPLACE FUNCTION remove_member(account uuid, member uuid) RETURNS SETOF text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   member_key uuid;
 BEGIN

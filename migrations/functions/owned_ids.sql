@@ -1,18 +1,18 @@
 -- A new id of something that the account owns: time first, the account's bucket last, as newOwnedUuid makes them (src/lib/ids.ts).
 CREATE OR REPLACE FUNCTION owned_id(account uuid, at timestamptz) RETURNS uuid
-LANGUAGE sql VOLATILE SET search_path = public, pg_temp AS $$
+LANGUAGE sql VOLATILE SET search_path FROM CURRENT AS $$
   SELECT (left(id_floor(at)::text, 14) || substr(gen_random_uuid()::text, 15, 19) || right(account::text, 3))::uuid
 $$;
 
 -- The id that follows from a name, for something of the account that belongs to a time.
 CREATE OR REPLACE FUNCTION named_owned_id(name text, account uuid, at timestamptz) RETURNS uuid
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT (left(replace(id_floor(at)::text, '-', ''), 12) || substr(md5(name), 13, 17) || right(account::text, 3))::uuid
 $$;
 
 -- The reference of a booking that a request names: the same whenever the request is repeated. An earlier release booked under the name.
 CREATE OR REPLACE FUNCTION booking_reference(account uuid, request uuid) RETURNS uuid
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   made uuid := owned_id(account, ledger_now());
 BEGIN

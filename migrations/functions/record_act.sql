@@ -1,21 +1,21 @@
 -- Says who acts in this transaction, before it books: {actor, request_id, reason} for its entries, and {action, object, detail}
 -- for the audit log.
 CREATE OR REPLACE FUNCTION act_as(act jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   PERFORM set_config('tollgate.act', act::text, true);
 END $$;
 
 -- What act_as was told in this transaction; {} when nobody said.
 CREATE OR REPLACE FUNCTION current_act() RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT coalesce(nullif(current_setting('tollgate.act', true), ''), '{}')::jsonb
 $$;
 
 -- Writes what somebody did into the audit log, in the transaction that does it.
 -- act: {actor, request_id, action, object, detail}; without an action nothing is written. facts: more detail, known only now.
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   INSERT INTO audit_log (actor, action, object, request_id, detail)
     SELECT act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts
      WHERE act ? 'action'
@@ -23,7 +23,7 @@ $$;
 
 -- The public id of an entry, as src/billing/transaction-id.ts makes it: a letter and the reference as 26 digits of base 32.
 CREATE OR REPLACE FUNCTION transaction_id(entry_type ledger_entry_type, reference uuid) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT 'txn_' || CASE entry_type WHEN 'credit_purchase' THEN 'P' WHEN 'usage_charge' THEN 'U' WHEN 'refund' THEN 'R' ELSE 'A' END
     || (SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substring(bits FROM digit * 5 + 1 FOR 5)::bit(5)::integer + 1, 1), ''
                  ORDER BY digit)

@@ -1,7 +1,7 @@
 -- Keeps the prices of a catalog that comes into force, and since when each is: [{id, model, pricing}]. A price that was in force
 -- anyway changes nothing; a model that is no longer there ends. Each change has a row in the audit log.
 CREATE OR REPLACE FUNCTION record_prices(prices jsonb, actor text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   INSERT INTO price_versions (id, model, pricing)
     SELECT p.id, p.model, p.pricing FROM jsonb_to_recordset(prices) p (id text, model text, pricing jsonb)

@@ -2,7 +2,7 @@
 -- up to `most` accounts with entries that were not looked at yet; returns how many those were. Calls know nothing of it: a balance is read,
 -- not locked.
 CREATE OR REPLACE FUNCTION tell_alerts(most integer) RETURNS integer
-LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   due uuid[];
   looked_at timestamptz;

@@ -1,6 +1,6 @@
 -- Makes every day of an account before today final. Short: it holds the account's lock, which settlements wait for.
 CREATE OR REPLACE FUNCTION finish_usage_days(account uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   today timestamptz;
   first_day timestamptz;
@@ -27,7 +27,7 @@ END $$;
 
 -- Fills up to so many final days of an account, oldest first; returns how many. Another worker's account is left to it.
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   mark usage_day_marks;
   next_until timestamptz;

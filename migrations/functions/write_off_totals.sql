@@ -1,7 +1,7 @@
 -- Adds the write-offs of before the last hour to their totals; returns how many reasons have one. An hour, because a settlement dates
 -- its rows before it commits: none is that slow.
 CREATE OR REPLACE FUNCTION total_write_offs() RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   summed_until timestamptz;
   sums_until timestamptz := clock_timestamp() - interval '1 hour';
