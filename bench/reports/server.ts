@@ -21,6 +21,7 @@ import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { fixedAliases } from '../../test/factories/fixed-aliases.ts';
 
@@ -34,10 +35,11 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
   const log = createLogger({ name: 'bench', level: 'silent' });
   const clock = systemClock;
   const database = createDatabase({ url: databaseUrl, moneyConnections: 4, connections: 8 }, () => undefined);
-  const keysStore = new KeysStore(database.sequelize, database.money);
+  const cells = oneCell(database);
+  const keysStore = new KeysStore(cells);
   const billing = createBillingSurface({
-    ...{ database, keysStore, clock, log },
-    movements: new Movements(database.money),
+    ...{ cells, keysStore, clock, log },
+    movements: new Movements(() => database.money),
     publicUrl: 'http://localhost',
     payment: { kind: 'none' },
     seller: () => undefined,
@@ -53,11 +55,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
       tokensPerMinute: 1e9,
       concurrency: 1e4,
     })),
-    idempotency: new Idempotency(
-      new IdempotencyStore(database.money),
-      createAnswerCipher('x'.repeat(32)),
-      log,
-    ),
+    idempotency: new Idempotency(new IdempotencyStore(cells), createAnswerCipher('x'.repeat(32)), log),
     metrics: createHttpMetrics(new Registry()),
     log,
     clock,
@@ -68,7 +66,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     recordMemberAct: async () => undefined,
     onProven: () => undefined,
   };
-  const routes = [...creditRoutes(new CreditsReadModel(database.sequelize)), ...billing.routes];
+  const routes = [...creditRoutes(new CreditsReadModel(cells)), ...billing.routes];
   const server = createHttpServer(
     createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 }),
   );

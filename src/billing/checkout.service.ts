@@ -87,7 +87,7 @@ export class CheckoutService {
       cancelUrl: row.cancel_url,
       expiresAt: row.expires_at,
     });
-    await this.#store.attach(id, hosted.providerSessionId, hosted.url);
+    await this.#store.attach(row, hosted.providerSessionId, hosted.url);
     return { ...row, provider_session_id: hosted.providerSessionId, url: hosted.url };
   }
 
@@ -109,9 +109,9 @@ export class CheckoutService {
     }
     const outcome = checkoutOutcome(row, await provider.fetchSession(row.provider_session_id));
     if (outcome.kind === 'credit') {
-      await this.#movements.creditCheckout(row.id, outcome.paymentId, PURCHASE);
+      await this.#movements.creditCheckout(row.account_id, row.id, outcome.paymentId, PURCHASE);
     } else if (outcome.kind === 'move') {
-      await this.#store.move(row.id, outcome.status, outcome.paymentStatus);
+      await this.#store.move(row, outcome.status, outcome.paymentStatus);
     } else if (outcome.kind === 'mismatch') {
       this.#log.error(
         { session: publicId('checkoutSession', row.id), reason: outcome.reason },

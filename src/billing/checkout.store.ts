@@ -1,12 +1,8 @@
-import type pg from 'pg';
-import type { Sequelize } from 'sequelize';
+import type { WhereOptions } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
 import type { NanoUsd } from '../lib/money.ts';
-import {
-  type CheckoutSessionModel,
-  type CheckoutSessionRow,
-  checkoutSessionModel,
-} from '../store/models/checkout-session.model.ts';
+import { type Cells, inAll } from '../store/cells.ts';
+import { type CheckoutSessionRow, checkoutSessionModel } from '../store/models/checkout-session.model.ts';
 import { run } from '../store/statement.ts';
 import {
   expireCheckoutSessions,
@@ -29,12 +25,10 @@ export interface NewCheckoutSession {
 
 /** Checkout sessions. The ledger marks them as paid when it credits them (`Movements.creditCheckout`). */
 export class CheckoutStore {
-  readonly #model: CheckoutSessionModel;
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize, pool: pg.Pool) {
-    this.#model = checkoutSessionModel(sequelize);
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /**
@@ -44,42 +38,67 @@ export class CheckoutStore {
   async insert(session: NewCheckoutSession): Promise<CheckoutSessionRow> {
     const { id, accountId, amount, currency, provider, successUrl, cancelUrl, expiresAt } = session;
     const values = [id, accountId, amount.toString(), currency, provider, successUrl, cancelUrl, expiresAt];
-    const [row] = await run<CheckoutSessionRow>(this.#pool, insertCheckoutSession, values);
+    const [row] = await run<CheckoutSessionRow>(
+      this.#cells.of(accountId).money,
+      insertCheckoutSession,
+      values,
+    );
     invariant(row?.account_id === accountId, 'a checkout session belongs to who opened it');
     return row;
   }
 
-  async attach(id: string, providerSessionId: string, url: string): Promise<void> {
-    await this.#model.update({ provider_session_id: providerSessionId, url }, { where: { id } });
+  async attach(
+    { id, account_id: accountId }: CheckoutSessionRow,
+    providerSessionId: string,
+    url: string,
+  ): Promise<void> {
+    const { sequelize } = this.#cells.of(accountId);
+    await checkoutSessionModel(sequelize).update(
+      { provider_session_id: providerSessionId, url },
+      { where: { id } },
+    );
   }
 
   /** `accountId` null: of any account. */
   async find(id: string, accountId: string | null): Promise<CheckoutSessionRow | undefined> {
     const where = accountId === null ? { id } : { id, account_id: accountId };
-    return (await this.#model.findOne({ where }))?.get({ plain: true });
+    const cell = accountId === null ? this.#cells.ofOwned(id) : this.#cells.of(accountId);
+    return (await checkoutSessionModel(cell.sequelize).findOne({ where }))?.get({ plain: true });
   }
 
   async findByProviderSession(provider: string, id: string): Promise<CheckoutSessionRow | undefined> {
-    return (await this.#model.findOne({ where: { provider, provider_session_id: id } }))?.get({
-      plain: true,
-    });
+    return this.#findBy({ provider, provider_session_id: id });
   }
 
   async findByPayment(provider: string, paymentId: string): Promise<CheckoutSessionRow | undefined> {
-    return (await this.#model.findOne({ where: { provider, payment_id: paymentId } }))?.get({ plain: true });
+    return this.#findBy({ provider, payment_id: paymentId });
   }
 
-  async move(id: string, status: CheckoutStatus, paymentStatus: PaymentStatus): Promise<void> {
-    await run(this.#pool, moveCheckoutSession, [id, status, paymentStatus]);
+  async move(
+    { id, account_id: accountId }: CheckoutSessionRow,
+    status: CheckoutStatus,
+    paymentStatus: PaymentStatus,
+  ): Promise<void> {
+    await run(this.#cells.of(accountId).money, moveCheckoutSession, [id, status, paymentStatus]);
   }
 
   /** Ends sessions whose time is over and that no provider knows. Returns how many. */
   async expire(): Promise<number> {
-    return (await run(this.#pool, expireCheckoutSessions, [])).length;
+    return (await inAll(this.#cells, ({ money }) => run(money, expireCheckoutSessions, []))).length;
   }
 
   async stale(provider: string, limit: number): Promise<string[]> {
-    const rows = await run<{ id: string }>(this.#pool, staleCheckoutSessions, [provider, limit]);
+    const rows = await inAll(this.#cells, ({ money }) =>
+      run<{ id: string }>(money, staleCheckoutSessions, [provider, limit]),
+    );
     return rows.map((row) => row.id);
+  }
+
+  /** The provider's ids tell no cell. Each is unique in its cell, and a provider gives it to one session. */
+  async #findBy(where: WhereOptions<CheckoutSessionRow>): Promise<CheckoutSessionRow | undefined> {
+    const found = await inAll(this.#cells, ({ sequelize }) =>
+      checkoutSessionModel(sequelize).findAll({ where, limit: 1 }),
+    );
+    return found[0]?.get({ plain: true });
   }
 }

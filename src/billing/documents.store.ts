@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { invariant } from '../lib/invariant.ts';
+import type { Cells } from '../store/cells.ts';
 import { preparedReads, type ReadRows, run } from '../store/statement.ts';
 import {
   csvPart,
@@ -47,28 +48,32 @@ const PART_BYTES = 1 << 20;
 
 /** Documents that were issued: written once, numbered without gaps, read byte by byte as they were. */
 export class DocumentsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
-  async find(id: string): Promise<IssuedDocument | undefined> {
-    const [row] = await run<DocumentRow>(this.#pool, documentById, [id]);
+  async find(accountId: string, id: string): Promise<IssuedDocument | undefined> {
+    const [row] = await run<DocumentRow>(this.#cells.of(accountId).money, documentById, [id]);
     return row && issued(row);
   }
 
   /** Who the account's documents are made out to. */
   async buyer(accountId: string): Promise<Party> {
-    const [row] = await run<{ name: string; billing: Party | null }>(this.#pool, documentBuyer, [accountId]);
+    const [row] = await run<{ name: string; billing: Party | null }>(
+      this.#cells.of(accountId).money,
+      documentBuyer,
+      [accountId],
+    );
     invariant(row, `account ${accountId} is there`);
     return row.billing ?? { name: row.name, address: [], tax_id: null };
   }
 
-  /** The stored CSV of a document, in parts of at most 1 MiB. */
-  async *csv(id: string): AsyncGenerator<Buffer> {
+  /** The stored CSV of a document of the account, in parts of at most 1 MiB. */
+  async *csv(accountId: string, id: string): AsyncGenerator<Buffer> {
     for (let part = 0; ; part += 1) {
-      const [row] = await run<{ content: Buffer }>(this.#pool, csvPart, [id, part]);
+      const [row] = await run<{ content: Buffer }>(this.#cells.of(accountId).money, csvPart, [id, part]);
       if (!row) {
         return;
       }
@@ -78,7 +83,7 @@ export class DocumentsStore {
 
   /** Issues a document, or returns it as it was issued before. All of it is stored or nothing, and then its number is not used. */
   async issue(document: NewDocument): Promise<IssuedDocument> {
-    const client = await this.#pool.connect();
+    const client = await this.#cells.of(document.accountId).money.connect();
     let broken: Error | undefined;
     try {
       await client.query('BEGIN');

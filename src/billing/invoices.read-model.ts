@@ -93,44 +93,45 @@ export interface Period {
 }
 
 export class InvoicesReadModel {
-  readonly #read: ReadRows;
+  readonly #readsOf: (accountId: string) => ReadRows;
 
-  constructor(read: ReadRows) {
-    this.#read = read;
+  /** `readsOf`: how rows of an account are read. */
+  constructor(readsOf: (accountId: string) => ReadRows) {
+    this.#readsOf = readsOf;
   }
 
   async months(accountId: string): Promise<StatementMonths> {
-    const [row] = await this.#read<StatementMonths>(statementMonths, [accountId]);
+    const [row] = await this.#readsOf(accountId)<StatementMonths>(statementMonths, [accountId]);
     invariant(row, `account ${accountId} has no months`);
     return row;
   }
 
   /** Every statement that was made, void ones included. */
   versions(accountId: string): Promise<StatementVersion[]> {
-    return this.#read<StatementVersion>(statementVersions, [accountId]);
+    return this.#readsOf(accountId)<StatementVersion>(statementVersions, [accountId]);
   }
 
   /** Every closed statement, void ones included: newest month first, its newest version first. */
   all(accountId: string): Promise<StatementRow[]> {
-    return this.#read<StatementRow>(allStatements, [accountId]);
+    return this.#readsOf(accountId)<StatementRow>(allStatements, [accountId]);
   }
 
   /** Closed months that are not final yet, oldest first. */
   open(accountId: string): Promise<InvoiceRow[]> {
-    return this.#read<InvoiceRow>(openInvoices, [accountId]);
+    return this.#readsOf(accountId)<InvoiceRow>(openInvoices, [accountId]);
   }
 
   /** Charges of a statement by day, model and key. */
   sums(accountId: string, invoice: InvoiceRow): Promise<StatementSum[]> {
     const { period_start, period_end, opening_seq, closing_seq } = invoice;
     const values = [accountId, period_start, period_end, opening_seq, closing_seq];
-    return this.#read<StatementSum>(statementSums, values);
+    return this.#readsOf(accountId)<StatementSum>(statementSums, values);
   }
 
   /** What the account owed for reversed payments at the end of a statement. */
   async owed(accountId: string, invoice: InvoiceRow): Promise<NanoUsd> {
     const values = [accountId, invoice.period_end, invoice.closing_seq];
-    const [row] = await this.#read<{ owed: string }>(owedAt, values);
+    const [row] = await this.#readsOf(accountId)<{ owed: string }>(owedAt, values);
     return nanoUsd(row?.owed ?? 0n);
   }
 
@@ -146,18 +147,21 @@ export class InvoicesReadModel {
       overlapEnd,
       limit,
     ];
-    return this.#read<InvoiceRow>(closedInvoices, values);
+    return this.#readsOf(accountId)<InvoiceRow>(closedInvoices, values);
   }
 
   async closedMonth(accountId: string, month: StatementVersion): Promise<InvoiceRow | undefined> {
     const values = [accountId, month.period_start, month.version];
-    return (await this.#read<InvoiceRow>(closedInvoice, values))[0];
+    return (await this.#readsOf(accountId)<InvoiceRow>(closedInvoice, values))[0];
   }
 
   /** The statement of a month that is not closed, as of now. */
   async draft(accountId: string, { start, end }: Period): Promise<InvoiceRow> {
     const values = [accountId, start, end];
-    const [totals] = await this.#read<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(draftInvoice, values);
+    const [totals] = await this.#readsOf(accountId)<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(
+      draftInvoice,
+      values,
+    );
     invariant(totals, 'a draft has totals');
     return {
       ...totals,
@@ -182,6 +186,6 @@ export class InvoicesReadModel {
     const { period_start, period_end, opening_seq, closing_seq } = invoice;
     const position = [after?.at_text ?? null, after?.seq ?? null];
     const values = [accountId, period_start, period_end, ...position, limit, opening_seq, closing_seq];
-    return this.#read<EntryRow>(statementLines, values);
+    return this.#readsOf(accountId)<EntryRow>(statementLines, values);
   }
 }

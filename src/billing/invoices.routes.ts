@@ -70,7 +70,7 @@ export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Ro
           response.end(pdf);
           return undefined;
         }
-        const csv = document ? documents.storedCsv(document) : statementCsv(lines, accountId);
+        const csv = document ? documents.storedCsv(accountId, document) : statementCsv(lines, accountId);
         await pipeline(Readable.from(csv), response);
         return undefined;
       },

@@ -35,7 +35,7 @@ export class ReceiptsService {
     }
     const amount = nanoUsd(session.amount);
     const payment = `${session.provider} ${session.payment_id ?? ''}`.trim();
-    const issued = await this.#store.find(session.id);
+    const issued = await this.#store.find(accountId, session.id);
     if (issued) {
       return issued;
     }

@@ -47,7 +47,7 @@ export class StatementDocuments implements StatementIssuer {
     if (row.id === null || row.status === 'open') {
       return undefined;
     }
-    return (await this.#parts.store.find(row.id)) ?? (await this.#issue(accountId, row));
+    return (await this.#parts.store.find(accountId, row.id)) ?? (await this.#issue(accountId, row));
   }
 
   /** The PDF of a statement as it stands. */
@@ -61,9 +61,9 @@ export class StatementDocuments implements StatementIssuer {
     return pdf;
   }
 
-  /** The stored CSV of an issued statement. */
-  storedCsv(document: IssuedDocument): AsyncGenerator<Buffer> {
-    return this.#parts.store.csv(document.id);
+  /** The stored CSV of an issued statement of the account. */
+  storedCsv(accountId: string, document: IssuedDocument): AsyncGenerator<Buffer> {
+    return this.#parts.store.csv(accountId, document.id);
   }
 
   async #issue(accountId: string, row: InvoiceRow): Promise<IssuedDocument> {
@@ -77,7 +77,7 @@ export class StatementDocuments implements StatementIssuer {
       kind: 'statement',
       accountId,
       csv: (read) => {
-        const movements = new InvoicesService(new InvoicesReadModel(read)).lines(accountId, row);
+        const movements = new InvoicesService(new InvoicesReadModel(() => read)).lines(accountId, row);
         return statementCsv(lines.through(movements), accountId);
       },
       print: (number, issuedAt) => print(facts, lines, { number, issuedAt }),

@@ -30,7 +30,12 @@ export class TestCheckoutService {
   async pay(id: string): Promise<CheckoutSessionRow> {
     const row = await this.find(id);
     if (row.status === 'open') {
-      await this.#movements.creditCheckout(row.id, `test_${row.id}`, 'Purchase of credits (test payment)');
+      await this.#movements.creditCheckout(
+        row.account_id,
+        row.id,
+        `test_${row.id}`,
+        'Purchase of credits (test payment)',
+      );
       this.#log.warn(
         { session: publicId('checkoutSession', row.id), amount: row.amount },
         'credits were given by a test payment',

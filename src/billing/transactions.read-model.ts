@@ -1,4 +1,4 @@
-import type { Sequelize } from 'sequelize';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import type { ContraAccount, EntryKey, ReasonCode, TransactionType } from './transaction-id.ts';
 import {
@@ -39,25 +39,26 @@ export interface EntryFilter {
 }
 
 export class TransactionsReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Newest first. */
   list(filter: EntryFilter): Promise<EntryRow[]> {
     const { accountId, from, before, type, apiKeyId, limit, after } = filter;
     const values = [accountId, from, before, after?.[0] ?? null, after?.[1] ?? null, limit];
+    const { sequelize } = this.#cells.of(accountId);
     if (apiKeyId !== null) {
-      return readRows<EntryRow>(this.#sequelize, transactionsPageByKey, [...values, apiKeyId, type]);
+      return readRows<EntryRow>(sequelize, transactionsPageByKey, [...values, apiKeyId, type]);
     }
     const statement = type === null ? transactionsPage : transactionsPageByType[type];
-    return readRows<EntryRow>(this.#sequelize, statement ?? transactionsPage, values);
+    return readRows<EntryRow>(sequelize, statement ?? transactionsPage, values);
   }
 
   async find(accountId: string, key: EntryKey): Promise<EntryRow | undefined> {
     const values = [accountId, key.reference, key.type];
-    return (await readRows<EntryRow>(this.#sequelize, transactionByReference, values))[0];
+    return (await readRows<EntryRow>(this.#cells.of(accountId).sequelize, transactionByReference, values))[0];
   }
 }

@@ -105,7 +105,7 @@ export async function composeApi(
   });
   const people = composeMembers(foundation, sessions, identity, operators.admitClaimed);
   const console = composeConsole(foundation, sessions, identity.keys, people);
-  registerStateGauges(foundation.registry, new StateReadModel(foundation.database.sequelize));
+  registerStateGauges(foundation.registry, new StateReadModel(foundation.cells));
   const paidRoutes = [
     ...invocation.routes,
     ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
@@ -162,8 +162,8 @@ function composeRates({ config, clock, registry }: Foundation, redis: Redis): Fa
 }
 
 function composeIdentity(foundation: Foundation): Identity {
-  const { database, catalog, clock, log, movements } = foundation;
-  const keysStore = new KeysStore(database.sequelize, database.money);
+  const { cells, catalog, clock, log, movements } = foundation;
+  const keysStore = new KeysStore(cells);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   return {
     keysStore,
@@ -179,7 +179,7 @@ function composeKernel(
   identity: Identity,
   parts: Pick<Kernel, 'sessions' | 'workers'> & Entrance & { readonly rates: FallbackRateStore },
 ): Kernel {
-  const { config, log, clock, database, registry } = foundation;
+  const { config, log, clock, cells, registry } = foundation;
   return {
     authenticator: new Authenticator({
       digest: secretHash,
@@ -193,7 +193,7 @@ function composeKernel(
     operatorBrowsers: operatorBrowsers(identity.operatorSessions),
     rateLimiter: new RateLimiter(parts.rates, () => foundation.catalogSource.current.limits),
     idempotency: new Idempotency(
-      new IdempotencyStore(database.money),
+      new IdempotencyStore(cells),
       createAnswerCipher(config.secret, config.previousSecrets),
       log,
     ),
@@ -214,12 +214,12 @@ function composeKernel(
 }
 
 function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {
-  const { database, catalog, storage, signer, clock } = foundation;
+  const { cells, catalog, storage, signer, clock } = foundation;
   return {
     keys: identity.keys,
     catalog,
-    credits: new CreditsReadModel(database.sequelize),
-    generations: new GenerationsService(new GenerationsReadModel(database.sequelize), identity.keysStore),
+    credits: new CreditsReadModel(cells),
+    generations: new GenerationsService(new GenerationsReadModel(cells), identity.keysStore),
     media: { storage, signer, clock },
   };
 }

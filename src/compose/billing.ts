@@ -27,7 +27,7 @@ import type { KeysStore } from '../keys/keys.store.ts';
 import type { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Database } from '../store/database.ts';
+import type { Cells } from '../store/cells.ts';
 import { reportReads } from '../store/report.ts';
 import { preparedReads } from '../store/statement.ts';
 import { UsageReadModel } from '../usage/usage.read-model.ts';
@@ -42,7 +42,7 @@ export type PaymentChoice =
   | { readonly kind: 'none' };
 
 export interface BillingParts {
-  readonly database: Database;
+  readonly cells: Cells;
   readonly movements: Movements;
   readonly keysStore: KeysStore;
   readonly clock: Clock;
@@ -73,13 +73,13 @@ export function paymentOf(config: Config): PaymentChoice {
 
 /** Puts reports and billing together. */
 export function createBillingSurface(parts: BillingParts): BillingSurface {
-  const { database, keysStore, clock } = parts;
+  const { cells, keysStore, clock } = parts;
   const payment = createPayment(parts);
   const statements = createStatements(parts);
-  const receipts = new ReceiptsService(payment.checkout, new DocumentsStore(database.money), parts.seller);
+  const receipts = new ReceiptsService(payment.checkout, new DocumentsStore(cells), parts.seller);
   const routes = [
-    ...usageRoutes(new UsageService(new UsageReadModel(database.sequelize), keysStore, clock)),
-    ...transactionRoutes(new TransactionsService(new TransactionsReadModel(database.sequelize), keysStore)),
+    ...usageRoutes(new UsageService(new UsageReadModel(cells), keysStore, clock)),
+    ...transactionRoutes(new TransactionsService(new TransactionsReadModel(cells), keysStore)),
     ...invoiceRoutes(statements),
     ...checkoutRoutes(payment.checkout, receipts),
     ...checkoutResultRoutes(payment.checkout),
@@ -96,12 +96,12 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
 }
 
 /** The statements of accounts, and what puts them on paper. */
-export function createStatements(parts: Pick<BillingParts, 'database' | 'publicUrl' | 'seller'>) {
-  const { database, publicUrl, seller } = parts;
-  const readModel = new InvoicesReadModel(reportReads(database.sequelize));
+export function createStatements(parts: Pick<BillingParts, 'cells' | 'publicUrl' | 'seller'>) {
+  const { cells, publicUrl, seller } = parts;
+  const readModel = new InvoicesReadModel((accountId) => reportReads(cells.of(accountId).sequelize));
   const invoices = new InvoicesService(readModel);
-  const store = new DocumentsStore(database.money);
-  const issuing = new InvoicesReadModel(preparedReads(database.money));
+  const store = new DocumentsStore(cells);
+  const issuing = new InvoicesReadModel((accountId) => preparedReads(cells.of(accountId).money));
   const documents = new StatementDocuments({ store, readModel, issuing, invoices, seller, publicUrl });
   return { invoices, documents };
 }
@@ -114,8 +114,8 @@ interface Payment {
 }
 
 function createPayment(parts: BillingParts): Payment {
-  const { database, movements, clock, log, publicUrl, payment } = parts;
-  const store = new CheckoutStore(database.sequelize, database.money);
+  const { cells, movements, clock, log, publicUrl, payment } = parts;
+  const store = new CheckoutStore(cells);
   if (payment.kind === 'stripe') {
     return createStripePayment(parts, store, new StripePayment(payment.options));
   }
@@ -132,12 +132,12 @@ function createPayment(parts: BillingParts): Payment {
 }
 
 function createStripePayment(parts: BillingParts, store: CheckoutStore, provider: StripePayment): Payment {
-  const { database, clock, log, publicUrl, movements } = parts;
+  const { cells, clock, log, publicUrl, movements } = parts;
   const settings = { publicUrl, provider };
   const checkout = new CheckoutService({ store, movements, settings, clock, log });
   const inbox = new PaymentInboxService(
     {
-      inbox: new PaymentInboxStore(database.money, provider.name),
+      inbox: new PaymentInboxStore(cells.home.money, provider.name),
       sessions: store,
       checkout,
       reversals: new ReversalsService(movements, store, provider, log),
@@ -147,16 +147,16 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
     log,
   );
   const verify = provider.verify.bind(provider);
-  const moves = new PaymentMovesService(new PaymentMovesStore(database.money, provider.name), provider);
+  const moves = new PaymentMovesService(new PaymentMovesStore(cells.sole.money, provider.name), provider);
   return { checkout, inbox, moves, routes: paymentEventRoutes({ verify, inbox, log }) };
 }
 
 /** Reports and billing on a process's foundation. */
 export function composeBilling(foundation: Foundation, keysStore: KeysStore): BillingSurface {
-  const { config, database, movements, clock, log, catalogSource } = foundation;
+  const { config, cells, movements, clock, log, catalogSource } = foundation;
   const payment = paymentOf(config);
   return createBillingSurface({
-    database,
+    cells,
     movements,
     keysStore,
     clock,

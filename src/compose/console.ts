@@ -17,11 +17,11 @@ import type { MemberParts } from './members.ts';
 
 /** Signing in and out. The kernel knows the sessions, and they know its authenticator: so one of them is asked for late. */
 export function composeSessions(
-  { database, clock, config }: Pick<Foundation, 'database' | 'clock' | 'config'>,
+  { cells, clock, config }: Pick<Foundation, 'cells' | 'clock' | 'config'>,
   kernel: () => Kernel,
 ): SessionsService {
   return new SessionsService({
-    store: new SessionsStore(database.money),
+    store: new SessionsStore(cells),
     authenticator: () => kernel().authenticator,
     clock,
     secure: config.publicUrl.startsWith('https:'),
@@ -30,18 +30,18 @@ export function composeSessions(
 
 /** The operations that the web console has beyond everybody's. `endStreams`: pages that follow their account connect elsewhere. */
 export function composeConsole(
-  { database, config, catalogSource }: Pick<Foundation, 'database' | 'config' | 'catalogSource'>,
+  { cells, config, catalogSource }: Pick<Foundation, 'cells' | 'config' | 'catalogSource'>,
   sessions: SessionsService,
   keys: KeysService,
   people: MemberParts | undefined,
 ): { readonly routes: Route[]; endStreams(): void } {
   const payment = paymentOf(config);
-  const events = new AccountEvents({ rows: new EventsReadModel(database.sequelize) });
+  const events = new AccountEvents({ rows: new EventsReadModel(cells) });
   const routes = [
     ...sessionRoutes(sessions, keys, people?.members),
     ...(people?.routes ?? []),
     ...accountOverviewRoutes({
-      accounts: new AccountReadModel(database.sequelize),
+      accounts: new AccountReadModel(cells),
       limits: () => catalogSource.current.limits,
       features: {
         payments: payment.kind === 'none' ? null : payment.kind,

@@ -16,6 +16,7 @@ import { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
+import { type Cells, oneCell } from '../store/cells.ts';
 import { createDatabase, type Database, type DatabaseSettings } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
@@ -42,7 +43,7 @@ export interface Foundation extends StorageParts {
   readonly tracing: Tracing;
   /** Which model a hold is for, for the metrics of its settlement. */
   readonly models: ModelMemory;
-  readonly database: Database;
+  readonly cells: Cells;
   readonly databaseWatch: DatabaseWatch;
   readonly catalogSource: CatalogSource;
   readonly catalog: CatalogService;
@@ -70,9 +71,7 @@ export async function composeFoundation(
   collectDefaultMetrics({ register: registry });
   await checkRootsFolder(config);
   const storage = await composeStorage(config, process, { clock, log });
-  const database = createDatabase({ ...poolsOf(config), process }, (error) =>
-    log.warn({ error }, 'a database connection broke'),
-  );
+  const { database, cells } = openCells(config, process, log);
   const openCatalog = async () => {
     await inspectDatabase(database);
     return await CatalogSource.open({
@@ -80,7 +79,7 @@ export async function composeFoundation(
       variables: config.variables,
       check: (catalog) => mistakeOf(config, catalog),
       filesOf: (catalog) => engineFiles(config, catalog),
-      prepare: pricesKeeper(process, database),
+      prepare: pricesKeeper(process, cells),
       log,
     });
   };
@@ -88,7 +87,7 @@ export async function composeFoundation(
     await Promise.all([database.close(), storage.storage.close()]);
     throw error;
   });
-  const ledgerStore = new LedgerStore(database.money, config.ledgerPlans);
+  const ledgerStore = new LedgerStore(cells.sole.money, config.ledgerPlans);
   const tracing = await composeTracing(config, process);
   const models = new ModelMemory();
   const observation = {
@@ -99,12 +98,12 @@ export async function composeFoundation(
   };
   const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
   const ledger = new PostgresLedger(ledgerStore, log, createLedgerObserver(observation), lanes);
-  const bookRoots = composeBookRoots(config, database);
+  const bookRoots = composeBookRoots(config, cells);
   const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
   registerBuildInfo(registry);
   registerPoolGauges(registry, database);
   registerLedgerGauges(registry, ledger);
-  registerCheckGauges(registry, database.money);
+  registerCheckGauges(registry, cells.home.money);
   return {
     config,
     log,
@@ -112,14 +111,14 @@ export async function composeFoundation(
     registry,
     tracing,
     models,
-    database,
+    cells,
     databaseWatch,
     catalogSource,
     catalog: new CatalogService(() => catalogSource.current),
     ledgerStore,
     ledger,
-    movements: new Movements(database.money),
-    verifier: new LedgerVerifier(database.money, bookRoots),
+    movements: new Movements((accountId) => cells.of(accountId).money),
+    verifier: new LedgerVerifier(cells.sole.money, bookRoots),
     bookRoots,
     ...storage,
     close: async () => {
@@ -133,6 +132,13 @@ export async function composeFoundation(
   };
 }
 
+function openCells(config: Config, process: 'api' | 'worker', log: Logger) {
+  const database = createDatabase({ ...poolsOf(config), process }, (error) =>
+    log.warn({ error }, 'a database connection broke'),
+  );
+  return { database, cells: oneCell(database) };
+}
+
 /** Who sells needs something to sell. */
 function mistakeOf(config: Config, catalog: Catalog): string | undefined {
   return catalog.models.size === 0 ? 'models: is required' : engineMistake(config, catalog);
@@ -143,10 +149,10 @@ function poolsOf({ databaseUrl, databaseConnections }: Config): DatabaseSettings
   return { url: databaseUrl, moneyConnections: money, connections: databaseConnections - money };
 }
 
-function composeBookRoots(config: Config, { money }: Database): BookRoots | undefined {
+function composeBookRoots(config: Config, { sole }: Cells): BookRoots | undefined {
   const { bookRootsFolder } = config;
   const copies = rootCopies(config);
-  return bookRootsFolder === null ? undefined : new BookRoots(money, bookRootsFolder, copies);
+  return bookRootsFolder === null ? undefined : new BookRoots(sole.money, bookRootsFolder, copies);
 }
 
 /** Made by us, it would be an empty folder wherever the right one is not mounted. */
@@ -163,8 +169,8 @@ async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
 }
 
 /** Keeps the prices of a catalog before it is in force: where charges are made. The role of a worker may not write them. */
-function pricesKeeper(process: 'api' | 'worker', database: Database): CatalogSourceOptions['prepare'] {
-  const store = new CatalogStore(database.money);
+function pricesKeeper(process: 'api' | 'worker', { home }: Cells): CatalogSourceOptions['prepare'] {
+  const store = new CatalogStore(home.money);
   return async (catalog, name) => {
     if (process === 'api') {
       await store.savePrices(catalog.models.values(), name);

@@ -72,7 +72,7 @@ export function composeInvocation(
       ...responsesRoutes(routes),
       ...embeddingsRoutes(routes),
       ...rerankRoutes(routes),
-      ...estimateRoutes(service, new TypicalOutput(foundation.database.sequelize)),
+      ...estimateRoutes(service, new TypicalOutput(foundation.cells)),
     ],
     service,
     circuits,
@@ -85,8 +85,8 @@ export function composeInvocation(
 }
 
 /** What this process learns of providers' inputs, shared with the others. */
-function composeOverhead({ database, log, registry }: Foundation): HiddenOverhead {
-  const overhead = new HiddenOverhead(new HiddenOverheadStore(database.money), log);
+function composeOverhead({ cells, log, registry }: Foundation): HiddenOverhead {
+  const overhead = new HiddenOverhead(new HiddenOverheadStore(cells.home.money), log);
   registerMarginGauges(registry, overhead);
   overhead.start(EXCHANGE_EVERY_MS);
   return overhead;

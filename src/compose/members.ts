@@ -24,7 +24,7 @@ export interface MemberParts {
 
 /** Undefined where no OpenID provider is configured: then nothing of this exists. */
 export function composeMembers(
-  { config, clock, database, log }: Pick<Foundation, 'config' | 'clock' | 'database' | 'log'>,
+  { config, clock, cells, log }: Pick<Foundation, 'config' | 'clock' | 'cells' | 'log'>,
   sessions: SessionsService,
   { keys, keyCache }: { readonly keys: KeysService; readonly keyCache: KeyCache },
   admitOperator: SignInParts['admitOperator'],
@@ -34,9 +34,9 @@ export function composeMembers(
     return undefined;
   }
   const base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
-  const members = new MembersService({ store: new MembersStore(database.money), keys: keyCache, publicUrl });
+  const members = new MembersService({ store: new MembersStore(cells), keys: keyCache, publicUrl });
   const provider = new OpenIdProvider(oidc, `${publicUrl}/console/oidc/callback`, clock);
-  const audit = new AuditStore(database.sequelize);
+  const audit = new AuditStore(cells.home.sequelize);
   const handler = signInPages({
     ...{ provider, members, sessions, admitOperator, clock, log, base },
     cipher: createAnswerCipher(config.secret, config.previousSecrets),
@@ -56,8 +56,8 @@ export function composeMembers(
 }
 
 /** Writes what members do into the audit log, under their own names. */
-export function memberActs({ database }: Pick<Foundation, 'database'>): Kernel['recordMemberAct'] {
-  const audit = new AuditStore(database.sequelize);
+export function memberActs({ cells }: Pick<Foundation, 'cells'>): Kernel['recordMemberAct'] {
+  const audit = new AuditStore(cells.home.sequelize);
   return ({ member, accountId, operationId, path, requestId, address }) =>
     audit.append({
       operator: member.email,

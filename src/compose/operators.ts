@@ -74,12 +74,12 @@ export type OperatorParts = ReturnType<typeof composeOperators>;
 export function composeOperatorSessions({
   config,
   clock,
-  database,
-}: Pick<Foundation, 'config' | 'clock' | 'database'>): OperatorSessions {
+  cells,
+}: Pick<Foundation, 'config' | 'clock' | 'cells'>): OperatorSessions {
   const made = config.oidc?.operators;
   const rule = made ? `${made.claim}=${made.value}` : null;
   return new OperatorSessions({
-    claimed: new ClaimedSessions({ pool: database.money, clock, rule }),
+    claimed: new ClaimedSessions({ pool: cells.home.money, clock, rule }),
     installationSecrets: [config.secret, ...config.previousSecrets],
     operators: config.operators,
     clock,
@@ -88,15 +88,15 @@ export function composeOperatorSessions({
 
 /** The operator API and the pages at `/admin`. Their Redis connection is their own: a big listing delays nobody's call. */
 export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
-  const { config, log, database, catalogSource } = foundation;
+  const { config, log, cells, catalogSource } = foundation;
   const { operatorSessions: sessions } = needs;
   const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
   const producer = new Producer(redis, { prefix: config.redisPrefix });
   const pools = () => catalogSource.current.engines.map(({ id }) => id);
   const queueNames = () => queuesOf(pools());
-  const audit = new AuditStore(database.sequelize);
+  const audit = new AuditStore(cells.home.sequelize);
   const { documents } = createStatements({
-    database,
+    cells,
     publicUrl: config.publicUrl,
     seller: () => catalogSource.current.seller,
   });
@@ -105,7 +105,7 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
       ...foundation,
       pools,
       grafanaUrl: config.grafanaUrl,
-      months: new MonthClose(database.money, new StatementProof(database.money), documents, log),
+      months: new MonthClose(cells.sole.money, new StatementProof(cells.sole.money), documents, log),
     },
     needs,
     new QueueInspector(producer, queueNames),
@@ -148,7 +148,7 @@ function queuesOf(pools: readonly string[]): string[] {
 /** What the routes of the operator API call. */
 export function composeOperatorServices(
   {
-    database,
+    cells,
     movements,
     verifier,
     months,
@@ -156,7 +156,7 @@ export function composeOperatorServices(
     clock,
     pools,
     grafanaUrl,
-  }: Pick<Foundation, 'database' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
+  }: Pick<Foundation, 'cells' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
     readonly months: MonthClose;
     /** Engine pools of the catalog. */
     readonly pools: () => readonly string[];
@@ -167,9 +167,9 @@ export function composeOperatorServices(
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
 ): OperatorServices {
-  const { sequelize, money } = database;
-  const readModel = new AccountsReadModel(sequelize);
-  const state = new StateReadModel(sequelize);
+  const { home, sole } = cells;
+  const readModel = new AccountsReadModel(cells);
+  const state = new StateReadModel(cells);
   const accounts = new AccountsService(readModel, movements, keys);
   return {
     accounts,
@@ -182,30 +182,33 @@ export function composeOperatorServices(
       audit,
     }),
     corrections: new CorrectionsService(
-      new CorrectionsStore(money, movements),
+      new CorrectionsStore(cells, movements),
       readModel,
-      new BookingReferences(money),
+      new BookingReferences(cells),
     ),
-    statements: new StatementsService(new InvoicesReadModel(reportReads(sequelize)), months),
+    statements: new StatementsService(
+      new InvoicesReadModel((accountId) => reportReads(cells.of(accountId).sequelize)),
+      months,
+    ),
     verifier,
-    ledgerEntries: new LedgerEntriesReadModel(sequelize),
-    bookReports: new BookReportsReadModel(sequelize),
-    tasks: new OperatorTasksService(new OperatorTasksReadModel(sequelize)),
-    retries: new TaskRetryService(new TaskRetryStore(money), ledger, audit, {
+    ledgerEntries: new LedgerEntriesReadModel(sole.sequelize),
+    bookReports: new BookReportsReadModel(sole.sequelize),
+    tasks: new OperatorTasksService(new OperatorTasksReadModel(cells)),
+    retries: new TaskRetryService(new TaskRetryStore(cells), ledger, audit, {
       deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
     }),
-    queues: new QueuesService(inspector, new QueuesReadModel(sequelize), audit),
-    workers: new WorkersService(new HostsStore(money), audit),
-    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(money), pools), audit },
+    queues: new QueuesService(inspector, new QueuesReadModel(sole.sequelize), audit),
+    workers: new WorkersService(new HostsStore(home.money), audit),
+    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(home.money), pools), audit },
     deliveries: new DeliveriesService(
-      new DeliveriesReadModel(sequelize),
-      new WebhookDeliveriesStore(money),
+      new DeliveriesReadModel(cells),
+      new WebhookDeliveriesStore(cells),
       audit,
     ),
-    audit: new AuditReadModel(sequelize),
-    lookup: composeLookup(database, keysStore, clock),
+    audit: new AuditReadModel(home.sequelize),
+    lookup: composeLookup(cells, keysStore, clock),
     fleet: new FleetService({
-      rows: new FleetReadModel(sequelize),
+      rows: new FleetReadModel(sole.sequelize),
       checks: () => verifier.lastChecks(),
       standing: () => state.read(),
       circuits: () => circuits.read(),
@@ -219,16 +222,16 @@ export function composeOperatorServices(
 }
 
 function composeLookup(
-  { sequelize }: Foundation['database'],
+  cells: Foundation['cells'],
   keysStore: KeysStore,
   clock: Foundation['clock'],
 ): LookupParts {
-  const generations = new GenerationsReadModel(sequelize);
+  const generations = new GenerationsReadModel(cells);
   return {
-    search: new SearchReadModel(sequelize),
-    charges: new ChargeRecordReadModel(sequelize, generations),
+    search: new SearchReadModel(cells.sole.sequelize),
+    charges: new ChargeRecordReadModel(cells, generations),
     generations: new GenerationsService(generations, keysStore),
-    transactions: new TransactionsService(new TransactionsReadModel(sequelize), keysStore),
-    usage: new UsageService(new UsageReadModel(sequelize), keysStore, clock),
+    transactions: new TransactionsService(new TransactionsReadModel(cells), keysStore),
+    usage: new UsageService(new UsageReadModel(cells), keysStore, clock),
   };
 }

@@ -23,7 +23,7 @@ export interface Readiness {
  * clocks together, lanes moving, not on its way out. Without Redis it still does.
  */
 export function composeReadiness(
-  { database, databaseWatch, ledger }: Foundation,
+  { cells, databaseWatch, ledger }: Foundation,
   redis: Pick<RedisWatch, 'isUsable'>,
 ): Readiness {
   let leaving = false;
@@ -31,8 +31,8 @@ export function composeReadiness(
   const functions = [files.map((file) => file.name), files.map((file) => file.checksum)];
   // the second table is made by a migration that the first statement asks for
   const schema = async () =>
-    (await run(database.money, missingMigrations, [migrationNames()])).length === 0 &&
-    (await run(database.money, missingFunctions, functions)).length === 0;
+    (await run(cells.home.money, missingMigrations, [migrationNames()])).length === 0 &&
+    (await run(cells.home.money, missingFunctions, functions)).length === 0;
   return {
     check: async () => {
       const current = await inTimeOrUndefined(schema(), ANSWER_WITHIN_MS);

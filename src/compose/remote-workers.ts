@@ -22,16 +22,16 @@ export interface RemoteWorkers {
 
 /** The API of workers on hosts without a database. Listens for tasks from the first worker on. */
 export function composeRemoteWorkers(
-  { config, database, storage, catalog, clock, log }: Foundation,
+  { config, cells, storage, catalog, clock, log }: Foundation,
   { claims, dispatch, endings }: TaskParts,
 ): RemoteWorkers {
-  const door = new TokenDoor(new WorkerTokensStore(database.money), clock);
+  const door = new TokenDoor(new WorkerTokensStore(cells.home.money), clock);
   const desk = new ClaimDesk({
     dispatch,
     claims,
     listen: (onWaiting) =>
       new TaskSignalsStore(
-        database.openClient,
+        cells.sole.openClient,
         (signal) => signal === 'waiting' && onWaiting(),
         (error) => log.debug({ error }, 'not listening'),
       ),
@@ -39,8 +39,8 @@ export function composeRemoteWorkers(
   });
   const runs = new RemoteRunsService({
     ...{ door, desk, claims, endings, dispatch, storage },
-    held: new HeldRunsStore(database.money),
-    workers: new WorkersStore(database.money),
+    held: new HeldRunsStore(cells),
+    workers: new WorkersStore(cells.home.money),
     uploads: new OutputUploads(storage, join(config.dataFolder, 'uploads')),
     policyOf: (task) => catalog.runPolicyOf(task),
     extraOf: (task) => catalog.extraOf(task),

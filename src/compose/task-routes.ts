@@ -18,13 +18,13 @@ import type { TaskParts } from './tasks.ts';
 
 /** Endpoints that order, show and end tasks, and those of their webhooks. `stoppablePools`: pools with engines that can end a run. */
 export function composeTaskRoutes(
-  { config, ledger, catalog, catalogSource, database, storage, clock, log }: Foundation,
+  { config, ledger, catalog, catalogSource, cells, storage, clock, log }: Foundation,
   tasks: TaskParts,
   redis: Redis,
   stoppablePools: () => readonly string[],
 ): Route[] {
   const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
-  const workers = new WorkersStore(database.money);
+  const workers = new WorkersStore(cells.home.money);
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
     requireMended: requireMended(() => workers.misconfigured()),

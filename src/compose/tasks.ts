@@ -23,10 +23,9 @@ const ACCOUNT_IN_FLIGHT_MAX = 100;
 export type TaskParts = ReturnType<typeof composeTasks>;
 
 /** Makes {@link TaskParts}. Nothing is opened yet. */
-export function composeTasks({ database, ledger, storage, config, registry, models, clock }: Foundation) {
-  const pool = database.money;
-  const reads = new TaskReadsStore(pool);
-  const dispatch = new TaskDispatchStore(pool, ACCOUNT_IN_FLIGHT_MAX);
+export function composeTasks({ cells, ledger, storage, config, registry, models, clock }: Foundation) {
+  const reads = new TaskReadsStore(cells);
+  const dispatch = new TaskDispatchStore(cells, ACCOUNT_IN_FLIGHT_MAX);
   const estimates = new QueueEstimates(reads, () => dispatch.liveSlots());
   const waiter = new TaskWaiter(reads);
   return {
@@ -34,15 +33,15 @@ export function composeTasks({ database, ledger, storage, config, registry, mode
     dispatch,
     estimates,
     waiter,
-    claims: new TaskClaimsStore(pool, createClaimObserver(createQueueWaitHistogram(registry), models)),
-    sweeps: new TaskSweepStore(pool),
-    retention: new TaskRetentionStore(pool),
-    alerts: new AlertsStore(pool),
-    deliveries: new WebhookDeliveriesStore(pool),
+    claims: new TaskClaimsStore(cells, createClaimObserver(createQueueWaitHistogram(registry), models)),
+    sweeps: new TaskSweepStore(cells),
+    retention: new TaskRetentionStore(cells),
+    alerts: new AlertsStore(cells),
+    deliveries: new WebhookDeliveriesStore(cells),
     endings: new TaskEndings(ledger, { mediaTtlMs: MEDIA_TTL_MS, keepPrompts: config.keepPrompts }, clock),
     results: new TaskResultsService(reads, storage, estimates, waiter),
     secrets: new WebhookSecretsService(
-      new WebhookSecretsStore(pool),
+      new WebhookSecretsStore(cells),
       createAnswerCipher(config.secret, config.previousSecrets),
     ),
   };

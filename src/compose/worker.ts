@@ -70,7 +70,7 @@ export async function composeWorker(
   foundation: Foundation,
   { serves, postprocesses }: { serves: (pool: string) => boolean; postprocesses: boolean },
 ) {
-  const { config, database, log } = foundation;
+  const { config, cells, log } = foundation;
   const tasks = composeTasks(foundation);
   const { engines, rooms, ...own } = await composeOwnEngines(foundation, serves);
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
@@ -109,10 +109,12 @@ export async function composeWorker(
       leases,
       ...(inPlace ? { inPlace } : {}),
       dispatch: tasks.dispatch,
-      workers: new WorkersStore(database.money),
+      workers: new WorkersStore(cells.home.money),
       deliveries: tasks.deliveries,
       listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
-        new TaskSignalsStore(database.openClient, onSignal, (error) => log.debug({ error }, 'not listening')),
+        new TaskSignalsStore(cells.sole.openClient, onSignal, (error) =>
+          log.debug({ error }, 'not listening'),
+        ),
       log,
     },
     renewEngines: async () => {
@@ -194,7 +196,7 @@ export async function composeOwnEngines(
 }
 
 function composeRunners(
-  { config, log, storage, database, registry, tracing, catalog }: Foundation,
+  { config, log, storage, cells, registry, tracing, catalog }: Foundation,
   { claims, reads, endings }: TaskParts,
   own: {
     engines: EngineRegistry;
@@ -242,7 +244,7 @@ function composeRunners(
     { claims, leases, endings, storage, patience, finisher },
     { worker, workFolder, log },
   );
-  const state = new StateReadModel(database.sequelize);
+  const state = new StateReadModel(cells);
   const parentOf = (taskId: string) => state.traceparentOf(taskId);
   return {
     inPlace,
@@ -252,17 +254,17 @@ function composeRunners(
 }
 
 function composeChores(foundation: Foundation, tasks: TaskParts, engines: EngineRegistry) {
-  const { config, database, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
-  const keys = new KeysStore(database.sequelize, database.money);
+  const { config, cells, ledger, ledgerStore, verifier, storage, log, clock } = foundation;
+  const keys = new KeysStore(cells);
   const statements = createStatements({
-    database,
+    cells,
     publicUrl: config.publicUrl,
     seller: () => foundation.catalogSource.current.seller,
   });
-  const statementProof = new StatementProof(database.money);
+  const statementProof = new StatementProof(cells.sole.money);
   return {
     overflow: new OverflowService(
-      new TaskOverflowStore(database.money),
+      new TaskOverflowStore(cells.sole.money),
       tasks.dispatch,
       () => foundation.catalog.models,
       engines,
@@ -272,12 +274,12 @@ function composeChores(foundation: Foundation, tasks: TaskParts, engines: Engine
     orphans: new OrphanSweepService(tasks.retention, storage, { clock, log }),
     retention: new RetentionService(tasks.retention, storage, { taskDays: TASK_DAYS }, log),
     reaper: new HoldReaper(ledgerStore, ledger, log),
-    months: new MonthClose(database.money, statementProof, statements.documents, log),
-    usageDays: new UsageDays(database.money),
-    writeOffs: new WriteOffTotals(database.money),
+    months: new MonthClose(cells.sole.money, statementProof, statements.documents, log),
+    usageDays: new UsageDays(cells.sole.money),
+    writeOffs: new WriteOffTotals(cells.sole.money),
     verifier,
     nightlyProof: new NightlyProof({
-      pool: database.money,
+      pool: cells.sole.money,
       verifier,
       statements: statementProof,
       roots: foundation.bookRoots,
@@ -286,6 +288,6 @@ function composeChores(foundation: Foundation, tasks: TaskParts, engines: Engine
     payments: composeBilling(foundation, keys),
     keys,
     alerts: tasks.alerts,
-    idempotencyKeys: new IdempotencyStore(database.money),
+    idempotencyKeys: new IdempotencyStore(cells),
   };
 }

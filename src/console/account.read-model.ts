@@ -1,5 +1,5 @@
-import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { accountOverview } from './account.sql.ts';
 
@@ -17,15 +17,18 @@ export interface AccountRow {
 }
 
 export class AccountReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** `apiKeyId`: count only what runs under this key; null = all of the account. */
   async get(accountId: string, apiKeyId: string | null): Promise<AccountRow> {
-    const [row] = await readRows<AccountRow>(this.#sequelize, accountOverview, [accountId, apiKeyId]);
+    const [row] = await readRows<AccountRow>(this.#cells.of(accountId).sequelize, accountOverview, [
+      accountId,
+      apiKeyId,
+    ]);
     invariant(row, `account ${accountId} is gone`);
     return row;
   }

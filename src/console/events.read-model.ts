@@ -1,6 +1,6 @@
-import type { Sequelize } from 'sequelize';
 import { systemClock } from '../lib/clock.ts';
 import { idAt } from '../lib/ids.ts';
+import { byCell, type Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { liveFacts } from './events.sql.ts';
 
@@ -32,14 +32,17 @@ const TASKS = 60;
 const HOUR_MS = 3_600_000;
 
 export class EventsReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
-  read(accountIds: readonly string[]): Promise<LiveFacts[]> {
+  async read(accountIds: readonly string[]): Promise<LiveFacts[]> {
     const since = idAt(systemClock.now() - HOUR_MS);
-    return readRows<LiveFacts>(this.#sequelize, liveFacts, [accountIds, TASKS, since]);
+    const read = byCell(accountIds, (id) => this.#cells.of(id)).map(({ cell, items }) =>
+      readRows<LiveFacts>(cell.sequelize, liveFacts, [items, TASKS, since]),
+    );
+    return (await Promise.all(read)).flat();
   }
 }

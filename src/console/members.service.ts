@@ -137,7 +137,7 @@ export class MembersService {
     if (!row) {
       return 'not_a_member';
     }
-    await this.#parts.store.noteSignIn(row.id, identity.email || row.email, identity.name || row.name);
+    await this.#parts.store.noteSignIn(row, identity.email || row.email, identity.name || row.name);
     this.#parts.keys.forget(row.key_hash);
     return row;
   }

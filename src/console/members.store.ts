@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { MemberRole } from '../http/callers/member-role.ts';
+import { type Cells, inAll } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
   changeMemberRole,
@@ -57,58 +58,65 @@ const MEMBERSHIPS_MAX = 100;
 
 /** People who sign in as themselves, and those who are invited to. Members whose key was deleted are none. */
 export class MembersStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Newest first. */
   list(accountId: string, limit: number, beforeId: string | null): Promise<MemberRow[]> {
-    return run<MemberRow>(this.#pool, listMembers, [accountId, beforeId, limit]);
+    return run<MemberRow>(this.#cells.of(accountId).money, listMembers, [accountId, beforeId, limit]);
   }
 
   /** What a person is a member of, the account that was used last first. */
   ofPerson(issuer: string, subject: string): Promise<MemberRow[]> {
-    return run<MemberRow>(this.#pool, membershipsOfPerson, [issuer, subject, MEMBERSHIPS_MAX]);
+    return run<MemberRow>(this.#cells.sole.money, membershipsOfPerson, [issuer, subject, MEMBERSHIPS_MAX]);
   }
 
   /** What the person behind a member is a member of, by the accounts' names. */
   besides(memberId: string): Promise<MemberRow[]> {
-    return run<MemberRow>(this.#pool, membershipsBesides, [memberId, MEMBERSHIPS_MAX]);
+    return run<MemberRow>(this.#cells.sole.money, membershipsBesides, [memberId, MEMBERSHIPS_MAX]);
   }
 
   async changeRole(accountId: string, id: string, role: MemberRole): Promise<MemberRow | undefined> {
-    return (await run<MemberRow>(this.#pool, changeMemberRole, [accountId, id, role]))[0];
+    return (
+      await run<MemberRow>(this.#cells.of(accountId).money, changeMemberRole, [accountId, id, role])
+    )[0];
   }
 
   /** Ends a membership, its key and its sessions. Returns the hash of the key. */
   async remove(accountId: string, id: string): Promise<string | undefined> {
-    return (await run<{ key_hash: string }>(this.#pool, removeMember, [accountId, id]))[0]?.key_hash;
+    return (
+      await run<{ key_hash: string }>(this.#cells.of(accountId).money, removeMember, [accountId, id])
+    )[0]?.key_hash;
   }
 
-  async noteSignIn(id: string, email: string, name: string): Promise<void> {
-    await run(this.#pool, noteMemberSignIn, [id, email, name]);
+  async noteSignIn({ id, account_id: accountId }: MemberRow, email: string, name: string): Promise<void> {
+    await run(this.#cells.of(accountId).money, noteMemberSignIn, [id, email, name]);
   }
 
   /** Undefined when the account has as many as it may. */
   async invite(invitation: NewInvitation): Promise<InvitationRow | undefined> {
     const { id, tokenHash, accountId, email, role, invitedBy, hours, most } = invitation;
     const values = [id, tokenHash, accountId, email, role, invitedBy, hours, most];
-    return (await run<InvitationRow>(this.#pool, insertInvitation, values))[0];
+    return (await run<InvitationRow>(this.#cells.of(accountId).money, insertInvitation, values))[0];
   }
 
   /** Newest first, ended ones left out. */
   invitations(accountId: string, limit: number, beforeId: string | null): Promise<InvitationRow[]> {
-    return run<InvitationRow>(this.#pool, listInvitations, [accountId, beforeId, limit]);
+    return run<InvitationRow>(this.#cells.of(accountId).money, listInvitations, [accountId, beforeId, limit]);
   }
 
   async invitationOf(tokenHash: string): Promise<InvitationRow | undefined> {
-    return (await run<InvitationRow>(this.#pool, findInvitation, [tokenHash]))[0];
+    const found = await inAll(this.#cells, ({ money }) =>
+      run<InvitationRow>(money, findInvitation, [tokenHash]),
+    );
+    return found[0];
   }
 
   async withdraw(accountId: string, id: string): Promise<boolean> {
-    return (await run(this.#pool, deleteInvitation, [accountId, id])).length > 0;
+    return (await run(this.#cells.of(accountId).money, deleteInvitation, [accountId, id])).length > 0;
   }
 
   /** Uses an invitation up. Undefined when it has ended, or the account has as many keys as it may. */
@@ -123,6 +131,7 @@ export class MembersStore {
       invitation.id,
       ...[person, key, act].map((part) => JSON.stringify(part)),
     ];
-    return (await run<{ id: string }>(this.#pool, joinAccount, values))[0]?.id;
+    return (await run<{ id: string }>(this.#cells.of(invitation.account_id).money, joinAccount, values))[0]
+      ?.id;
   }
 }

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { type Cells, inAll } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
   deleteConsoleSessions,
@@ -42,16 +43,16 @@ export interface SessionScope {
 
 /** Sessions of browsers, by the hash of their cookie. */
 export class SessionsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async insert(session: NewSession): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'>> {
     const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address } = session;
     const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address];
-    const [row] = await run<SessionRow>(this.#pool, insertConsoleSession, values);
+    const [row] = await run<SessionRow>(this.#cells.of(accountId).money, insertConsoleSession, values);
     return row as SessionRow;
   }
 
@@ -61,23 +62,30 @@ export class SessionsStore {
     to: Pick<NewSession, 'id' | 'tokenHash' | 'accountId' | 'apiKeyId'>,
   ): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'> | undefined> {
     const values = [id, to.id, to.tokenHash, to.accountId, to.apiKeyId];
-    return (await run<SessionRow>(this.#pool, moveConsoleSession, values))[0];
+    // one statement, though the accounts may lie in two cells: then it is a new session there, and an end here
+    return (await run<SessionRow>(this.#cells.sole.money, moveConsoleSession, values))[0];
   }
 
   async find(tokenHash: string): Promise<SessionRow | undefined> {
-    return (await run<SessionRow>(this.#pool, findConsoleSession, [tokenHash]))[0];
+    return (
+      await inAll(this.#cells, ({ money }) => run<SessionRow>(money, findConsoleSession, [tokenHash]))
+    )[0];
   }
 
   /** Newest first, ended ones left out. */
   list(scope: SessionScope, limit: number, beforeId: string | null): Promise<SessionSummaryRow[]> {
     const values = [scope.accountId, scope.keyHash, beforeId, limit];
-    return run<SessionSummaryRow>(this.#pool, listConsoleSessions, values);
+    return run<SessionSummaryRow>(this.#cells.of(scope.accountId).money, listConsoleSessions, values);
   }
 
   /** Ends one session or all of them. Returns the hashes of their cookies. */
   async delete(scope: SessionScope, id: string | null): Promise<string[]> {
     const values = [scope.accountId, scope.keyHash, id];
-    const rows = await run<{ token_hash: string }>(this.#pool, deleteConsoleSessions, values);
+    const rows = await run<{ token_hash: string }>(
+      this.#cells.of(scope.accountId).money,
+      deleteConsoleSessions,
+      values,
+    );
     return rows.map((row) => row.token_hash);
   }
 }

@@ -1,5 +1,5 @@
-import type { Sequelize } from 'sequelize';
 import { invariant } from '../lib/invariant.ts';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { creditsOfAccount } from './credits.sql.ts';
 
@@ -13,14 +13,16 @@ export interface CreditsRow {
 }
 
 export class CreditsReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async get(accountId: string): Promise<CreditsRow> {
-    const [row] = await readRows<CreditsRow>(this.#sequelize, creditsOfAccount, [accountId]);
+    const [row] = await readRows<CreditsRow>(this.#cells.of(accountId).sequelize, creditsOfAccount, [
+      accountId,
+    ]);
     invariant(row, `account ${accountId} has no balance`);
     return row;
   }

@@ -1,6 +1,6 @@
-import type { Sequelize } from 'sequelize';
 import type { Metering } from '../ledger/ledger.types.ts';
 import { parsePublicId } from '../lib/ids.ts';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import {
   generationById,
@@ -57,18 +57,21 @@ export interface GenerationFilter {
 }
 
 export class GenerationsReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** A generation of the account by its public id or by the id of the request that made it. */
   async find(accountId: string, id: string): Promise<GenerationRow | undefined> {
     const uuid = parsePublicId('generation', id);
     const [row] = uuid
-      ? await readRows<GenerationRow>(this.#sequelize, generationById, [accountId, uuid])
-      : await readRows<GenerationRow>(this.#sequelize, generationByRequest, [accountId, id]);
+      ? await readRows<GenerationRow>(this.#cells.of(accountId).sequelize, generationById, [accountId, uuid])
+      : await readRows<GenerationRow>(this.#cells.of(accountId).sequelize, generationByRequest, [
+          accountId,
+          id,
+        ]);
     return row;
   }
 
@@ -76,12 +79,14 @@ export class GenerationsReadModel {
   list(filter: GenerationFilter): Promise<GenerationRow[]> {
     const { accountId, beforeId, leastId, apiKeyId, model, status, from, until, endpoint, limit } = filter;
     const values = [accountId, beforeId, leastId, apiKeyId, model, status, from, until, endpoint, limit];
-    return readRows<GenerationRow>(this.#sequelize, generationsPage, values);
+    return readRows<GenerationRow>(this.#cells.of(accountId).sequelize, generationsPage, values);
   }
 
   /** The last id that {@link list} looked at; undefined when there is nothing older. */
   async scannedUntil({ accountId, beforeId, leastId }: GenerationFilter): Promise<string | undefined> {
     const values = [accountId, beforeId, leastId];
-    return (await readRows<{ id: string }>(this.#sequelize, generationsScanned, values))[0]?.id;
+    return (
+      await readRows<{ id: string }>(this.#cells.of(accountId).sequelize, generationsScanned, values)
+    )[0]?.id;
   }
 }

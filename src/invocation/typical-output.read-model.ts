@@ -1,4 +1,4 @@
-import type { Sequelize } from 'sequelize';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { typicalOutput } from './typical-output.sql.ts';
 
@@ -8,16 +8,16 @@ const CALLS_MIN = 5;
 
 /** How long the answers are that an account gets of a model. */
 export class TypicalOutput {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Median tokens of the account's latest answers of the model; undefined below five of them. */
   async tokens(accountId: string, model: string): Promise<number | undefined> {
     const [row] = await readRows<{ calls: number; output_tokens: string | number | null }>(
-      this.#sequelize,
+      this.#cells.of(accountId).sequelize,
       typicalOutput,
       [accountId, model, CALLS_MAX],
     );

@@ -125,7 +125,7 @@ export class KeysService {
   async #requireMay(principal: Principal, hash: string): Promise<void> {
     if (mustKeepToPrograms(principal)) {
       const row = await this.get(principal.accountId, hash);
-      if (row.role === 'owner' || (await this.#store.isMembers(row.id))) {
+      if (row.role === 'owner' || (await this.#store.isMembers(row.account_id, row.id))) {
         throw beyondDevelopers();
       }
     }

@@ -1,10 +1,11 @@
 import type pg from 'pg';
-import type { Sequelize, Utils } from 'sequelize';
+import type { Utils } from 'sequelize';
 import { literal, Op } from 'sequelize';
 import type { KeyFacts } from '../http/callers/key-cache.ts';
 import type { Member, MemberRole } from '../http/callers/member-role.ts';
 import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { nanoUsd } from '../lib/money.ts';
+import { byCell, type Cells, inAll } from '../store/cells.ts';
 import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';
@@ -58,12 +59,10 @@ const COUNTED_NOW = {
 
 /** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
 export class KeysStore {
-  readonly #model: ApiKeyModel;
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize, pool: pg.Pool) {
-    this.#model = apiKeyModel(sequelize);
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Undefined when the account has as many keys as it may. */
@@ -81,12 +80,17 @@ export class KeysStore {
       rate_limits: key.rateLimits,
       allowed_models: key.allowedModels && [...key.allowedModels],
     };
-    return (await run<ApiKeyRow>(this.#pool, createApiKey, [key.accountId, JSON.stringify(fields)]))[0];
+    return (
+      await run<ApiKeyRow>(this.#cells.of(key.accountId).money, createApiKey, [
+        key.accountId,
+        JSON.stringify(fields),
+      ])
+    )[0];
   }
 
   /** A key that is not deleted. */
   async find(accountId: string, hash: string): Promise<ApiKeyRow | undefined> {
-    const row = await this.#model.findOne({
+    const row = await this.#model(accountId).findOne({
       attributes: COUNTED_NOW,
       where: { account_id: accountId, hash, deleted_at: null },
     });
@@ -95,19 +99,22 @@ export class KeysStore {
 
   /** The id behind a hash within an account, of a deleted key too: history stays readable. */
   async idOfHash(accountId: string, hash: string): Promise<string | undefined> {
-    const row = await this.#model.findOne({ where: { account_id: accountId, hash }, attributes: ['id'] });
+    const row = await this.#model(accountId).findOne({
+      where: { account_id: accountId, hash },
+      attributes: ['id'],
+    });
     return row?.get('id') as string | undefined;
   }
 
-  /** Whether a person signs in by this key. */
-  async isMembers(id: string): Promise<boolean> {
-    const [row] = await run<{ is_members: boolean }>(this.#pool, isMembersKey, [id]);
+  /** Whether a person signs in by this key of the account. */
+  async isMembers(accountId: string, id: string): Promise<boolean> {
+    const [row] = await run<{ is_members: boolean }>(this.#cells.of(accountId).money, isMembersKey, [id]);
     return row?.is_members ?? false;
   }
 
   /** Hashes by id; ids of other accounts are left out. */
   async hashesOfIds(accountId: string, ids: readonly string[]): Promise<Map<string, string>> {
-    const rows = await this.#model.findAll({
+    const rows = await this.#model(accountId).findAll({
       where: { account_id: accountId, id: { [Op.in]: [...new Set(ids)] } },
       attributes: ['id', 'hash'],
       raw: true,
@@ -117,7 +124,7 @@ export class KeysStore {
 
   /** Newest first, deleted ones left out. */
   async list(accountId: string, limit: number, after: string | undefined): Promise<ApiKeyRow[]> {
-    const rows = await this.#model.findAll({
+    const rows = await this.#model(accountId).findAll({
       attributes: COUNTED_NOW,
       // ids are time-ordered, so they alone are the order of creation
       where: { account_id: accountId, deleted_at: null, ...(after && { id: { [Op.lt]: after } }) },
@@ -127,17 +134,23 @@ export class KeysStore {
     return rows.map((row) => row.get({ plain: true }));
   }
 
-  /** What authentication needs to know of these keys, in one statement; unknown and deleted ones are left out. */
+  /**
+   * What authentication needs to know of these keys, in one statement a cell; unknown and deleted ones are left out. A hash tells no
+   * cell: all are asked. The secret that it is of carries its account's bucket, which can spare that, but older secrets carry none.
+   */
   async facts(hashes: readonly string[]): Promise<Map<string, KeyFacts>> {
-    const rows = await run<FactsRow>(this.#pool, findKeyFacts, [hashes]);
+    const rows = await inAll(this.#cells, ({ money }) => run<FactsRow>(money, findKeyFacts, [hashes]));
     return new Map(rows.map((row) => [row.hash, toFacts(row)]));
   }
 
   /** Books uses (key id → Unix ms). Returns the ids that were locked by somebody else and have to be tried again. */
   async markUsed(uses: ReadonlyMap<string, number>): Promise<string[]> {
-    const times = [...uses.values()].map((ms) => new Date(ms).toISOString());
-    const rows = await run<{ id: string }>(this.#pool, markKeysUsed, [[...uses.keys()], times]);
-    const done = new Set(rows.map((row) => row.id));
+    const shares = byCell([...uses], ([id]) => this.#cells.ofOwned(id));
+    const marking = shares.map(({ cell, items }) => {
+      const times = items.map(([, ms]) => new Date(ms).toISOString());
+      return run<{ id: string }>(cell.money, markKeysUsed, [items.map(([id]) => id), times]);
+    });
+    const done = new Set((await Promise.all(marking)).flat().map((row) => row.id));
     return [...uses.keys()].filter((id) => !done.has(id));
   }
 
@@ -147,16 +160,28 @@ export class KeysStore {
    */
   async forget(signal: AbortSignal): Promise<number> {
     let handled = 0;
-    while (!signal.aborted) {
-      const values = [KEY_DAYS, FORGOTTEN_PER_STATEMENT];
-      const [row] = await run<{ handled: number }>(this.#pool, forgetApiKeys, values);
-      if (row === undefined || row.handled === 0) {
-        break;
-      }
-      handled += row.handled;
+    for (const { money } of this.#cells.all()) {
+      handled += await forgetIn(money, signal);
     }
     return handled;
   }
+
+  #model(accountId: string): ApiKeyModel {
+    return apiKeyModel(this.#cells.of(accountId).sequelize);
+  }
+}
+
+async function forgetIn(pool: pg.Pool, signal: AbortSignal): Promise<number> {
+  let handled = 0;
+  while (!signal.aborted) {
+    const values = [KEY_DAYS, FORGOTTEN_PER_STATEMENT];
+    const [row] = await run<{ handled: number }>(pool, forgetApiKeys, values);
+    if (row === undefined || row.handled === 0) {
+      break;
+    }
+    handled += row.handled;
+  }
+  return handled;
 }
 
 function toFacts(row: FactsRow): KeyFacts {

@@ -19,6 +19,7 @@ import {
   reversePayment,
 } from './ledger.sql.ts';
 import type { AuditedAct, BookingAct, NewOwnerKey } from './ledger.types.ts';
+import { posted } from './movement-outcome.ts';
 
 /** One movement of money that is no usage. Sending the same reference again changes nothing. */
 export interface Movement {
@@ -83,15 +84,18 @@ export interface AccountChanges {
   readonly rateLimits?: StoredRateLimits | null;
 }
 
+/** Where an account's rows are: its cell's pool, or the connection of a transaction there. */
+type ClientOf = (accountId: string) => pg.Pool | pg.PoolClient;
+
 /**
  * Everything that moves or guards money besides calls, each one statement under the account's lock. What is committed
  * here binds the very next admission on every replica.
  */
 export class Movements {
-  readonly #pool: pg.Pool | pg.PoolClient;
+  readonly #clientOf: ClientOf;
 
-  constructor(pool: pg.Pool | pg.PoolClient) {
-    this.#pool = pool;
+  constructor(clientOf: ClientOf) {
+    this.#clientOf = clientOf;
   }
 
   /**
@@ -106,22 +110,27 @@ export class Movements {
     act: BookingAct,
   ): Promise<boolean> {
     const values = [accountId, name, credits.toString(), JSON.stringify(key), JSON.stringify(act)];
-    const [row] = await run<{ opened: boolean }>(this.#pool, openCustomer, values);
+    const [row] = await run<{ opened: boolean }>(this.#clientOf(accountId), openCustomer, values);
     return row?.opened ?? false;
   }
 
   /** Creates an account with an empty balance. */
   async openAccount(accountId: string, name: string): Promise<void> {
-    await run(this.#pool, openAccount, [accountId, name]);
+    await run(this.#clientOf(accountId), openAccount, [accountId, name]);
   }
 
   /**
-   * Marks a checkout session (UUID) as paid and credits its amount; a debt is repaid from it first. One statement: a paid
+   * Marks a checkout session (UUID) of the account as paid and credits its amount; a debt is repaid from it first. One statement: a paid
    * session without its credits cannot exist. False when it was credited before. Throws AppError account_not_found.
    */
-  async creditCheckout(sessionId: string, paymentId: string, description: string): Promise<boolean> {
+  async creditCheckout(
+    accountId: string,
+    sessionId: string,
+    paymentId: string,
+    description: string,
+  ): Promise<boolean> {
     const values = [sessionId, paymentId, description];
-    const [row] = await run<{ outcome: string }>(this.#pool, creditCheckoutSession, values);
+    const [row] = await run<{ outcome: string }>(this.#clientOf(accountId), creditCheckoutSession, values);
     return row !== undefined && posted(row.outcome) === 'posted';
   }
 
@@ -129,7 +138,7 @@ export class Movements {
   async adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
     const { accountId, reference, description } = movement;
     const values = [accountId, reference, amount.toString(), description, actOf(movement)];
-    const [row] = await run<{ outcome: string }>(this.#pool, adjustBalance, values);
+    const [row] = await run<{ outcome: string }>(this.#clientOf(accountId), adjustBalance, values);
     return posted(row?.outcome);
   }
 
@@ -147,7 +156,11 @@ export class Movements {
       description,
       actOf(movement),
     ];
-    const [row] = await run<{ outcome: string; refunded: string | null }>(this.#pool, refundCharge, values);
+    const [row] = await run<{ outcome: string; refunded: string | null }>(
+      this.#clientOf(accountId),
+      refundCharge,
+      values,
+    );
     return { outcome: posted(row?.outcome), amount: nanoUsd(row?.refunded ?? '0') };
   }
 
@@ -158,7 +171,11 @@ export class Movements {
   async clearDebt(movement: Movement, kind: 'forgiven' | 'paid', amount?: NanoUsd): Promise<Booked> {
     const { accountId, reference, description } = movement;
     const values = [accountId, reference, amount?.toString() ?? null, kind, description, actOf(movement)];
-    const [row] = await run<{ outcome: string; amount: string | null }>(this.#pool, clearDebt, values);
+    const [row] = await run<{ outcome: string; amount: string | null }>(
+      this.#clientOf(accountId),
+      clearDebt,
+      values,
+    );
     if (row?.outcome === 'exceeds_debt') {
       throw new AppError(
         'invalid_parameter',
@@ -202,7 +219,7 @@ export class Movements {
     );
     const values = [accountId, purchaseReference, seen, list, provider, object];
     const [row] = await run<{ outcome: 'followed' | 'stale'; unbooked_nano: string }>(
-      this.#pool,
+      this.#clientOf(accountId),
       followPayment,
       values,
     );
@@ -219,12 +236,12 @@ export class Movements {
     const { allowedModels, maxKeys, rateLimits, ...others } = changes;
     const renamed = { allowed_models: allowedModels, max_keys: maxKeys, rate_limits: rateLimits };
     const json = JSON.stringify({ ...others, ...renamed });
-    return (await run<Row>(this.#pool, changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
+    return (await run<Row>(this.#clientOf(id), changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 
   /** Closes an account and takes out what tells whose it is; its books stay. False when there is none. */
   async eraseAccount(id: string, act: AuditedAct): Promise<boolean> {
-    const [row] = await run<{ erased: boolean }>(this.#pool, eraseAccount, [id, JSON.stringify(act)]);
+    const [row] = await run<{ erased: boolean }>(this.#clientOf(id), eraseAccount, [id, JSON.stringify(act)]);
     return row?.erased ?? false;
   }
 
@@ -240,7 +257,7 @@ export class Movements {
     const renamed = { expires_at: expiresAt, allowed_models: allowedModels, rate_limits: rateLimits };
     const json = JSON.stringify({ ...others, ...limits, ...renamed });
     const values = [accountId, keyId, json, JSON.stringify(act ?? {})];
-    return (await run<Row>(this.#pool, changeApiKey, values))[0];
+    return (await run<Row>(this.#clientOf(accountId), changeApiKey, values))[0];
   }
 
   async #movePayment(
@@ -251,47 +268,11 @@ export class Movements {
   ): Promise<'posted' | 'exists'> {
     const { accountId, reference, description } = movement;
     const values = [accountId, reference, purchaseReference, amount.toString(), description, actOf(movement)];
-    const [row] = await run<{ outcome: string }>(this.#pool, statement, values);
+    const [row] = await run<{ outcome: string }>(this.#clientOf(accountId), statement, values);
     return posted(row?.outcome);
   }
 }
 
 function actOf(movement: Movement): string {
   return JSON.stringify(movement.act ?? {});
-}
-
-function posted(outcome: string | undefined): 'posted' | 'exists' {
-  if (outcome === 'posted' || outcome === 'exists') {
-    return outcome;
-  }
-  throw refused(outcome ?? 'nothing');
-}
-
-function refused(outcome: string): Error {
-  switch (outcome) {
-    case 'account_not_found':
-      return new AppError('account_not_found', 'There is no such account.');
-    case 'insufficient_credits':
-      return new AppError(
-        'insufficient_credits',
-        'The account does not have that much that is not held by running calls.',
-      );
-    case 'charge_not_found':
-    case 'purchase_not_found':
-      return new AppError('transaction_not_found', 'There is no such transaction in this account.');
-    case 'exceeds_charge':
-    case 'exceeds_purchase':
-    case 'exceeds_reversal':
-      return new AppError(
-        'invalid_parameter',
-        'amount: more than what is left of the transaction to give back.',
-      );
-    case 'reference_conflict':
-      return new AppError(
-        'idempotency_key_reused',
-        'This Idempotency-Key stands for another booking: with other amount, object, description or account.',
-      );
-    default:
-      return new Error(`a movement came back as ${outcome}`);
-  }
 }

@@ -13,7 +13,7 @@ export async function tryMovements<T>(
   let broken: Error | undefined;
   try {
     await client.query('BEGIN');
-    const result = await work(new Movements(client), client);
+    const result = await work(new Movements(() => client), client);
     await client.query('ROLLBACK');
     return result;
   } catch (error) {

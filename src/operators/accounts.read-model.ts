@@ -1,5 +1,5 @@
-import type { Sequelize } from 'sequelize';
 import type { Party } from '../billing/documents.types.ts';
+import type { Cells } from '../store/cells.ts';
 import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { readRows } from '../store/report.ts';
 import {
@@ -54,19 +54,19 @@ export interface AccountFilter {
 }
 
 export class AccountsReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(id: string): Promise<AccountRow | undefined> {
-    return (await readRows<AccountRow>(this.#sequelize, accountById, [id]))[0];
+    return (await readRows<AccountRow>(this.#cells.of(id).sequelize, accountById, [id]))[0];
   }
 
   /** Newest first. */
   list({ beforeId, name, suspended, limit }: AccountFilter): Promise<AccountRow[]> {
-    return readRows<AccountRow>(this.#sequelize, accountsPage, [name, suspended, limit, beforeId]);
+    return readRows<AccountRow>(this.#cells.sole.sequelize, accountsPage, [name, suspended, limit, beforeId]);
   }
 
   /** The most first, below the rank and the id of the filter. */
@@ -76,20 +76,20 @@ export class AccountsReadModel {
     beforeRank: string | null,
   ): Promise<RankedAccountRow[]> {
     const values = [name, suspended, limit, beforeId, beforeRank];
-    return readRows<RankedAccountRow>(this.#sequelize, ORDERS[order], values);
+    return readRows<RankedAccountRow>(this.#cells.sole.sequelize, ORDERS[order], values);
   }
 
   async idOfName(name: string): Promise<string | undefined> {
-    return (await readRows<{ id: string }>(this.#sequelize, accountByName, [name]))[0]?.id;
+    return (await readRows<{ id: string }>(this.#cells.sole.sequelize, accountByName, [name]))[0]?.id;
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await readRows<{ id: string }>(this.#sequelize, anyAccount, [])).length === 0;
+    return (await readRows<{ id: string }>(this.#cells.sole.sequelize, anyAccount, [])).length === 0;
   }
 
   /** Who took the money of a purchase; undefined when the account has no such purchase. */
   async purchaseProvider(accountId: string, reference: string): Promise<string | undefined> {
-    const rows = await readRows<{ provider: string }>(this.#sequelize, purchaseProvider, [
+    const rows = await readRows<{ provider: string }>(this.#cells.of(accountId).sequelize, purchaseProvider, [
       accountId,
       reference,
     ]);

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Booked, Movement, Movements } from '../ledger/movements.ts';
 import { tryMovements } from '../ledger/trial.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import type { AccountRow } from './accounts.read-model.ts';
 import { accountById, reversalDebt } from './accounts.sql.ts';
@@ -16,11 +17,11 @@ export interface BookedOn extends Booked {
 
 /** Bookings of operators, and what the account is after them. */
 export class CorrectionsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
   readonly #movements: Movements;
 
-  constructor(pool: pg.Pool, movements: Movements) {
-    this.#pool = pool;
+  constructor(cells: Cells, movements: Movements) {
+    this.#cells = cells;
     this.#movements = movements;
   }
 
@@ -36,6 +37,7 @@ export class CorrectionsStore {
       const [reversal] = await run<{ debt: string }>(rows, reversalDebt, [reference]);
       return { ...booked, row, debt: nanoUsd(reversal?.debt ?? 0n) };
     };
-    return isTrial ? tryMovements(this.#pool, work) : work(this.#movements, this.#pool);
+    const { money } = this.#cells.of(accountId);
+    return isTrial ? tryMovements(money, work) : work(this.#movements, money);
   }
 }

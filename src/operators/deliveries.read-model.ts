@@ -1,4 +1,4 @@
-import type { Sequelize } from 'sequelize';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { operatorDeliveriesPage, operatorDelivery } from './deliveries.sql.ts';
 
@@ -30,20 +30,20 @@ export interface DeliveryFilter {
 }
 
 export class DeliveriesReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(id: string): Promise<DeliveryRow | undefined> {
-    return (await readRows<DeliveryRow>(this.#sequelize, operatorDelivery, [id]))[0];
+    return (await readRows<DeliveryRow>(this.#cells.ofOwned(id).sequelize, operatorDelivery, [id]))[0];
   }
 
   /** Newest first. */
   list({ accountId, state, taskId, after, limit }: DeliveryFilter): Promise<DeliveryRow[]> {
     const [at, id] = after ?? [null, null];
-    return readRows<DeliveryRow>(this.#sequelize, operatorDeliveriesPage, [
+    return readRows<DeliveryRow>(this.#cells.sole.sequelize, operatorDeliveriesPage, [
       accountId,
       state,
       taskId,

@@ -3,6 +3,7 @@ import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { Movements } from '../ledger/movements.ts';
 import { systemClock } from '../lib/clock.ts';
+import { oneCell } from '../store/cells.ts';
 import { createDatabase } from '../store/database.ts';
 import { AccountsReadModel } from './accounts.read-model.ts';
 import { AccountsService } from './accounts.service.ts';
@@ -16,8 +17,9 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   }
   const database = createDatabase({ url, moneyConnections: 1, connections: 1 }, () => undefined);
   try {
-    const keys = new KeysStore(database.sequelize, database.money);
-    const movements = new Movements(database.money);
+    const cells = oneCell(database);
+    const keys = new KeysStore(cells);
+    const movements = new Movements((accountId) => cells.of(accountId).money);
     const keysService = new KeysService(
       keys,
       movements,
@@ -25,7 +27,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
       // the first key is for all models
       { requireModels: () => undefined },
     );
-    const readModel = new AccountsReadModel(database.sequelize);
+    const readModel = new AccountsReadModel(cells);
     const accounts = new AccountsService(readModel, movements, keysService);
     const line = await ensureFirstAccount({ accounts, readModel, keys, dataFolder });
     process.stdout.write(`${line}\n`);

@@ -1,4 +1,4 @@
-import type { Sequelize } from 'sequelize';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import type { TaskState } from '../tasks/task-state.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
@@ -79,24 +79,29 @@ const EVENTS_MAX = 1_000;
 
 /** Tasks of every account. */
 export class OperatorTasksReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(id: string): Promise<OperatorTaskRow | undefined> {
-    return (await readRows<OperatorTaskRow>(this.#sequelize, operatorTask, [id]))[0];
+    return (await readRows<OperatorTaskRow>(this.#cells.ofOwned(id).sequelize, operatorTask, [id]))[0];
   }
 
   /** Newest first. */
   list(filter: OperatorTaskFilter): Promise<OperatorTaskRow[]> {
     const { accountId, state, beforeId, limit } = filter;
-    return readRows<OperatorTaskRow>(this.#sequelize, operatorTasksPage, [accountId, state, beforeId, limit]);
+    return readRows<OperatorTaskRow>(this.#cells.sole.sequelize, operatorTasksPage, [
+      accountId,
+      state,
+      beforeId,
+      limit,
+    ]);
   }
 
   /** What happened to a task, oldest first, at most the first thousand events. */
   history(id: string): Promise<TaskEventRow[]> {
-    return readRows<TaskEventRow>(this.#sequelize, taskHistory, [id, EVENTS_MAX]);
+    return readRows<TaskEventRow>(this.#cells.ofOwned(id).sequelize, taskHistory, [id, EVENTS_MAX]);
   }
 }

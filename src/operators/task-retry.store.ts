@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import type { TaskState } from '../tasks/task-state.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
@@ -27,14 +27,14 @@ export interface RetrySource {
 
 /** Failed tasks and the events that tie them to their successors. */
 export class TaskRetryStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(taskId: string): Promise<RetrySource | undefined> {
-    const [row] = await run<RetryRow>(this.#pool, retryableTask, [taskId]);
+    const [row] = await run<RetryRow>(this.#cells.ofOwned(taskId).money, retryableTask, [taskId]);
     return (
       row && {
         id: row.id,
@@ -57,7 +57,7 @@ export class TaskRetryStore {
 
   /** Adds to a task's history; the same words are written once. */
   async note(taskId: string, detail: string): Promise<void> {
-    await run(this.#pool, noteTaskEvent, [taskId, detail]);
+    await run(this.#cells.ofOwned(taskId).money, noteTaskEvent, [taskId, detail]);
   }
 }
 

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import { byCell, type Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import type { EndingTask } from '../tasks/task-endings.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
@@ -20,14 +20,19 @@ export interface HeldRun extends EndingTask {
 
 /** What workers on other hosts hold. Nothing is found for whoever does not hold it. */
 export class HeldRunsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(taskId: string, attempt: number, { worker, pools }: Holder): Promise<HeldRun | undefined> {
-    const [row] = await run<HeldRow>(this.#pool, findHeldRun, [taskId, attempt, worker, pools]);
+    const [row] = await run<HeldRow>(this.#cells.ofOwned(taskId).money, findHeldRun, [
+      taskId,
+      attempt,
+      worker,
+      pools,
+    ]);
     return (
       row && {
         id: row.id,
@@ -47,9 +52,11 @@ export class HeldRunsStore {
     leases: readonly Held[],
     { worker, pools }: Holder,
   ): Promise<Held[]> {
-    const values = [leases.map(({ id }) => id), leases.map(({ attempt }) => attempt), worker, pools];
-    const rows = await run<{ id: string; attempt: number }>(this.#pool, findHeldRuns, values);
-    const held = new Set(rows.map(({ id, attempt }) => `${id}/${attempt}`));
+    const reads = byCell(leases, ({ id }) => this.#cells.ofOwned(id)).map(({ cell, items }) => {
+      const values = [items.map(({ id }) => id), items.map(({ attempt }) => attempt), worker, pools];
+      return run<{ id: string; attempt: number }>(cell.money, findHeldRuns, values);
+    });
+    const held = new Set((await Promise.all(reads)).flat().map(({ id, attempt }) => `${id}/${attempt}`));
     return leases.filter(({ id, attempt }) => held.has(`${id}/${attempt}`));
   }
 }

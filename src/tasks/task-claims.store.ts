@@ -1,5 +1,6 @@
-import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { byCell, type Cells } from '../store/cells.ts';
+import type { Database } from '../store/database.ts';
 import { run } from '../store/statement.ts';
 import {
   claimTasks,
@@ -11,6 +12,7 @@ import {
   storeReferences,
 } from './task-claims.sql.ts';
 import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
+import { byFence, type Fenced, type FenceRow, fenceKey, fencesOf } from './task-fences.ts';
 import { type LeasedState, stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 import { WriteBatch } from './write-batch.ts';
@@ -71,19 +73,12 @@ interface ClaimOrder {
   readonly pool: string | null;
 }
 
-/** The fence, and what is to be written behind it. */
-interface Fenced<Value> {
-  readonly id: string;
-  readonly attempt: number;
-  readonly value: Value;
-}
-
 /**
  * Claims and everything written under one, guarded: a claim that is over changes no row. What every task goes through is written for
  * many tasks at once.
  */
 export class TaskClaimsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
   readonly #onClaimed: (task: ClaimedTask) => void;
   readonly #claims: Readonly<Record<LeasedState, WriteBatch<ClaimOrder, ClaimedTask | undefined>>>;
   readonly #references: WriteBatch<Fenced<{ engineId: string; reference: string }>, boolean>;
@@ -93,8 +88,8 @@ export class TaskClaimsStore {
   >;
 
   /** `onClaimed` is called for every task that was claimed. */
-  constructor(pool: pg.Pool, onClaimed: (task: ClaimedTask) => void = () => undefined) {
-    this.#pool = pool;
+  constructor(cells: Cells, onClaimed: (task: ClaimedTask) => void = () => undefined) {
+    this.#cells = cells;
     this.#onClaimed = onClaimed;
     const claims = (to: LeasedState) =>
       new WriteBatch((orders: readonly ClaimOrder[]) => this.#claimAll(to, orders), PACE_MS);
@@ -114,34 +109,36 @@ export class TaskClaimsStore {
     return await this.#claims[to].run({ taskId, worker, leaseMs, pool });
   }
 
-  /** Renews leases in one statement. Missing from the answer: those to look at with {@link findLease}. */
+  /** Renews leases in one statement a cell. Missing from the answer: those to look at with {@link findLease}. */
   async renew(
     leases: readonly LeaseRenewal[],
     leaseMs: number,
   ): Promise<{ id: string; attempt: number; cancelRequested: boolean }[]> {
-    const rows = await run<{ id: string; attempt: number; cancel_requested: boolean }>(
-      this.#pool,
-      renewLeases,
-      [
-        leases.map((lease) => lease.id),
-        leases.map((lease) => lease.attempt),
-        leases.map((lease) => lease.progress),
+    const rows = await this.#perCell(leases, ({ money }, part) =>
+      run<FenceRow & { cancel_requested: boolean }>(money, renewLeases, [
+        ...fencesOf(part),
+        part.map((lease) => lease.progress),
         leaseMs,
-        leases.map((lease) => lease.queuePosition ?? null),
-      ],
+        part.map((lease) => lease.queuePosition ?? null),
+      ]),
     );
     return rows.map((row) => ({ id: row.id, attempt: row.attempt, cancelRequested: row.cancel_requested }));
   }
 
   /** Undefined when the claim is over. */
   async findLease(taskId: string, attempt: number): Promise<{ cancelRequested: boolean } | undefined> {
-    const [row] = await run<{ cancel_requested: boolean }>(this.#pool, findLease, [taskId, attempt]);
+    const [row] = await run<{ cancel_requested: boolean }>(this.#cells.ofOwned(taskId).money, findLease, [
+      taskId,
+      attempt,
+    ]);
     return row && { cancelRequested: row.cancel_requested };
   }
 
   /** False when the claim is over. */
   async markSubmitting(taskId: string, attempt: number, engineId: string): Promise<boolean> {
-    return (await run(this.#pool, markSubmitting, [taskId, attempt, engineId])).length === 1;
+    return (
+      (await run(this.#cells.ofOwned(taskId).money, markSubmitting, [taskId, attempt, engineId])).length === 1
+    );
   }
 
   /** False when the claim is over. */
@@ -181,22 +178,25 @@ export class TaskClaimsStore {
       said,
       billed ? JSON.stringify(billed) : null,
     ];
-    return (await run(this.#pool, returnTask, values)).length === 1;
+    return (await run(this.#cells.ofOwned(id).money, returnTask, values)).length === 1;
   }
 
   async #claimAll(to: LeasedState, orders: readonly ClaimOrder[]): Promise<(ClaimedTask | undefined)[]> {
     // Two jobs for one task in one batch: the first has it.
     const byTask = new Map(orders.toReversed().map((order) => [order.taskId, order]));
     const distinct = [...byTask.values()];
-    const rows = await run<ClaimRow>(this.#pool, claimTasks, [
-      distinct.map((order) => order.taskId),
-      distinct.map((order) => order.worker),
-      distinct.map((order) => Math.round(order.leaseMs)),
-      stateAfterLapse(to),
-      to,
-      WORKER_SILENT_MS,
-      distinct.map((order) => order.pool),
-    ]);
+    const named = distinct.map((order) => ({ ...order, id: order.taskId }));
+    const rows = await this.#perCell(named, ({ money }, part) =>
+      run<ClaimRow>(money, claimTasks, [
+        part.map((order) => order.taskId),
+        part.map((order) => order.worker),
+        part.map((order) => Math.round(order.leaseMs)),
+        stateAfterLapse(to),
+        to,
+        WORKER_SILENT_MS,
+        part.map((order) => order.pool),
+      ]),
+    );
     const claimed = new Map(rows.map((row) => [row.id, toClaimed(row)]));
     claimed.forEach(this.#onClaimed);
     return orders.map((order) =>
@@ -207,11 +207,13 @@ export class TaskClaimsStore {
   async #storeReferences(
     items: readonly Fenced<{ engineId: string; reference: string }>[],
   ): Promise<boolean[]> {
-    const rows = await run<FenceRow>(this.#pool, storeReferences, [
-      ...fencesOf(items),
-      items.map((item) => item.value.engineId),
-      items.map((item) => item.value.reference),
-    ]);
+    const rows = await this.#perCell(items, ({ money }, part) =>
+      run<FenceRow>(money, storeReferences, [
+        ...fencesOf(part),
+        part.map((item) => item.value.engineId),
+        part.map((item) => item.value.reference),
+      ]),
+    );
     const stored = byFence(rows);
     return items.map((item) => stored.has(fenceKey(item)));
   }
@@ -219,35 +221,29 @@ export class TaskClaimsStore {
   async #markAllGenerated(
     items: readonly Fenced<{ run: GeneratedRun; progress: number }>[],
   ): Promise<({ cancelRequested: boolean } | undefined)[]> {
-    const rows = await run<FenceRow & { cancel_requested: boolean }>(this.#pool, markGenerated, [
-      ...fencesOf(items),
-      items.map((item) => JSON.stringify(item.value.run)),
-      items[0]?.value.progress,
-      DISPATCH_CHANNEL,
-    ]);
+    const rows = await this.#perCell(items, ({ money }, part) =>
+      run<FenceRow & { cancel_requested: boolean }>(money, markGenerated, [
+        ...fencesOf(part),
+        part.map((item) => JSON.stringify(item.value.run)),
+        part[0]?.value.progress,
+        DISPATCH_CHANNEL,
+      ]),
+    );
     const marked = byFence(rows);
     return items.map((item) => {
       const row = marked.get(fenceKey(item));
       return row && { cancelRequested: row.cancel_requested };
     });
   }
-}
 
-interface FenceRow extends Record<string, unknown> {
-  id: string;
-  attempt: number;
-}
-
-function fencesOf(items: readonly { id: string; attempt: number }[]): [string[], number[]] {
-  return [items.map((item) => item.id), items.map((item) => item.attempt)];
-}
-
-function fenceKey({ id, attempt }: { id: string; attempt: number }): string {
-  return `${id}/${attempt}`;
-}
-
-function byFence<Row extends FenceRow>(rows: readonly Row[]): Map<string, Row> {
-  return new Map(rows.map((row) => [fenceKey(row), row]));
+  /** Cuts a batch of tasks by cell, and puts together what came back. */
+  async #perCell<Item extends { readonly id: string }, Row>(
+    items: readonly Item[],
+    send: (cell: Database, part: readonly Item[]) => Promise<Row[]>,
+  ): Promise<Row[]> {
+    const shares = byCell(items, (item) => this.#cells.ofOwned(item.id));
+    return (await Promise.all(shares.map(({ cell, items: part }) => send(cell, part)))).flat();
+  }
 }
 
 interface ClaimRow {

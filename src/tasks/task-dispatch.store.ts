@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
+import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
   forgetWorker,
@@ -18,19 +18,19 @@ export const WORKER_SILENT_MS = 20_000;
 
 /** The waiting tasks as the relay sees them, and how much the live workers can run. */
 export class TaskDispatchStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
   readonly #accountInFlightMax: number;
 
   /** `accountInFlightMax`: tasks of one account that may be dispatched or running at once, per engine pool. */
-  constructor(pool: pg.Pool, accountInFlightMax: number) {
-    this.#pool = pool;
+  constructor(cells: Cells, accountInFlightMax: number) {
+    this.#cells = cells;
     this.#accountInFlightMax = accountInFlightMax;
   }
 
   /** Tasks that wait for an engine of the pool. */
   queued(enginePool: string): RelaySource {
     return this.#source((after, limit, lostAfterMs) =>
-      run<TakenRow>(this.#pool, takeQueued, [
+      run<TakenRow>(this.#cells.sole.money, takeQueued, [
         after,
         ACCOUNTS_PER_LOOK,
         this.#accountInFlightMax,
@@ -44,7 +44,7 @@ export class TaskDispatchStore {
   /** Tasks that wait for post-processing. */
   generated(): RelaySource {
     return this.#source((after, limit, lostAfterMs) =>
-      run<TakenRow>(this.#pool, takeGenerated, [
+      run<TakenRow>(this.#cells.sole.money, takeGenerated, [
         after,
         ACCOUNTS_PER_LOOK,
         this.#accountInFlightMax,
@@ -56,17 +56,19 @@ export class TaskDispatchStore {
 
   /** Says how many jobs of each queue a worker process can run at once; other queues it no longer serves. Called with every heartbeat. */
   async registerSlots(worker: string, slots: ReadonlyMap<string, number>): Promise<void> {
-    await run(this.#pool, registerSlots, [worker, [...slots.keys()], [...slots.values()]]);
+    await run(this.#cells.home.money, registerSlots, [worker, [...slots.keys()], [...slots.values()]]);
   }
 
   /** A worker that leaves in good order. */
   async forgetWorker(worker: string): Promise<void> {
-    await run(this.#pool, forgetWorker, [worker]);
+    await run(this.#cells.home.money, forgetWorker, [worker]);
   }
 
   /** What all workers heard of lately can run at once, by queue. */
   async liveSlots(): Promise<ReadonlyMap<string, number>> {
-    const rows = await run<{ queue: string; slots: number }>(this.#pool, liveSlots, [WORKER_SILENT_MS]);
+    const rows = await run<{ queue: string; slots: number }>(this.#cells.home.money, liveSlots, [
+      WORKER_SILENT_MS,
+    ]);
     return new Map(rows.map((row) => [row.queue, row.slots]));
   }
 
@@ -83,7 +85,7 @@ export class TaskDispatchStore {
       },
       putBack: async (tickets: readonly RelayTicket[]) => {
         const values = [tickets.map((ticket) => ticket.id), tickets.map((ticket) => ticket.dispatch)];
-        await run(this.#pool, putBackTasks, values);
+        await run(this.#cells.sole.money, putBackTasks, values);
       },
     };
   }

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
-import { run } from '../store/statement.ts';
+import { byCell, type Cells, inAll } from '../store/cells.ts';
+import { run, type Statement } from '../store/statement.ts';
 import {
   countQueued,
   findEnded,
@@ -21,11 +22,16 @@ export interface TaskScope {
   readonly apiKeyId: string | null;
 }
 
+/** What a caller may see: never more than an account. */
+export interface AccountScope extends TaskScope {
+  readonly accountId: string;
+}
+
 /** The service's own view, for what it does on nobody's behalf. */
 export const EVERY_TASK: TaskScope = { accountId: null, apiKeyId: null };
 
 export interface TaskListFilter {
-  readonly scope: TaskScope;
+  readonly scope: AccountScope;
   /** Only tasks older than this one: the keyset of the next page. */
   readonly beforeId: string | null;
   readonly states: readonly TaskState[] | null;
@@ -40,15 +46,17 @@ export interface TaskListFilter {
 
 /** Reads for the API. */
 export class TaskReadsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Undefined also for a task outside the scope. */
   async findTask(taskId: string, scope: TaskScope): Promise<TaskView | undefined> {
-    const [row] = await run<TaskRow>(this.#pool, findTask, [taskId, scope.accountId, scope.apiKeyId]);
+    const { accountId, apiKeyId } = scope;
+    const cell = accountId === null ? this.#cells.ofOwned(taskId) : this.#cells.of(accountId);
+    const [row] = await run<TaskRow>(cell.money, findTask, [taskId, accountId, apiKeyId]);
     return row && toView(row);
   }
 
@@ -57,13 +65,13 @@ export class TaskReadsStore {
     const { scope, beforeId, states, model, createdAfter, createdBefore, kind, apiKeyHash, limit } = filter;
     const wanted = [states, model, createdAfter, createdBefore, kind, apiKeyHash];
     const values = [scope.accountId, beforeId, ...wanted, scope.apiKeyId, limit];
-    return (await run<TaskRow>(this.#pool, listTasks, values)).map(toView);
+    return (await run<TaskRow>(this.#cells.of(scope.accountId).money, listTasks, values)).map(toView);
   }
 
   /** The stored files of each task, by task id, in order of index and variant. */
   async listOutputs(taskIds: readonly string[]): Promise<Map<string, TaskOutput[]>> {
     const found = new Map<string, TaskOutput[]>();
-    for (const row of await run<OutputRow>(this.#pool, listOutputs, [[...taskIds]])) {
+    for (const row of await this.#ofTasks<OutputRow>(listOutputs, taskIds)) {
       const outputs = found.get(row.task_id) ?? [];
       outputs.push(toOutput(row));
       found.set(row.task_id, outputs);
@@ -73,32 +81,53 @@ export class TaskReadsStore {
 
   /** Which of these tasks have ended, or no longer exist. */
   async findEnded(taskIds: readonly string[]): Promise<string[]> {
-    const rows = await run<{ id: string }>(this.#pool, findEnded, [[...taskIds]]);
+    const rows = await this.#ofTasks<{ id: string }>(findEnded, taskIds);
     return rows.map((row) => row.id);
   }
 
   /** Tasks of the account that wait for the pool; no more than `most` are counted. */
   async countQueued(enginePool: string, accountId: string, most: number): Promise<number> {
-    const rows = await run<{ tasks: number }>(this.#pool, countQueued, [enginePool, accountId, most]);
+    const rows = await run<{ tasks: number }>(this.#cells.of(accountId).money, countQueued, [
+      enginePool,
+      accountId,
+      most,
+    ]);
     return rows[0]?.tasks ?? 0;
   }
 
   /** Waiting tasks of an engine pool by account. */
   async queueByAccount(enginePool: string): Promise<Map<string, number>> {
-    const rows = await run<{ account_id: string; tasks: number }>(this.#pool, queueByAccount, [enginePool]);
+    const rows = await inAll(this.#cells, ({ money }) =>
+      run<{ account_id: string; tasks: number }>(money, queueByAccount, [enginePool]),
+    );
     return new Map(rows.map((row) => [row.account_id, row.tasks]));
   }
 
   /** A waiting task's place among those of its own account, from 1. */
   async ownTurn(enginePool: string, accountId: string, taskId: string): Promise<number> {
-    const [row] = await run<{ turn: number }>(this.#pool, ownTurn, [enginePool, accountId, taskId]);
+    const [row] = await run<{ turn: number }>(this.#cells.of(accountId).money, ownTurn, [
+      enginePool,
+      accountId,
+      taskId,
+    ]);
     return row?.turn ?? 0;
   }
 
   /** Median ms from start to end of the model's latest successes; undefined without any. */
   async typicalDurationMs(model: string): Promise<number | undefined> {
-    const [row] = await run<{ ms: number | null }>(this.#pool, typicalDuration, [model]);
+    const [row] = await run<{ ms: number | null }>(this.#cells.sole.money, typicalDuration, [model]);
     return row?.ms ?? undefined;
+  }
+
+  /** Runs a statement whose one parameter is ids of tasks. */
+  async #ofTasks<Row extends pg.QueryResultRow>(
+    statement: Statement,
+    taskIds: readonly string[],
+  ): Promise<Row[]> {
+    const reads = byCell(taskIds, (id) => this.#cells.ofOwned(id)).map(({ cell, items }) =>
+      run<Row>(cell.money, statement, [items]),
+    );
+    return (await Promise.all(reads)).flat();
   }
 }
 

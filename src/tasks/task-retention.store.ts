@@ -1,5 +1,5 @@
-import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { byCell, type Cells, inAll } from '../store/cells.ts';
+import { run, type Statement } from '../store/statement.ts';
 import {
   deleteOldAlerts,
   deleteOldTasks,
@@ -31,36 +31,41 @@ const SILENT_WORKER_DAYS = 1;
 
 /** What goes when its time is over. The ledger and the generations stay. */
 export class TaskRetentionStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
-  /** Up to `limit` tasks whose files have expired. */
+  /** Up to `limit` tasks of a cell whose files have expired. */
   async findExpiredMedia(limit: number): Promise<ExpiredMedia[]> {
-    const rows = await run<{ id: string; keys: string[] }>(this.#pool, findExpiredMedia, [limit]);
+    const rows = await inAll(this.#cells, ({ money }) =>
+      run<{ id: string; keys: string[] }>(money, findExpiredMedia, [limit]),
+    );
     return rows.map((row) => ({ taskId: row.id, storageKeys: row.keys }));
   }
 
   /** After the files are gone: forgets their keys, and the prompt where it was kept. */
   async markMediaDeleted(taskIds: readonly string[]): Promise<void> {
-    await run(this.#pool, markMediaDeleted, [[...taskIds]]);
+    const marking = byCell(taskIds, (id) => this.#cells.ofOwned(id)).map(({ cell, items }) =>
+      run(cell.money, markMediaDeleted, [items]),
+    );
+    await Promise.all(marking);
   }
 
-  /** Deletes up to `limit` rows of tasks that ended more than `days` ago. Returns how many. */
+  /** Deletes up to `limit` rows of a cell's tasks that ended more than `days` ago. Returns how many. */
   async deleteOldTasks(days: number, limit: number): Promise<number> {
-    return (await run(this.#pool, deleteOldTasks, [days, limit])).length;
+    return (await this.#inAll(deleteOldTasks, days, limit)).length;
   }
 
-  /** Deletes up to `limit` deliveries of alerts that are older than `days`. Returns how many. */
+  /** Deletes up to `limit` of a cell's deliveries of alerts that are older than `days`. Returns how many. */
   async deleteOldAlerts(days: number, limit: number): Promise<number> {
-    return (await run(this.#pool, deleteOldAlerts, [days, limit])).length;
+    return (await this.#inAll(deleteOldAlerts, days, limit)).length;
   }
 
   /** Deletes an ended task; false when it is live, gone or another account's. */
   async deleteTask(taskId: string, accountId: string): Promise<boolean> {
-    return (await run(this.#pool, deleteTask, [taskId, accountId])).length === 1;
+    return (await run(this.#cells.of(accountId).money, deleteTask, [taskId, accountId])).length === 1;
   }
 
   /**
@@ -68,16 +73,24 @@ export class TaskRetentionStore {
    * under way, or ended less than `endedMs` ago, are never among them.
    */
   async findUnlisted(files: readonly TaskFile[], endedMs: number): Promise<UnlistedFile[]> {
-    const rows = await run<{ key: string; of_ended: boolean }>(this.#pool, findUnlisted, [
-      files.map((file) => file.taskId),
-      files.map((file) => file.storageKey),
-      endedMs,
-    ]);
-    return rows.map((row) => ({ storageKey: row.key, ofEndedTask: row.of_ended }));
+    const reads = byCell(files, (file) => this.#cells.ofOwned(file.taskId)).map(({ cell, items }) =>
+      run<{ key: string; of_ended: boolean }>(cell.money, findUnlisted, [
+        items.map((file) => file.taskId),
+        items.map((file) => file.storageKey),
+        endedMs,
+      ]),
+    );
+    return (await Promise.all(reads))
+      .flat()
+      .map((row) => ({ storageKey: row.key, ofEndedTask: row.of_ended }));
   }
 
   /** Forgets workers not heard of for a day. */
   async forgetSilentWorkers(): Promise<void> {
-    await run(this.#pool, forgetSilentWorkers, [SILENT_WORKER_DAYS]);
+    await run(this.#cells.home.money, forgetSilentWorkers, [SILENT_WORKER_DAYS]);
+  }
+
+  #inAll(statement: Statement, days: number, limit: number): Promise<object[]> {
+    return inAll(this.#cells, ({ money }) => run(money, statement, [days, limit]));
   }
 }

@@ -1,10 +1,10 @@
 import type { Principal } from '../http/route.ts';
 import { parsePublicId } from '../lib/ids.ts';
-import type { TaskScope } from './task-reads.store.ts';
+import type { AccountScope } from './task-reads.store.ts';
 import { taskNotFound } from './tasks.errors.ts';
 
 /** An inference key sees the tasks it submitted, an owner key all of its account. */
-export function scopeOf(principal: Principal): TaskScope {
+export function scopeOf(principal: Principal): AccountScope {
   const { accountId, apiKeyId, role } = principal;
   return { accountId, apiKeyId: role === 'owner' ? null : apiKeyId };
 }

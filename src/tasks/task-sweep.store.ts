@@ -1,5 +1,5 @@
-import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { type Cells, inAll } from '../store/cells.ts';
+import { run, type Statement } from '../store/statement.ts';
 import type { TaskState } from './task-state.ts';
 import { findCanceling, findOverdue, lapseLeases, requestCancel } from './task-sweep.sql.ts';
 import type { TaskKind } from './tasks.types.ts';
@@ -16,25 +16,25 @@ export interface EndableTask {
 
 /** Finds tasks that nobody takes care of any more. */
 export class TaskSweepStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
-  /** Takes up to `limit` tasks away from workers that stopped renewing. Returns how many. */
+  /** Takes up to `limit` tasks of a cell away from workers that stopped renewing. Returns how many. */
   async lapseLeases(limit: number): Promise<number> {
-    return (await run(this.#pool, lapseLeases, [limit])).length;
+    return (await inAll(this.#cells, ({ money }) => run(money, lapseLeases, [limit]))).length;
   }
 
-  /** Tasks past their deadline. */
+  /** Tasks past their deadline, up to `limit` of a cell. */
   async findOverdue(limit: number): Promise<EndableTask[]> {
-    return (await run<EndableRow>(this.#pool, findOverdue, [limit])).map(toEndable);
+    return (await this.#inAll(findOverdue, limit)).map(toEndable);
   }
 
-  /** Canceled tasks that wait, and so have nobody who would end them. */
+  /** Canceled tasks that wait, and so have nobody who would end them, up to `limit` of a cell. */
   async findCanceling(limit: number): Promise<EndableTask[]> {
-    return (await run<EndableRow>(this.#pool, findCanceling, [limit])).map(toEndable);
+    return (await this.#inAll(findCanceling, limit)).map(toEndable);
   }
 
   /**
@@ -46,8 +46,16 @@ export class TaskSweepStore {
     accountId: string,
     stoppablePools: readonly string[],
   ): Promise<EndableTask | undefined> {
-    const [row] = await run<EndableRow>(this.#pool, requestCancel, [taskId, accountId, [...stoppablePools]]);
+    const [row] = await run<EndableRow>(this.#cells.of(accountId).money, requestCancel, [
+      taskId,
+      accountId,
+      [...stoppablePools],
+    ]);
     return row && toEndable(row);
+  }
+
+  #inAll(statement: Statement, limit: number): Promise<EndableRow[]> {
+    return inAll(this.#cells, ({ money }) => run<EndableRow>(money, statement, [limit]));
   }
 }
 

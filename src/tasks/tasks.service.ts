@@ -7,7 +7,7 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { TaskContentQuery, TaskListQuery } from './native-tasks.schema.ts';
 import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
-import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import type { AccountScope, TaskReadsStore, TaskScope } from './task-reads.store.ts';
 import type { TaskRetentionStore } from './task-retention.store.ts';
 import { isTerminal } from './task-state.ts';
 import type { TaskWaiter } from './task-waiter.ts';
@@ -77,7 +77,7 @@ export class TasksService {
   }
 
   /** Newest first; positions in the queue are left to {@link get}. Throws AppError invalid_cursor. */
-  async list(scope: TaskScope, query: TaskListQuery): Promise<Page<TaskDetails>> {
+  async list(scope: AccountScope, query: TaskListQuery): Promise<Page<TaskDetails>> {
     const [beforeId = null] = query.cursor ? decodeCursor(query.cursor, [UUID_PART]) : [];
     const tasks = await this.#reads.listTasks({
       scope,

@@ -1,4 +1,4 @@
-import type { Sequelize } from 'sequelize';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import type { Statement } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
@@ -42,26 +42,28 @@ export interface InstallationState {
 
 /** What stands in the database of an installation, for gauges: holds, write-offs, statements, tasks, deliveries. Throws when the database is away. */
 export class StateReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async read(): Promise<InstallationState> {
-    const rows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
-      readRows<Row>(this.#sequelize, statement, values);
+    const rows = <Row extends object>(statement: Statement) =>
+      readRows<Row>(this.#cells.sole.sequelize, statement, []);
+    const homeRows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
+      readRows<Row>(this.#cells.home.sequelize, statement, values);
     const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked], [due], [backup]] =
       await Promise.all([
         rows<InstallationState['holds'][number]>(openHolds),
         rows<InstallationState['writeOffs'][number]>(writeOffTotals),
         rows<InstallationState['tasks'][number]>(liveTasks),
-        rows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
+        homeRows<InstallationState['slots'][number]>(workerSlots, [WORKER_SILENT_MS]),
         rows<InstallationState['deliveries']>(pendingDeliveries),
-        rows<InstallationState['paymentEvents']>(pendingPaymentEvents),
+        homeRows<InstallationState['paymentEvents']>(pendingPaymentEvents),
         rows<InstallationState['unbookedReversals']>(unbookedReversals),
         rows<InstallationState['statementsDue']>(statementsDue),
-        rows<InstallationState['backup']>(newestBackup),
+        homeRows<InstallationState['backup']>(newestBackup),
       ]);
     return {
       holds,
@@ -78,7 +80,11 @@ export class StateReadModel {
 
   /** The trace that a task belongs to; undefined when its request was not traced. */
   async traceparentOf(taskId: string): Promise<string | undefined> {
-    const [row] = await readRows<{ traceparent: string | null }>(this.#sequelize, taskTraceparent, [taskId]);
+    const [row] = await readRows<{ traceparent: string | null }>(
+      this.#cells.ofOwned(taskId).sequelize,
+      taskTraceparent,
+      [taskId],
+    );
     return row?.traceparent ?? undefined;
   }
 }

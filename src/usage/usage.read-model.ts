@@ -1,8 +1,8 @@
-import type { Sequelize } from 'sequelize';
 import type { BucketRange } from '../http/input/time-range.ts';
 import type { UsageColumns } from '../http/input/wire-shapes.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
 import { idAt } from '../lib/ids.ts';
+import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { reportPieces } from './report-pieces.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
@@ -68,10 +68,10 @@ export interface ReportScope {
  * filled; never of generations.
  */
 export class UsageReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
 
-  constructor(sequelize: Sequelize) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** By period, model and key, after the position [period, model, key id]. */
@@ -84,7 +84,7 @@ export class UsageReadModel {
     const [period = null, ...rest] = after ?? [];
     const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
-      readRows<UsageSums>(this.#sequelize, usageRows, [
+      readRows<UsageSums>(this.#cells.of(accountId).sequelize, usageRows, [
         ...[accountId, ...pieces(window), interval(range), apiKeyId, model],
         ...[period, rest[0] ?? null, rest[1] ?? null, limit],
       ]),
@@ -97,7 +97,7 @@ export class UsageReadModel {
     const [period = null, ...rest] = after ?? [];
     const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
-      readRows<ActivitySums>(this.#sequelize, activityRows, [
+      readRows<ActivitySums>(this.#cells.of(accountId).sequelize, activityRows, [
         ...[accountId, ...pieces(window), apiKeyId],
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, limit],
       ]),
@@ -114,7 +114,7 @@ export class UsageReadModel {
     const [period = null, ...rest] = after ?? [];
     const pieces = await this.#pieces(scope);
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
-      readRows<CostSums>(this.#sequelize, costRows, [
+      readRows<CostSums>(this.#cells.of(accountId).sequelize, costRows, [
         ...[accountId, ...pieces(window), interval(range), apiKeyId],
         ...[by.model, by.apiKey, by.endpoint],
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, rest[3] ?? null, limit],
@@ -129,7 +129,7 @@ export class UsageReadModel {
     after: readonly string[] | undefined,
   ): Promise<SpeedSums[]> {
     const ids = [range.start.getTime() - CLOCK_SLACK_MS, range.end.getTime() + CLOCK_SLACK_MS].map(idAt);
-    return readRows<SpeedSums>(this.#sequelize, performanceRows, [
+    return readRows<SpeedSums>(this.#cells.of(accountId).sequelize, performanceRows, [
       ...[accountId, ...ids, range.start, range.end, interval(range), apiKeyId, model],
       ...[after?.[0] ?? null, after?.[1] ?? null, limit, CALLS_MAX],
     ]);
@@ -137,7 +137,9 @@ export class UsageReadModel {
 
   /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */
   async #pieces({ accountId, range }: ReportScope): Promise<(window: ScanWindow) => Date[]> {
-    const [mark] = await readRows<{ filled_until: Date }>(this.#sequelize, filledUntil, [accountId]);
+    const [mark] = await readRows<{ filled_until: Date }>(this.#cells.of(accountId).sequelize, filledUntil, [
+      accountId,
+    ]);
     return (window) => reportPieces(window, range.bucketMs, mark?.filled_until ?? new Date(0));
   }
 }

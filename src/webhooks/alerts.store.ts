@@ -1,5 +1,6 @@
-import type pg from 'pg';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
+import type { Cells } from '../store/cells.ts';
+import type { Database } from '../store/database.ts';
 import { run } from '../store/statement.ts';
 import { changeAlerts, findAlerts, tellAlerts } from './alerts.sql.ts';
 
@@ -24,14 +25,14 @@ const NONE: Alerts = { url: null, creditsLow: null, keyLimitNear: null };
 
 /** Settings of alerts, and the chore that finds out what is to be told. */
 export class AlertsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(accountId: string): Promise<Alerts> {
-    const [row] = await run<AlertsRow>(this.#pool, findAlerts, [accountId]);
+    const [row] = await run<AlertsRow>(this.#cells.of(accountId).money, findAlerts, [accountId]);
     return row ? alertsOf(row) : NONE;
   }
 
@@ -43,22 +44,33 @@ export class AlertsStore {
       ...(creditsLow !== undefined && { credits_low: creditsLow?.toString() ?? null }),
       ...(keyLimitNear !== undefined && { key_limit_near: keyLimitNear }),
     };
-    const [row] = await run<AlertsRow>(this.#pool, changeAlerts, [accountId, JSON.stringify(sent)]);
+    const [row] = await run<AlertsRow>(this.#cells.of(accountId).money, changeAlerts, [
+      accountId,
+      JSON.stringify(sent),
+    ]);
     return row ? alertsOf(row) : NONE;
   }
 
   /** Writes what is to be told now into the outbox, each once. Returns how many accounts had moved. */
   async tell(signal: AbortSignal): Promise<number> {
     let looked = 0;
-    while (!signal.aborted) {
-      const [row] = await run<{ looked: number }>(this.#pool, tellAlerts, [ACCOUNTS_PER_STATEMENT]);
-      looked += row?.looked ?? 0;
-      if ((row?.looked ?? 0) < ACCOUNTS_PER_STATEMENT) {
-        break;
-      }
+    for (const cell of this.#cells.all()) {
+      looked += await tellIn(cell, signal);
     }
     return looked;
   }
+}
+
+async function tellIn({ money }: Database, signal: AbortSignal): Promise<number> {
+  let looked = 0;
+  while (!signal.aborted) {
+    const [row] = await run<{ looked: number }>(money, tellAlerts, [ACCOUNTS_PER_STATEMENT]);
+    looked += row?.looked ?? 0;
+    if ((row?.looked ?? 0) < ACCOUNTS_PER_STATEMENT) {
+      break;
+    }
+  }
+  return looked;
 }
 
 function alertsOf(row: AlertsRow): Alerts {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { RelaySource } from '../../queues/relay-lane.ts';
+import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
   claimDelivery,
@@ -53,10 +54,10 @@ const ALERTS_LISTED_MAX = 100;
 
 /** Webhook deliveries: outbox, state and log. */
 export class WebhookDeliveriesStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Due deliveries, for the relay. */
@@ -65,7 +66,7 @@ export class WebhookDeliveriesStore {
       take: async (limit, lostAfterMs) => {
         const values = [limit, lostAfterMs, ACCOUNT_IN_FLIGHT_MAX];
         const rows = await run<{ id: string; dispatch: string; request_id: string | null }>(
-          this.#pool,
+          this.#cells.sole.money,
           takeDeliveries,
           values,
         );
@@ -76,14 +77,17 @@ export class WebhookDeliveriesStore {
         }));
       },
       putBack: async (tickets) => {
-        await run(this.#pool, putBackDeliveries, [tickets.map((ticket) => ticket.id)]);
+        await run(this.#cells.sole.money, putBackDeliveries, [tickets.map((ticket) => ticket.id)]);
       },
     };
   }
 
   /** Begins a try; undefined when it is delivered, given up, not due or under way. */
   async claim(deliveryId: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
-    const [row] = await run<ClaimedRow>(this.#pool, claimDelivery, [deliveryId, leaseMs]);
+    const [row] = await run<ClaimedRow>(this.#cells.ofOwned(deliveryId).money, claimDelivery, [
+      deliveryId,
+      leaseMs,
+    ]);
     return (
       row && {
         id: row.id,
@@ -105,47 +109,49 @@ export class WebhookDeliveriesStore {
   ): Promise<void> {
     const { status, error, durationMs } = result;
     const values = [delivery.id, delivery.tries, state, status, error, nextTryMs, durationMs];
-    await run(this.#pool, recordTry, values);
+    await run(this.#cells.of(delivery.accountId).money, recordTry, values);
   }
 
   /** Gives a delivery one more try, now; false when the account has no such delivery. */
   async redeliver(deliveryId: string, accountId: string): Promise<boolean> {
-    return (await run(this.#pool, redeliver, [deliveryId, accountId])).length === 1;
+    return (await run(this.#cells.of(accountId).money, redeliver, [deliveryId, accountId])).length === 1;
   }
 
   /** The deliveries of a task with their logs. */
   async list(accountId: string, taskId: string): Promise<DeliveryView[]> {
-    return await this.#withTries(await run<DeliveryRow>(this.#pool, listDeliveries, [accountId, taskId]));
+    const { money } = this.#cells.of(accountId);
+    return await withTries(money, await run<DeliveryRow>(money, listDeliveries, [accountId, taskId]));
   }
 
   /** The latest deliveries of the account's own events with their logs, newest first. */
   async listAlerts(accountId: string): Promise<DeliveryView[]> {
     const values = [accountId, ALERTS_LISTED_MAX];
-    return await this.#withTries(await run<DeliveryRow>(this.#pool, listAlertDeliveries, values));
+    const { money } = this.#cells.of(accountId);
+    return await withTries(money, await run<DeliveryRow>(money, listAlertDeliveries, values));
   }
+}
 
-  async #withTries(rows: readonly DeliveryRow[]): Promise<DeliveryView[]> {
-    const tries = await run<TryRow>(this.#pool, listTries, [rows.map((row) => row.id)]);
-    return rows.map((row) => ({
-      id: row.id,
-      taskId: row.task_id,
-      event: row.event,
-      url: row.url,
-      state: row.state,
-      createdAt: row.created_at,
-      deliveredAt: row.delivered_at,
-      nextTryAt: row.next_try_at,
-      log: tries
-        .filter((entry) => entry.delivery_id === row.id)
-        .map((entry) => ({
-          try: entry.try,
-          at: entry.at,
-          status: entry.status,
-          error: entry.error,
-          durationMs: entry.duration_ms,
-        })),
-    }));
-  }
+async function withTries(pool: pg.Pool, rows: readonly DeliveryRow[]): Promise<DeliveryView[]> {
+  const tries = await run<TryRow>(pool, listTries, [rows.map((row) => row.id)]);
+  return rows.map((row) => ({
+    id: row.id,
+    taskId: row.task_id,
+    event: row.event,
+    url: row.url,
+    state: row.state,
+    createdAt: row.created_at,
+    deliveredAt: row.delivered_at,
+    nextTryAt: row.next_try_at,
+    log: tries
+      .filter((entry) => entry.delivery_id === row.id)
+      .map((entry) => ({
+        try: entry.try,
+        at: entry.at,
+        status: entry.status,
+        error: entry.error,
+        durationMs: entry.duration_ms,
+      })),
+  }));
 }
 
 interface ClaimedRow {

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import { findSecret, insertSecret, listSecrets, resealSecret, rotateSecret } from './webhook-secrets.sql.ts';
 
@@ -13,15 +13,15 @@ export interface SealedSecrets extends SealedPair {
 
 /** Sealed signing secrets, one per account. */
 export class WebhookSecretsStore {
-  readonly #pool: pg.Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   async find(accountId: string): Promise<SealedSecrets | undefined> {
     const [row] = await run<{ secret: Buffer; previous_secret: Buffer | null; rotated_at: Date }>(
-      this.#pool,
+      this.#cells.of(accountId).money,
       findSecret,
       [accountId],
     );
@@ -30,7 +30,7 @@ export class WebhookSecretsStore {
 
   /** Stores the first secret of an account, unless it has one by now. */
   async insert(accountId: string, sealed: Buffer): Promise<void> {
-    await run(this.#pool, insertSecret, [accountId, sealed]);
+    await run(this.#cells.of(accountId).money, insertSecret, [accountId, sealed]);
   }
 
   /** Up to `limit` accounts' secrets, in order of their ids. */
@@ -39,7 +39,7 @@ export class WebhookSecretsStore {
     limit: number,
   ): Promise<(SealedPair & { readonly accountId: string })[]> {
     const rows = await run<{ account_id: string; secret: Buffer; previous_secret: Buffer | null }>(
-      this.#pool,
+      this.#cells.sole.money,
       listSecrets,
       [accountId, limit],
     );
@@ -52,11 +52,16 @@ export class WebhookSecretsStore {
 
   /** Replaces what was read as `from`, unless it has been rotated meanwhile. */
   async reseal(accountId: string, from: SealedPair, to: SealedPair): Promise<void> {
-    await run(this.#pool, resealSecret, [accountId, from.secret, to.secret, to.previousSecret]);
+    await run(this.#cells.of(accountId).money, resealSecret, [
+      accountId,
+      from.secret,
+      to.secret,
+      to.previousSecret,
+    ]);
   }
 
   /** Makes the current secret the previous one. */
   async rotate(accountId: string, sealed: Buffer): Promise<void> {
-    await run(this.#pool, rotateSecret, [accountId, sealed]);
+    await run(this.#cells.of(accountId).money, rotateSecret, [accountId, sealed]);
   }
 }

@@ -36,10 +36,10 @@ beforeAll(async () => {
   });
   await atTime(test.url, database, '-65 days', async (then) => {
     const reversal = { accountId: account, reference: newUuid(), description: 'Chargeback' };
-    await new Movements(then.money).reversePayment(reversal, reference, usd('20.00'));
+    await new Movements(() => then.money).reversePayment(reversal, reference, usd('20.00'));
   });
   const forgiven = { accountId: account, reference: newUuid(), description: 'A good customer', act };
-  await new Movements(database.money).clearDebt(forgiven, 'forgiven', usd('2.00'));
+  await new Movements(() => database.money).clearDebt(forgiven, 'forgiven', usd('2.00'));
 });
 afterAll(() => server?.close());
 

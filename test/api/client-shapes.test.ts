@@ -27,8 +27,8 @@ beforeAll(async () => {
   await writeFile(catalog, JSON.stringify(catalogOf()));
   server = await startOperatorServer({ redisDatabase: 14, environment: { TOLLGATE_CONFIG: catalog } });
   const secretOf = async (credits: string) => {
-    const { id } = await createAccount(server.foundation.database, { credits });
-    return (await createKey(server.foundation.database, id, { role: 'inference' })).secret;
+    const { id } = await createAccount(server.foundation.cells.sole, { credits });
+    return (await createKey(server.foundation.cells.sole, id, { role: 'inference' })).secret;
   };
   keys = { rich: await secretOf('100'), poor: await secretOf('0'), wrong: 'sk-or-v1-0123456789abcdef' };
 });

@@ -22,7 +22,7 @@ interface Customer {
 
 async function customer(): Promise<Customer> {
   const accountId = newUuid();
-  await new Movements(server.database.money).openAccount(accountId, 'Acme');
+  await new Movements(() => server.database.money).openAccount(accountId, 'Acme');
   return {
     id: publicId('account', accountId),
     accountId,

@@ -1,6 +1,7 @@
 import { TypicalOutput } from '../../src/invocation/typical-output.read-model.ts';
 import { publicId } from '../../src/lib/ids.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -74,7 +75,7 @@ test('an inference key sees its own, another account nothing', async () => {
 });
 
 test('the usual length of answers: the median of five and more that ended well, by account and model', async () => {
-  const typical = new TypicalOutput(server.database.sequelize);
+  const typical = new TypicalOutput(oneCell(server.database));
   const { id: accountId } = await createAccount(server.database);
   const { id: apiKeyId } = await createKey(server.database, accountId);
   const call = (outputTokens: number, model: string, status: 'completed' | 'failed' = 'completed') =>

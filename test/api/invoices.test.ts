@@ -44,7 +44,7 @@ beforeAll(async () => {
     createGeneration(database, { accountId, apiKeyId: owner.id, charge: '1.25' }),
   );
   await at(daysBack(1), (database) =>
-    new Movements(database.money).refundCharge(
+    new Movements(() => database.money).refundCharge(
       { accountId, reference: newUuid(), description: '=cmd()' },
       generation,
       usd('0.25'),

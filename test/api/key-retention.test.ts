@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { KeysStore } from '../../src/keys/keys.store.ts';
 import { newUuid } from '../../src/lib/ids.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -106,7 +107,7 @@ describe('keys that were deleted or expired long ago', () => {
     return keys.map(({ id }) => ids.has(id));
   }
 
-  const forget = () => new KeysStore(server.database.sequelize, server.database.money).forget(signal);
+  const forget = () => new KeysStore(oneCell(server.database)).forget(signal);
 
   test('a row goes 90 days after its deletion unless a report names the key, which is looked at once', async () => {
     const { id, owner } = await newOwner();

@@ -162,7 +162,7 @@ test('a reissue stops where nothing changes; a refund after it is not dated befo
   const { json } = await admin('POST', path, { reason: 'name of the buyer' });
   expect(json.data.map((row: { version: number }) => row.version)).toEqual([1, 2, 1, 1]);
   await at('2026-05-20T00:00:00Z', ({ money }) =>
-    new Movements(money).refundCharge(
+    new Movements(() => money).refundCharge(
       { accountId: customer.accountId, reference: newUuid(), description: 'late' },
       generation,
       usd('0.05'),

@@ -9,6 +9,7 @@ import { ReversalsService } from '../../src/billing/reversals.service.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { purchaseCredits, silentLog } from '../factories/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 import { StripeContractServer } from './support/stripe-contract-server.ts';
@@ -53,9 +54,9 @@ async function openShard(): Promise<Shard> {
   });
   const log = silentLog;
   const clock = { now: Date.now };
-  const { sequelize, money } = db.database;
-  const sessions = new CheckoutStore(sequelize, money);
-  const movements = new Movements(money);
+  const { money } = db.database;
+  const sessions = new CheckoutStore(oneCell(db.database));
+  const movements = new Movements(() => money);
   const inbox = new PaymentInboxService(
     {
       inbox: new PaymentInboxStore(money, 'stripe'),

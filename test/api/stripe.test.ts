@@ -374,7 +374,10 @@ describe('money that goes back', () => {
       [buyer.id],
     );
     const accountId: string = session.rows[0].account_id;
-    await new Movements(money).adjust({ accountId, reference: newUuid(), description: 'used' }, usd('-15'));
+    await new Movements(() => money).adjust(
+      { accountId, reference: newUuid(), description: 'used' },
+      usd('-15'),
+    );
     const dispute = { id: `dp_${buyer.id}`, amount: 2000, status: 'lost', payment_intent: buyer.payment };
     stripe.disputes.push(dispute);
     for (const [status, debt, rest] of [
@@ -494,7 +497,10 @@ test('a checkout pays the debt that a refunded payment left, and credits the res
     [buyer.id],
   );
   const accountId: string = sessions[0].account_id;
-  await new Movements(money).adjust({ accountId, reference: newUuid(), description: 'used' }, usd('-15'));
+  await new Movements(() => money).adjust(
+    { accountId, reference: newUuid(), description: 'used' },
+    usd('-15'),
+  );
   stripe.refunds.push({ id: 're_debt', amount: 2000, status: 'succeeded', payment_intent: payment ?? '' });
   await post(stripe.event('charge.refunded', { id: 'ch_debt', payment_intent: payment }));
   await retry();

@@ -24,7 +24,7 @@ beforeAll(async () => {
     generation = await createGeneration(server.database, { accountId, apiKeyId, charge: `0.0${index + 1}` });
   }
   const movement = { accountId, reference: newUuid(), description: 'Unusable answer' };
-  await new Movements(server.database.money).refundCharge(movement, generation, usd('0.01'));
+  await new Movements(() => server.database.money).refundCharge(movement, generation, usd('0.01'));
 });
 afterAll(() => server?.close());
 

@@ -13,7 +13,7 @@ export async function createAccount(
   database: Database,
   options: { name?: string; credits?: string | NanoUsd } = {},
 ): Promise<TestAccount> {
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   const id = newUuid();
   const name = options.name ?? `account ${id.slice(-6)}`;
   const given = options.credits ?? '10.00';

@@ -43,7 +43,7 @@ export async function fundedAccount(
   limit?: string,
 ): Promise<TestAccount> {
   const accountId = newUuid();
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   await movements.openAccount(accountId, 'test account');
   if (credits !== '0') {
     await movements.adjust({ accountId, reference: newUuid(), description: 'opening credits' }, usd(credits));

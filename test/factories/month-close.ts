@@ -3,12 +3,13 @@ import { createStatements } from '../../src/compose/billing.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
 import { StatementProof } from '../../src/ledger/statement-proof.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import type { Database } from '../../src/store/database.ts';
 
 /** Closes months as a worker does; without a seller its documents name none. */
 export function testMonthClose(database: Database, seller?: Seller): MonthClose {
   const { documents } = createStatements({
-    database,
+    cells: oneCell(database),
     publicUrl: 'http://localhost:8080',
     seller: () => seller,
   });

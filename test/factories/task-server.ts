@@ -16,6 +16,7 @@ import { KeysStore } from '../../src/keys/keys.store.ts';
 import { secretHash } from '../../src/keys/secret.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { nativeTaskRoutes } from '../../src/tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../../src/tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../../src/tasks/openai-videos.routes.ts';
@@ -46,8 +47,8 @@ const LIMITS = { requestsPerMinute: 1e7, tokensPerMinute: 1e10, concurrency: 1e4
 
 /** The routes of tasks and webhooks behind the real kernel. `key` is the bearer of calls that name none. */
 export async function startTaskServer({ database, stack }: TaskTest, key: string): Promise<TaskServer> {
-  const { money, sequelize } = database.database;
-  const keys = new KeysStore(sequelize, money);
+  const cells = oneCell(database.database);
+  const keys = new KeysStore(cells);
   const kernel = {
     authenticator: new Authenticator({
       digest: secretHash,
@@ -61,7 +62,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     workers: { identify: () => Promise.reject(new Error('no workers here')) },
     rateLimiter: new RateLimiter(new MemoryRateStore(systemClock), () => LIMITS),
     idempotency: new Idempotency(
-      new IdempotencyStore(money),
+      new IdempotencyStore(cells),
       createAnswerCipher('a secret for tests'),
       silentLog,
     ),

@@ -24,6 +24,7 @@ import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import type { MediaOutput, PostprocessJob } from '../../src/media/postprocess.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
 import { createFileStorage } from '../../src/media/storage-fs.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { EngineRests } from '../../src/tasks/engine-rests.ts';
@@ -117,6 +118,7 @@ export type TaskStack = Awaited<ReturnType<typeof createTaskStack>>;
 
 export async function createTaskStack(options: TaskStackOptions) {
   const pool = options.database.money;
+  const cells = oneCell(options.database);
   const log = options.log ?? createLogger({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tollgate-tasks-'));
   const prefix = options.prefix ?? `test-${randomBytes(4).toString('hex')}`;
@@ -130,12 +132,12 @@ export async function createTaskStack(options: TaskStackOptions) {
   const ledger: PostgresLedger = testLedger(options.database);
   const policy = { mediaTtlMs: options.mediaTtlMs ?? 86_400_000, keepPrompts: false };
   const endings = new TaskEndings(ledger, policy, systemClock);
-  const claims = new TaskClaimsStore(pool);
-  const reads = new TaskReadsStore(pool);
-  const sweepStore = new TaskSweepStore(pool);
-  const retentionStore = new TaskRetentionStore(pool);
-  const dispatch = new TaskDispatchStore(pool, options.accountInFlightMax ?? 100);
-  const deliveries = new WebhookDeliveriesStore(pool);
+  const claims = new TaskClaimsStore(cells);
+  const reads = new TaskReadsStore(cells);
+  const sweepStore = new TaskSweepStore(cells);
+  const retentionStore = new TaskRetentionStore(cells);
+  const dispatch = new TaskDispatchStore(cells, options.accountInFlightMax ?? 100);
+  const deliveries = new WebhookDeliveriesStore(cells);
   const leases = new LeaseKeeper(claims, options.leases ?? FAST_LEASES, log);
   const engines = new EngineRegistry(
     new Map(
@@ -149,7 +151,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const estimates = new QueueEstimates(reads, () => dispatch.liveSlots());
   const results = new TaskResultsService(reads, storage, estimates, waiter);
   const secrets = new WebhookSecretsService(
-    new WebhookSecretsStore(pool),
+    new WebhookSecretsStore(cells),
     createAnswerCipher('a secret of the installation, for tests'),
   );
   const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 2_000 });
@@ -203,9 +205,9 @@ export async function createTaskStack(options: TaskStackOptions) {
     nightlyProof: new NightlyProof({ pool, verifier, statements: new StatementProof(pool) }),
     bookRoots: undefined,
     payments: { sweep: async () => 0, followMoves: async () => 0 },
-    idempotencyKeys: new IdempotencyStore(pool),
+    idempotencyKeys: new IdempotencyStore(cells),
     keys: { forget: async () => 0 },
-    alerts: new AlertsStore(pool),
+    alerts: new AlertsStore(cells),
   };
   const parts: WorkerParts = {
     services,

@@ -298,7 +298,7 @@ test('nobody without credits has a prompt counted, and credits bought a moment a
   }
   expect(turns.runs).toBe(runs);
   const bought = { accountId: account.id, reference: newUuid(), description: 'Credits' };
-  await new Movements(server.database.money).adjust(bought, parseUsd('1.00')!);
+  await new Movements(() => server.database.money).adjust(bought, parseUsd('1.00')!);
   expect((await ask(poor.secret)).status).toBe(200);
   expect(turns.runs).toBe(runs + 1);
   expect(await ask(capped.secret)).toMatchObject({

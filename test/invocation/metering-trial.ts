@@ -123,7 +123,7 @@ class Lane {
     this.#provider = provider;
     this.#gateway = gateway;
     this.#account = account;
-    this.#movements = new Movements(db.database.money);
+    this.#movements = new Movements(() => db.database.money);
   }
 
   static async open(

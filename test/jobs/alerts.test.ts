@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { AlertsStore } from '../../src/webhooks/alerts.store.ts';
 import { eventually } from '../factories/eventually.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -19,8 +20,8 @@ let movements: Movements;
 
 beforeAll(async () => {
   it = await TaskTest.open();
-  alerts = new AlertsStore(it.pool);
-  movements = new Movements(it.pool);
+  alerts = new AlertsStore(oneCell(it.database.database));
+  movements = new Movements(() => it.pool);
 });
 
 afterAll(() => it?.close());

@@ -4,6 +4,7 @@ import { createProducerConnection } from '../../queues/connection.ts';
 import { postprocessTask } from '../../queues/jobs/postprocess-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
 import { defineLane, type RelayTicket } from '../../queues/relay-lane.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { startRelay } from '../../workers/start-relay.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -61,7 +62,7 @@ test('goes round the accounts: a backlog of one does not hold up the others', as
       owners.set(id, name);
     }
   }
-  const source = new TaskDispatchStore(it.pool, 100).queued('gpu');
+  const source = new TaskDispatchStore(oneCell(it.database.database), 100).queued('gpu');
   const first = accountsOf(await source.take(5, 30_000), owners);
   const second = accountsOf(await source.take(10, 30_000), owners);
   expect([...first.slice(0, 3)].sort()).toEqual(['a', 'b', 'c']);
@@ -77,7 +78,7 @@ test('what an account has running counts as turns taken, and above its cap nothi
     await it.stack.claims.claim(id, 'generating', 'w', 60_000);
   }
   const [fresh] = await backlog(b, 1);
-  const source = new TaskDispatchStore(it.pool, 3).queued('gpu');
+  const source = new TaskDispatchStore(oneCell(it.database.database), 3).queued('gpu');
   const taken = await source.take(10, 30_000);
   expect(taken.map(({ id }) => id)).toEqual([fresh, busy[2]]);
   expect(await source.take(10, 30_000)).toEqual([]);
@@ -89,7 +90,7 @@ test('what an account has running counts as turns taken, and above its cap nothi
 test('what was handed out and still waits counts as turns taken, too', async () => {
   const [a, b] = accounts as [TestCustomer, TestCustomer];
   const first = (await backlog(a, 6)).toSorted();
-  const source = new TaskDispatchStore(it.pool, 100).queued('gpu');
+  const source = new TaskDispatchStore(oneCell(it.database.database), 100).queued('gpu');
   await source.take(3, 30_000);
   const second = (await backlog(b, 4)).toSorted();
   const taken = await source.take(5, 30_000);
@@ -98,7 +99,9 @@ test('what was handed out and still waits counts as turns taken, too', async () 
 
 test('many relays at once share the rows: none is handed out twice', async () => {
   await backlog(accounts[0] as TestCustomer, 60);
-  const stores = Array.from({ length: 6 }, () => new TaskDispatchStore(it.pool, 1_000).queued('gpu'));
+  const stores = Array.from({ length: 6 }, () =>
+    new TaskDispatchStore(oneCell(it.database.database), 1_000).queued('gpu'),
+  );
   const taken = (await Promise.all(stores.map((source) => source.take(25, 30_000)))).flat();
   const rest = await stores[0]?.take(100, 30_000);
   const ids = [...taken, ...(rest ?? [])].map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { OperatorTasksReadModel } from '../../src/operators/operator-tasks.read-model.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { eventually } from '../factories/eventually.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
@@ -9,7 +10,7 @@ let operator: OperatorTasksReadModel;
 
 beforeAll(async () => {
   it = await TaskTest.open();
-  operator = new OperatorTasksReadModel(it.database.database.sequelize);
+  operator = new OperatorTasksReadModel(oneCell(it.database.database));
 });
 afterAll(() => it?.close());
 

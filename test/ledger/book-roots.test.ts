@@ -62,7 +62,7 @@ async function bookAndSeal(): Promise<void> {
     object: 'acc',
     detail: { a: 1 },
   };
-  await new Movements(db.database.money).adjust({ ...movement, act }, usd('1'));
+  await new Movements(() => db.database.money).adjust({ ...movement, act }, usd('1'));
   await new LedgerVerifier(db.database.money).seal();
 }
 

@@ -136,7 +136,7 @@ test('the calls of a closed month leave the database and come back, and the book
     [account?.accountId],
   );
   const refund = { accountId: account?.accountId ?? '', reference: newUuid(), description: 'goodwill' };
-  await new Movements(db.database.money).refundCharge(refund, charges[0]?.reference ?? '');
+  await new Movements(() => db.database.money).refundCharge(refund, charges[0]?.reference ?? '');
   await calls(new Date(), '0 minutes', 1);
   expect(await violations()).toEqual([]);
   const books = new BookReportsReadModel(db.database.sequelize);

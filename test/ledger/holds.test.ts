@@ -127,7 +127,7 @@ test.each([
   ['confined to other models', { allowedModels: ['other/model'] }, 'model_not_allowed'],
 ])('a key that is %s holds nothing', async (_, changes, code) => {
   const account = await fundedAccount(db.database, '5');
-  await new Movements(db.database.money).changeKey(account.accountId, account.apiKeyId, changes);
+  await new Movements(() => db.database.money).changeKey(account.accountId, account.apiKeyId, changes);
   await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject({ code });
   expect((await balanceOf(account.accountId)).held).toBe('0');
 });
@@ -139,7 +139,7 @@ test('a suspended account holds nothing, and another account’s key does not op
   await expect(ledger.reserve(holdRequest(crossed, usd('1')))).rejects.toMatchObject({
     code: 'invalid_api_key',
   });
-  await new Movements(db.database.money).changeAccount(account.accountId, { suspended: true });
+  await new Movements(() => db.database.money).changeAccount(account.accountId, { suspended: true });
   await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject({
     code: 'account_suspended',
   });

@@ -132,7 +132,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   database = createDatabase({ url: db.url, moneyConnections: 1, connections: 1 }, () => undefined);
   ledger = testLedger(database);
-  movements = new Movements(database.money);
+  movements = new Movements(() => database.money);
 });
 
 afterAll(async () => {

@@ -3,6 +3,7 @@ import { createStatements } from '../../src/compose/billing.ts';
 import { MonthClose } from '../../src/ledger/month-close.ts';
 import { StatementProof } from '../../src/ledger/statement-proof.ts';
 import { newUuid } from '../../src/lib/ids.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { StateReadModel } from '../../src/telemetry/state.read-model.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
@@ -49,7 +50,7 @@ async function statements(): Promise<Map<string, string[]>> {
 }
 
 async function due(): Promise<number> {
-  return (await new StateReadModel(db.database.sequelize).read()).statementsDue.accounts;
+  return (await new StateReadModel(oneCell(db.database)).read()).statementsDue.accounts;
 }
 
 test('one run closes all that is due; an account that is locked, and one that does not add up, hold up no other', async () => {
@@ -171,7 +172,7 @@ test('statements that cannot be proven together are proven one by one', async ()
   const first = await busyAccount();
   const second = await busyAccount();
   const { documents } = createStatements({
-    database: db.database,
+    cells: oneCell(db.database),
     publicUrl: 'http://localhost:8080',
     seller: () => undefined,
   });

@@ -15,7 +15,7 @@ let movements: Movements;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  movements = new Movements(db.database.money);
+  movements = new Movements(() => db.database.money);
 });
 afterAll(() => db?.close());
 

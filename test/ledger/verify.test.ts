@@ -176,7 +176,7 @@ test.each(TAMPERINGS)('noticed: %s', async (_, detail, tampering) => {
   const { rows } = await owner.query<{ offset: string }>(
     `SELECT (date_trunc('month', now(), 'UTC') + interval '1 month' + interval '1 h' - now())::text AS offset`,
   );
-  const movements = new Movements(db.database.money);
+  const movements = new Movements(() => db.database.money);
   const act = {
     actor: 'alice',
     request_id: 'req_1',
@@ -213,7 +213,7 @@ test('the owner cannot edit what may not change without taking the fences down',
 async function movementsOf(table: string): Promise<void> {
   const act = { actor: 'alice', request_id: null, action: 'account.adjust', object: 'acc' };
   const movement = { accountId: account.accountId, reference: newUuid(), description: table, act };
-  await new Movements(db.database.money).adjust(movement, usd('1'));
+  await new Movements(() => db.database.money).adjust(movement, usd('1'));
   await verifier.seal();
 }
 

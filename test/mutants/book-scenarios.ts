@@ -35,7 +35,7 @@ export async function clockSetBack({ db: { database } }: Parts): Promise<void> {
 /** A key that stands for one booking is refused for another; the same one is booked once. A debt is cleared once and not beyond. */
 export async function corrections({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '0');
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   const movement = (reference = newUuid(), description = '') => ({ accountId, reference, description });
   const purchase = newUuid();
   await purchaseCredits(database, movement(purchase), usd('10'));

@@ -188,7 +188,7 @@ async function closedMonthStaysClosed(parts: Parts): Promise<void> {
 async function debtBlocks(parts: Parts): Promise<void> {
   const { database } = parts.db;
   const account = await fundedAccount(database, '0');
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   const movement = (reference: string) => ({ accountId: account.accountId, reference, description: 'test' });
   const purchase = newUuid();
   await purchaseCredits(database, movement(purchase), usd('5'));
@@ -211,7 +211,7 @@ async function refundedOnce(parts: Parts): Promise<void> {
     const hold = await ledger.reserve(holdRequest(account, usd('1')));
     await ledger.settle(settlement(hold, usd('1')));
     const give = () =>
-      new Movements(database.money).refundCharge(
+      new Movements(() => database.money).refundCharge(
         { accountId: account.accountId, reference: newUuid(), description: 'test' },
         hold.id,
         usd('0.6'),
@@ -223,7 +223,7 @@ async function refundedOnce(parts: Parts): Promise<void> {
 
 async function reinstatementRepaysDebt({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '0');
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   const next = (reference = newUuid()) => ({ accountId, reference, description: '' });
   const purchase = newUuid();
   await purchaseCredits(database, next(purchase), usd('10'));

@@ -7,7 +7,7 @@ import type { Parts } from './parts.types.ts';
 /** Refunds of a payment of 20: one fails, one is booked as far as the payment goes, a list that is out of date is not booked. */
 export async function paymentFollowed({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '0');
-  const movements = new Movements(database.money);
+  const movements = new Movements(() => database.money);
   const purchase = newUuid();
   await database.money.query(
     `INSERT INTO checkout_sessions (id, account_id, amount, currency, provider, provider_session_id, url, success_url,

@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   await atTime(test.url, database, '-65 days', async (then) => {
     const reversal = { accountId, reference: newUuid(), description: 'Chargeback' };
-    await new Movements(then.money).reversePayment(reversal, reference, usd('20.00'));
+    await new Movements(() => then.money).reversePayment(reversal, reference, usd('20.00'));
   });
 });
 afterAll(() => server?.close());

@@ -160,7 +160,7 @@ describe('metrics', () => {
   test('a database that does not answer: the scrape answers, the gauges have no value', async () => {
     const broken = await startOperatorServer({ redisDatabase: 12 });
     try {
-      await broken.foundation.database.sequelize.close();
+      await broken.foundation.cells.sole.sequelize.close();
       const { status, text } = await broken.call('GET', '/metrics');
       const samples = samplesOf(text);
       expect([status, samples.get('tollgate_state_readable')]).toEqual([200, 0]);

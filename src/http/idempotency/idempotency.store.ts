@@ -1,4 +1,5 @@
-import type { Pool } from 'pg';
+import type pg from 'pg';
+import type { Cells } from '../../store/cells.ts';
 import { run } from '../../store/statement.ts';
 import {
   claimIdempotencyKey,
@@ -58,16 +59,20 @@ const EXPIRED_PER_STATEMENT = 5_000;
 
 /** The uses of Idempotency-Keys, in Postgres: they outlive a process and are seen by every replica. */
 export class IdempotencyStore {
-  readonly #pool: Pool;
+  readonly #cells: Cells;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  constructor(cells: Cells) {
+    this.#cells = cells;
   }
 
   /** Claims the key or tells who holds it. */
   async claim(claim: IdempotencyClaim): Promise<IdempotencyRow> {
     const values = [claim.accountId, claim.key, claim.fingerprint, claim.requestId, claim.generationId];
-    const [claimed] = await run<GenerationRow>(this.#pool, claimIdempotencyKey, values);
+    const [claimed] = await run<GenerationRow>(
+      this.#cells.of(claim.accountId).money,
+      claimIdempotencyKey,
+      values,
+    );
     if (claimed) {
       return {
         state: 'fresh',
@@ -95,13 +100,17 @@ export class IdempotencyStore {
       return kept;
     }
     const values = [accountId, key, kept, generationId];
-    const [replaced] = await run<GenerationRow>(this.#pool, replaceEndedGeneration, values);
+    const [replaced] = await run<GenerationRow>(
+      this.#cells.of(accountId).money,
+      replaceEndedGeneration,
+      values,
+    );
     return replaced?.generation_id ?? kept;
   }
 
   /** The use of a name; undefined when there is none. */
   async read({ accountId, key }: KeptName): Promise<IdempotencyRow | undefined> {
-    const [row] = await run<KeyRow>(this.#pool, readIdempotencyKey, [accountId, key]);
+    const [row] = await run<KeyRow>(this.#cells.of(accountId).money, readIdempotencyKey, [accountId, key]);
     return (
       row && {
         state: row.state,
@@ -116,52 +125,60 @@ export class IdempotencyStore {
   /** Keeps a call that goes on though its client left, so that a retry can join it. */
   async leave({ accountId, key, fingerprint, requestId, generationId }: IdempotencyClaim): Promise<void> {
     const values = [accountId, key, fingerprint, requestId, generationId];
-    await run(this.#pool, leaveCall, values);
+    await run(this.#cells.of(accountId).money, leaveCall, values);
   }
 
   /** Takes a call that was left within the last minute for the only retry that gets its answer; undefined when there is none. */
   async join(accountId: string, fingerprint: string): Promise<KeptName | undefined> {
     const values = [accountId, fingerprint];
-    const [row] = await run<{ key: string }>(this.#pool, joinCall, values);
+    const [row] = await run<{ key: string }>(this.#cells.of(accountId).money, joinCall, values);
     return row && { accountId, key: row.key };
   }
 
   /** The retry has left as well: the next one may join. */
   async unjoin({ accountId, key }: KeptName): Promise<void> {
-    await run(this.#pool, unjoinCall, [accountId, key]);
+    await run(this.#cells.of(accountId).money, unjoinCall, [accountId, key]);
   }
 
   /** Whether a retry waits for a call that was left, or one may come: somebody waited within the last `graceMs`. */
   async isWanted({ accountId, key, generationId }: IdempotencyClaim, graceMs: number): Promise<boolean> {
     const values = [accountId, key, generationId, graceMs];
-    return (await run(this.#pool, isCallWanted, values)).length === 1;
+    return (await run(this.#cells.of(accountId).money, isCallWanted, values)).length === 1;
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId];
-    await run(this.#pool, renewIdempotencyKey, values);
+    await run(this.#cells.of(claim.accountId).money, renewIdempotencyKey, values);
   }
 
   async complete(claim: IdempotencyClaim, answer: StoredAnswer): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId, answer.statusCode, answer.sealed];
-    await run(this.#pool, completeIdempotencyKey, values);
+    await run(this.#cells.of(claim.accountId).money, completeIdempotencyKey, values);
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
     const values = [claim.accountId, claim.key, claim.generationId];
-    await run(this.#pool, releaseIdempotencyKey, values);
+    await run(this.#cells.of(claim.accountId).money, releaseIdempotencyKey, values);
   }
 
   /** Deletes keys older than a day, in bounded statements. Returns how many. */
   async expire(): Promise<number> {
     let expired = 0;
-    for (;;) {
-      const values = [EXPIRED_PER_STATEMENT];
-      const { rowCount } = await this.#pool.query({ ...expireIdempotencyKeys, values });
-      expired += rowCount ?? 0;
-      if ((rowCount ?? 0) < EXPIRED_PER_STATEMENT) {
-        return expired;
-      }
+    for (const { money } of this.#cells.all()) {
+      expired += await expireIn(money);
+    }
+    return expired;
+  }
+}
+
+async function expireIn(pool: pg.Pool): Promise<number> {
+  let expired = 0;
+  for (;;) {
+    const values = [EXPIRED_PER_STATEMENT];
+    const { rowCount } = await pool.query({ ...expireIdempotencyKeys, values });
+    expired += rowCount ?? 0;
+    if ((rowCount ?? 0) < EXPIRED_PER_STATEMENT) {
+      return expired;
     }
   }
 }

@@ -1,6 +1,6 @@
-import type { Sequelize } from 'sequelize';
 import type { GenerationRow, GenerationsReadModel } from '../../generations/generations.read-model.ts';
 import type { ProviderAttempt } from '../../ledger/ledger.types.ts';
+import type { Cells } from '../../store/cells.ts';
 import { readRows } from '../../store/report.ts';
 import type { LedgerEntryRow } from '../ledger-entries.read-model.ts';
 import { chargeRecord, entriesOfCharge, writeOffsOfCharge } from './charge-record.sql.ts';
@@ -34,24 +34,27 @@ export interface ChargeRecord {
 
 /** One generation of any account, with all that explains its charge. Never what was said in it. */
 export class ChargeRecordReadModel {
-  readonly #sequelize: Sequelize;
+  readonly #cells: Cells;
   readonly #generations: Pick<GenerationsReadModel, 'find'>;
 
-  constructor(sequelize: Sequelize, generations: Pick<GenerationsReadModel, 'find'>) {
-    this.#sequelize = sequelize;
+  constructor(cells: Cells, generations: Pick<GenerationsReadModel, 'find'>) {
+    this.#cells = cells;
     this.#generations = generations;
   }
 
   /** By the stored id, and the public one. */
   async find(uuid: string, id: string): Promise<ChargeRecord | undefined> {
-    const [record] = await readRows<ChargeRecordRow>(this.#sequelize, chargeRecord, [uuid]);
+    const [record] = await readRows<ChargeRecordRow>(this.#cells.ofOwned(uuid).sequelize, chargeRecord, [
+      uuid,
+    ]);
     if (!record) {
       return undefined;
     }
+    const { sequelize } = this.#cells.of(record.account_id);
     const [generation, entries, writeOffs] = await Promise.all([
       this.#generations.find(record.account_id, id),
-      readRows<LedgerEntryRow>(this.#sequelize, entriesOfCharge, [record.account_id, uuid]),
-      readRows<WriteOffRow>(this.#sequelize, writeOffsOfCharge, [uuid]),
+      readRows<LedgerEntryRow>(sequelize, entriesOfCharge, [record.account_id, uuid]),
+      readRows<WriteOffRow>(sequelize, writeOffsOfCharge, [uuid]),
     ]);
     return generation && { generation, record, entries, writeOffs };
   }

@@ -36,10 +36,15 @@ export interface ApiKeyRow {
 
 export type ApiKeyModel = ModelStatic<Model<ApiKeyRow, Partial<ApiKeyRow>>>;
 
-/** The model of `api_keys` on one connection: row shape only. */
+const NAME = 'api_keys';
+
+/** The model of `api_keys` in one database: row shape only. Made once per database. */
 export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
+  if (sequelize.isDefined(NAME)) {
+    return sequelize.model(NAME) as ApiKeyModel;
+  }
   return sequelize.define<Model<ApiKeyRow, Partial<ApiKeyRow>>>(
-    'api_keys',
+    NAME,
     {
       id: { type: DataTypes.UUID, primaryKey: true },
       account_id: DataTypes.UUID,
@@ -61,6 +66,6 @@ export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
       last_used_at: DataTypes.DATE(6),
       rate_limits: DataTypes.JSONB,
     },
-    { tableName: 'api_keys', timestamps: false, underscored: false },
+    { tableName: NAME, timestamps: false, underscored: false },
   );
 }

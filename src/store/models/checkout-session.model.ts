@@ -24,10 +24,15 @@ export interface CheckoutSessionRow {
 
 export type CheckoutSessionModel = ModelStatic<Model<CheckoutSessionRow, Partial<CheckoutSessionRow>>>;
 
-/** The model of `checkout_sessions` on one connection: row shape only. */
+const NAME = 'checkout_sessions';
+
+/** The model of `checkout_sessions` in one database: row shape only. Made once per database. */
 export function checkoutSessionModel(sequelize: Sequelize): CheckoutSessionModel {
+  if (sequelize.isDefined(NAME)) {
+    return sequelize.model(NAME) as CheckoutSessionModel;
+  }
   return sequelize.define<Model<CheckoutSessionRow, Partial<CheckoutSessionRow>>>(
-    'checkout_sessions',
+    NAME,
     {
       id: { type: DataTypes.UUID, primaryKey: true },
       account_id: DataTypes.UUID,
@@ -46,6 +51,6 @@ export function checkoutSessionModel(sequelize: Sequelize): CheckoutSessionModel
       credited_at: DataTypes.DATE(6),
       reversals_seen: DataTypes.BIGINT,
     },
-    { tableName: 'checkout_sessions', timestamps: false, underscored: false },
+    { tableName: NAME, timestamps: false, underscored: false },
   );
 }

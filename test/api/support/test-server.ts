@@ -42,6 +42,7 @@ import { EventLoopQueue } from '../../../src/lib/event-loop-queue.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
 import { TokenDoor } from '../../../src/remote-workers/worker-door.ts';
 import { WorkerTokensStore } from '../../../src/remote-workers/worker-tokens.store.ts';
+import { oneCell } from '../../../src/store/cells.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
@@ -95,15 +96,16 @@ export interface ServerOptions {
 export async function startTestServer(options: ServerOptions = {}): Promise<TestServer> {
   const test = await createTestDatabase();
   const { database } = test;
+  const cells = oneCell(database);
   const log = options.log ?? createLogger({ name: 'test', level: 'silent' });
   const clock = options.clock ?? systemClock;
   const mediaFolder = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
   const catalog = { current: testCatalog(options.limits) };
-  const keysStore = new KeysStore(database.sequelize, database.money);
+  const keysStore = new KeysStore(cells);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);
   const lastUsed = new LastUsedService(keysStore, clock, log);
   const sessions: SessionsService = new SessionsService({
-    store: new SessionsStore(database.money),
+    store: new SessionsStore(cells),
     authenticator: () => kernel.authenticator,
     clock,
     secure: false,
@@ -114,13 +116,13 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   );
   const account = createAccountServices({ database, keysStore, keyCache, catalog, mediaFolder });
   const billing = createBillingSurface({
-    ...{ database, movements: new Movements(database.money), keysStore, clock, log },
+    ...{ cells, movements: new Movements(() => database.money), keysStore, clock, log },
     publicUrl: 'http://localhost:8080',
     payment: options.payment ?? { kind: 'test' },
     seller: () => options.seller,
   });
   const events = new AccountEvents({
-    rows: new EventsReadModel(database.sequelize),
+    rows: new EventsReadModel(cells),
     lookMs: 50,
     ...(options.followersMax !== undefined && { followersMax: options.followersMax }),
   });
@@ -134,7 +136,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     consoleRoutes: [
       ...sessionRoutes(sessions, account.keys),
       ...accountOverviewRoutes({
-        accounts: new AccountReadModel(database.sequelize),
+        accounts: new AccountReadModel(cells),
         limits: () => catalog.current.limits,
         features: { payments: 'test', keepPrompts: false },
       }),
@@ -217,7 +219,7 @@ function createKernel(
       new PlaceLine(options.placeWaitMs),
     ),
     idempotency: new Idempotency(
-      new IdempotencyStore(parts.database.money),
+      new IdempotencyStore(oneCell(parts.database)),
       cipher,
       log,
       options.idempotencyTimes,

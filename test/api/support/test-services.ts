@@ -18,6 +18,7 @@ import { AuditStore } from '../../../src/operators/audit.store.ts';
 import { ClaimedSessions } from '../../../src/operators/board/claimed-sessions.store.ts';
 import { OperatorSessions } from '../../../src/operators/board/operator-session.ts';
 import type { OperatorServices } from '../../../src/operators/operators.routes.ts';
+import { oneCell } from '../../../src/store/cells.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { testLedger } from '../../factories/ledger.ts';
 import { testMonthClose } from '../../factories/month-close.ts';
@@ -66,10 +67,10 @@ export function createAccountServices(parts: {
   const { database, keysStore, keyCache, catalog } = parts;
   const models = new CatalogService(() => catalog.current);
   return {
-    keys: new KeysService(keysStore, new Movements(database.money), keyCache, models),
+    keys: new KeysService(keysStore, new Movements(() => database.money), keyCache, models),
     catalog: models,
-    credits: new CreditsReadModel(database.sequelize),
-    generations: new GenerationsService(new GenerationsReadModel(database.sequelize), keysStore),
+    credits: new CreditsReadModel(oneCell(database)),
+    generations: new GenerationsService(new GenerationsReadModel(oneCell(database)), keysStore),
     media: {
       storage: noStorage,
       signer: createUrlSigner({
@@ -89,8 +90,8 @@ export function createOperatorServices(
 ): OperatorServices {
   return composeOperatorServices(
     {
-      database,
-      movements: new Movements(database.money),
+      cells: oneCell(database),
+      movements: new Movements(() => database.money),
       verifier: new LedgerVerifier(database.money),
       months: testMonthClose(database),
       catalog: TASK_CATALOG,

@@ -52,7 +52,7 @@ export class RunningBusiness {
     // one connection: the clock is the session's
     this.#pool = new pg.Pool({ connectionString: url, max: 1 });
     this.#database = { ...database, money: this.#pool };
-    this.#movements = new Movements(this.#pool);
+    this.#movements = new Movements(() => this.#pool);
     this.#nowMs = Date.parse(start);
   }
 

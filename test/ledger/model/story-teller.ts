@@ -32,7 +32,7 @@ export class StoryTeller {
   ) {
     this.#database = database;
     this.#ledger = ledger;
-    this.#movements = new Movements(database.money);
+    this.#movements = new Movements(() => database.money);
     this.#store = new LedgerStore(database.money);
     this.#accountId = accountId;
     this.#model = new LedgerModel(keys);
@@ -41,7 +41,7 @@ export class StoryTeller {
   static async begin(database: Database, ledger: PostgresLedger): Promise<StoryTeller> {
     await setClock(database.money, 0);
     const accountId = newUuid();
-    await new Movements(database.money).openAccount(accountId, 'model');
+    await new Movements(() => database.money).openAccount(accountId, 'model');
     const keys = [await testKey(database, accountId), await testKey(database, accountId)];
     return new StoryTeller(database, ledger, accountId, keys);
   }

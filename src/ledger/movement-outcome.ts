@@ -1,0 +1,38 @@
+import { AppError } from '../lib/errors.ts';
+
+/** What became of a movement, by the word of its database function. Throws AppError for one that was refused. */
+export function posted(outcome: string | undefined): 'posted' | 'exists' {
+  if (outcome === 'posted' || outcome === 'exists') {
+    return outcome;
+  }
+  throw refused(outcome ?? 'nothing');
+}
+
+function refused(outcome: string): Error {
+  switch (outcome) {
+    case 'account_not_found':
+      return new AppError('account_not_found', 'There is no such account.');
+    case 'insufficient_credits':
+      return new AppError(
+        'insufficient_credits',
+        'The account does not have that much that is not held by running calls.',
+      );
+    case 'charge_not_found':
+    case 'purchase_not_found':
+      return new AppError('transaction_not_found', 'There is no such transaction in this account.');
+    case 'exceeds_charge':
+    case 'exceeds_purchase':
+    case 'exceeds_reversal':
+      return new AppError(
+        'invalid_parameter',
+        'amount: more than what is left of the transaction to give back.',
+      );
+    case 'reference_conflict':
+      return new AppError(
+        'idempotency_key_reused',
+        'This Idempotency-Key stands for another booking: with other amount, object, description or account.',
+      );
+    default:
+      return new Error(`a movement came back as ${outcome}`);
+  }
+}

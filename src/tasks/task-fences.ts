@@ -1,0 +1,25 @@
+/** The fence, and what is to be written behind it. */
+export interface Fenced<Value> {
+  readonly id: string;
+  readonly attempt: number;
+  readonly value: Value;
+}
+
+/** Names a claim in an answer. */
+export interface FenceRow extends Record<string, unknown> {
+  id: string;
+  attempt: number;
+}
+
+/** Ids and attempts apart, as statements take them. */
+export function fencesOf(items: readonly { id: string; attempt: number }[]): [string[], number[]] {
+  return [items.map((item) => item.id), items.map((item) => item.attempt)];
+}
+
+export function fenceKey({ id, attempt }: { id: string; attempt: number }): string {
+  return `${id}/${attempt}`;
+}
+
+export function byFence<Row extends FenceRow>(rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [fenceKey(row), row]));
+}
