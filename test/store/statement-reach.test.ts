@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { functionFiles } from '../../migrations/functions.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { NIGHTLY_INVARIANTS } from '../../src/ledger/nightly-proof.sql.ts';
-import type { Statement } from '../../src/store/statement.ts';
+import { HOME_TABLES } from '../../src/store/home-tables.ts';
+import { namedStatements } from './named-statements.ts';
 import type { Columns } from './statement-ranges.ts';
 import { type Reach, reachOf, reachOfFunctions } from './statement-reach.ts';
 
@@ -12,28 +13,7 @@ import { type Reach, reachOf, reachOfFunctions } from './statement-reach.ts';
  * runs once per cell, and one that needs both places runs nowhere once they are apart: both are listed here, with why.
  */
 
-const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
 const SCHEMA = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
-
-/** Tables of the installation. All others hold rows of accounts. */
-const HOME_TABLES = [
-  'audit_log',
-  'audit_seals',
-  'backups',
-  'input_margins',
-  'ledger_checks',
-  'operator_sessions',
-  'payment_moves_seen',
-  'price_periods',
-  'price_versions',
-  'schema_functions',
-  'schema_migrations',
-  'webhook_inbox',
-  'worker_drains',
-  'worker_slots',
-  'worker_tokens',
-  'workers',
-];
 
 const SEVERAL_ACCOUNTS = {
   'batches, cut by cell before they are sent': [
@@ -207,16 +187,6 @@ function readSchema(): Columns {
     }
   }
   return columns;
-}
-
-async function namedStatements(): Promise<Statement[]> {
-  const files = readdirSync(SOURCES, { recursive: true })
-    .map(String)
-    .filter((file) => file.endsWith('.sql.ts'));
-  const modules: object[] = await Promise.all(files.map((file) => import(`${SOURCES}${file}`)));
-  return modules
-    .flatMap((module) => Object.values(module).flat())
-    .filter((value): value is Statement => typeof value?.name === 'string' && typeof value.text === 'string');
 }
 
 const columns = readSchema();
