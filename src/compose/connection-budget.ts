@@ -3,12 +3,12 @@ import { connectionsAllowed } from './connections.sql.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Warns when the API processes behind this port may open more connections together than the database takes. Never rejects. */
-export async function warnOfConnections({ config, database, log }: Foundation): Promise<void> {
+export async function warnOfConnections({ config, cells, log }: Foundation): Promise<void> {
   const { apiProcesses: processes, databaseConnections } = config;
   // one of each listens
   const wanted = processes * (databaseConnections + 1);
   try {
-    const [{ most } = { most: 0 }] = await run<{ most: number }>(database.money, connectionsAllowed, []);
+    const [{ most } = { most: 0 }] = await run<{ most: number }>(cells.home.money, connectionsAllowed, []);
     if (wanted > most) {
       log.warn(
         { processes, wanted, most },

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await two.close();
+  await two?.close();
 });
 
 /** An id that lies in the first cell or the second. */
