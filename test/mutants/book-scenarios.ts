@@ -18,7 +18,7 @@ export async function clockSetBack({ db: { database } }: Parts): Promise<void> {
     await setClock(60);
     await client.query('SELECT close_months($1)', [accountId]);
     await setClock(-60);
-    await new Movements(client as never).adjust(
+    await new Movements(() => client as never).adjust(
       { accountId, reference: newUuid(), description: 'late' },
       usd('1'),
     );
