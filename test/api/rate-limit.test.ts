@@ -276,7 +276,7 @@ test('an answer that came while this process was busy counts, and a moment witho
     await taken;
   }
   expect(decided).toEqual(['shared', 'shared', 'shared', 'shared']);
-  const silence = jest.spyOn(shared, 'take').mockReturnValueOnce(new Promise(() => undefined));
+  const silence = jest.spyOn(shared, 'take').mockRejectedValueOnce(new Error('Redis has not answered'));
   await take();
   await take();
   expect(decided.slice(4)).toEqual(['local', 'shared']);
@@ -292,8 +292,7 @@ function blockFor(milliseconds: number): void {
 test('a Redis that answers nothing delays two requests by its patience and the next ones not at all', async () => {
   const silent = { status: 'ready', defineCommand: () => undefined } as unknown as Redis;
   Object.assign(silent, {
-    tollgateRateTake: () => new Promise(() => undefined),
-    tollgateRateFinish: () => new Promise(() => undefined),
+    tollgateRateBatch: () => new Promise(() => undefined),
   });
   const store = new FallbackRateStore(
     new RedisRateStore(silent, 'tollgate'),

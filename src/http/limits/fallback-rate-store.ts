@@ -1,11 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
-import { inTimeOrUndefined } from '../../lib/deadline.ts';
 import type { MemoryRateStore } from './memory-rate-store.ts';
 import type { RateDecision, RateDimension } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 import type { RedisRateStore } from './redis-rate-store.ts';
 
-const PATIENCE_MS = 100;
 /** After a failure the shared store is left alone this long, so that an outage costs one slow request per second. */
 const PAUSE_MS = 1_000;
 /** Times in a row that no answer came, each after the one before: a busy moment of this process or of Redis is no outage. */
@@ -37,15 +35,13 @@ export class FallbackRateStore implements RateStore {
   async take(question: RateQuestion): Promise<RateDecision> {
     const askedAtMs = this.#clock.now();
     if (this.#shared.ready && askedAtMs >= this.#pausedUntilMs) {
-      const decision = await inTimeOrUndefined(this.#shared.take(question), PATIENCE_MS);
+      const decision = await this.#shared.take(question).catch(() => undefined);
       if (decision) {
         this.#misses = 0;
         this.#onDecision('shared', decision.refused);
         return decision;
       }
       this.#missed(askedAtMs);
-      // an answer that comes too late must not leave the call counted
-      void this.#shared.finish(question, -question.cost.tokens);
     }
     const decision = await this.#local.take(question);
     this.#onDecision('local', decision.refused);

@@ -1,43 +1,67 @@
 import type { Redis } from 'ioredis';
-import { FINISH_SCRIPT, RENEW_SCRIPT, TAKE_SCRIPT } from './rate-limit.script.ts';
-import type {
-  RateCost,
-  RateDecision,
-  RateDimension,
-  RateLimits,
-  RateScope,
-  RateState,
-} from './rate-policy.ts';
+import { withDeadline } from '../../lib/deadline.ts';
+import { BATCH_SCRIPT, RENEW_SCRIPT } from './rate-limit.script.ts';
+import type { RateCost, RateDecision, RateDimension, RateLimits, RateState } from './rate-policy.ts';
 import { WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
 /** How long a dead process's calls go on taking places. */
 const LEASE_US = 90_000_000;
 const RENEW_EVERY_MS = 30_000;
+/** How long a batch may stay unanswered. */
+const PATIENCE_MS = 100;
+/** Of each kind in a batch: a script holds up all of Redis, and this many take it well under a millisecond. */
+const BATCH_MAX = 64;
 
 const REFUSALS: readonly (RateDimension | null)[] = [null, 'requests', 'tokens', 'concurrency'];
+/** Numbers that the script answers of a call. */
+const ANSWER_LENGTH = 9;
 
 /** The command surface that the scripts add to a connection. */
 interface RateCommands {
-  tollgateRateTake(...args: (string | number)[]): Promise<number[]>;
-  tollgateRateFinish(...args: (string | number)[]): Promise<number>;
+  tollgateRateBatch(...args: (string | number)[]): Promise<number[]>;
   tollgateRateRenew(...args: (string | number)[]): Promise<number>;
 }
 
-/** The counters of all replicas, in Redis. Rejects when Redis does; the caller falls back. */
+/** A call that asks to begin. */
+interface Beginning {
+  readonly question: RateQuestion;
+  readonly resolve: (decision: RateDecision) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A call that has ended. */
+interface Ending {
+  readonly question: RateQuestion;
+  readonly tokensDelta: number;
+  readonly resolve: () => void;
+}
+
+/** What the calls of one API key have to say to Redis. */
+interface KeyBatch {
+  readonly keyId: string;
+  beginning: Beginning[];
+  ending: Ending[];
+  underWay: boolean;
+}
+
+/**
+ * The counters of all replicas, in Redis. A lone call asks at once; while it is answered, others of its key gather and ask together,
+ * so that a busy key costs a command per round trip instead of two per call. Limits stay exact: nothing is taken ahead.
+ */
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
   readonly #prefix: string;
   readonly #commands: RateCommands;
   readonly #inFlight = new Map<string, RateQuestion>();
+  readonly #batches = new Map<string, KeyBatch>();
   readonly #renewal: NodeJS.Timeout;
 
   /** `prefix`: what every name in Redis begins with. */
   constructor(redis: Redis, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
-    redis.defineCommand('tollgateRateTake', { numberOfKeys: 6, lua: TAKE_SCRIPT });
-    redis.defineCommand('tollgateRateFinish', { numberOfKeys: 4, lua: FINISH_SCRIPT });
+    redis.defineCommand('tollgateRateBatch', { numberOfKeys: 6, lua: BATCH_SCRIPT });
     redis.defineCommand('tollgateRateRenew', { numberOfKeys: 2, lua: RENEW_SCRIPT });
     this.#commands = redis as unknown as RateCommands;
     this.#renewal = setInterval(() => this.#renew(), RENEW_EVERY_MS).unref();
@@ -48,47 +72,102 @@ export class RedisRateStore implements RateStore {
     return this.#redis.status === 'ready';
   }
 
-  async take(question: RateQuestion): Promise<RateDecision> {
-    const { key, account } = question.limits;
-    const [refusal = 0, scope = 2, waitUs = 0, ...debts] = await this.#commands.tollgateRateTake(
-      ...this.#keysOf(question),
-      WINDOW_US,
-      LEASE_US,
-      question.callId,
-      ...costsOf(question.cost, key),
-      ...costsOf(question.cost, account),
-    );
-    if (refusal === 0 && question.cost.concurrent) {
-      this.#inFlight.set(question.callId, question);
-    }
-    return {
-      refused: REFUSALS[refusal] ?? null,
-      scope: scope === 1 ? 'key' : 'account',
-      states: { key: stateOf(debts.slice(0, 3)), account: stateOf(debts.slice(3)) },
-      waitUs,
-    };
+  /** Rejects when Redis fails or takes longer than its patience; the call then counts as if it had not asked. */
+  take(question: RateQuestion): Promise<RateDecision> {
+    return new Promise((resolve, reject) => {
+      const batch = this.#batchOf(question.keyId);
+      batch.beginning.push({ question, resolve, reject });
+      this.#send(batch);
+    });
   }
 
-  async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
+  finish(question: RateQuestion, tokensDelta: number): Promise<void> {
     this.#inFlight.delete(question.callId);
-    const [, tokens, calls, , accountTokens, accountCalls] = this.#keysOf(question);
-    const deltaUs = (scope: RateScope) =>
-      Math.round((tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute);
-    try {
-      await this.#commands.tollgateRateFinish(
-        ...[tokens, calls, accountTokens, accountCalls],
-        ...[question.callId, deltaUs('key'), deltaUs('account')],
-      );
-    } catch {
-      // the lease ends by itself, and a lost correction is worth less than a failed request
-    } finally {
-      // a take that was given up on may have been answered just before this
-      this.#inFlight.delete(question.callId);
-    }
+    return new Promise((resolve) => {
+      const batch = this.#batchOf(question.keyId);
+      batch.ending.push({ question, tokensDelta, resolve });
+      this.#send(batch);
+    });
   }
 
   close(): void {
     clearInterval(this.#renewal);
+  }
+
+  #batchOf(keyId: string): KeyBatch {
+    const known = this.#batches.get(keyId);
+    if (known) {
+      return known;
+    }
+    const batch: KeyBatch = { keyId, beginning: [], ending: [], underWay: false };
+    this.#batches.set(keyId, batch);
+    return batch;
+  }
+
+  #send(batch: KeyBatch): void {
+    if (batch.underWay) {
+      return;
+    }
+    const beginning = batch.beginning.splice(0, BATCH_MAX);
+    const ending = batch.ending.splice(0, BATCH_MAX);
+    if (beginning.length === 0 && ending.length === 0) {
+      this.#batches.delete(batch.keyId);
+      return;
+    }
+    batch.underWay = true;
+    void this.#ask(batch, beginning, ending).then(() => {
+      batch.underWay = false;
+      this.#send(batch);
+    });
+  }
+
+  async #ask(batch: KeyBatch, beginning: readonly Beginning[], ending: readonly Ending[]): Promise<void> {
+    try {
+      const answer = this.#run(beginning, ending);
+      const numbers = await withDeadline(answer, PATIENCE_MS, () => {
+        void answer.then((late) => this.#giveBack(beginning, late)).catch(() => undefined);
+        throw new Error(`Redis has not answered within ${PATIENCE_MS} ms`);
+      });
+      beginning.forEach(({ question, resolve }, index) => {
+        const decision = decisionAt(numbers, index);
+        if (decision.refused === null && question.cost.concurrent) {
+          this.#inFlight.set(question.callId, question);
+        }
+        resolve(decision);
+      });
+    } catch (error) {
+      // those who came meanwhile have waited too, and would meet the same Redis
+      for (const { reject } of [...beginning, ...batch.beginning.splice(0)]) {
+        reject(error as Error);
+      }
+    }
+    // a lease that was not given back ends by itself, and a lost correction is worth less than a failed request
+    for (const { resolve } of ending) {
+      resolve();
+    }
+  }
+
+  #run(beginning: readonly Beginning[], ending: readonly Ending[]): Promise<number[]> {
+    const { question } = (beginning[0] ?? ending[0]) as Beginning | Ending;
+    const values: (string | number)[] = [...this.#keysOf(question), WINDOW_US, LEASE_US, ending.length];
+    for (const { question, tokensDelta } of ending) {
+      const { key, account } = question.limits;
+      values.push(question.callId, debtUs(tokensDelta, key), debtUs(tokensDelta, account));
+    }
+    for (const { question } of beginning) {
+      const { callId, cost, limits } = question;
+      values.push(callId, ...costsOf(cost, limits.key), ...costsOf(cost, limits.account));
+    }
+    return this.#commands.tollgateRateBatch(...values);
+  }
+
+  /** An answer that comes too late must not leave calls counted that were decided elsewhere. */
+  #giveBack(beginning: readonly Beginning[], numbers: readonly number[]): void {
+    beginning.forEach(({ question }, index) => {
+      if (decisionAt(numbers, index).refused === null) {
+        void this.finish(question, -question.cost.tokens);
+      }
+    });
   }
 
   #renew(): void {
@@ -111,6 +190,10 @@ export class RedisRateStore implements RateStore {
 
 type Keys = readonly [requests: string, tokens: string, calls: string];
 
+function debtUs(tokens: number, limits: RateLimits): number {
+  return Math.round((tokens * WINDOW_US) / limits.tokensPerMinute);
+}
+
 function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number, number, number] {
   return [
     WINDOW_US / limits.requestsPerMinute,
@@ -119,6 +202,22 @@ function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number,
   ];
 }
 
-function stateOf([requestsUs = 0, tokensUs = 0, inFlight = 0]: readonly number[]): RateState {
-  return { requestsUs, tokensUs, inFlight };
+/** What the script decided of the call at that place of its batch. */
+function decisionAt(numbers: readonly number[], index: number): RateDecision {
+  const at = index * ANSWER_LENGTH;
+  const [refusal = 0, scope = 2, waitUs = 0] = numbers.slice(at, at + 3);
+  return {
+    refused: REFUSALS[refusal] ?? null,
+    scope: scope === 1 ? 'key' : 'account',
+    states: { key: stateAt(numbers, at + 3), account: stateAt(numbers, at + 6) },
+    waitUs,
+  };
+}
+
+function stateAt(numbers: readonly number[], at: number): RateState {
+  return {
+    requestsUs: numbers[at] ?? 0,
+    tokensUs: numbers[at + 1] ?? 0,
+    inFlight: numbers[at + 2] ?? 0,
+  };
 }

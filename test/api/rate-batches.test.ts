@@ -1,0 +1,151 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { MemoryRateStore } from '../../src/http/limits/memory-rate-store.ts';
+import type { RateCost, RateLimits } from '../../src/http/limits/rate-policy.ts';
+import type { RateQuestion, RateStore } from '../../src/http/limits/rate-store.types.ts';
+import { RedisRateStore } from '../../src/http/limits/redis-rate-store.ts';
+import { newUuid } from '../../src/lib/ids.ts';
+import { eventually } from './support/eventually.ts';
+
+/** Calls of a key ask Redis together, and each is decided as if it had asked alone. */
+
+const redis = new Redis(process.env.TEST_REDIS_URL ?? '', { enableOfflineQueue: false, lazyConnect: true });
+let shared: RedisRateStore;
+
+beforeAll(async () => {
+  await redis.connect();
+});
+
+beforeEach(() => {
+  shared = new RedisRateStore(redis, 'tollgate');
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  shared.close();
+});
+
+afterAll(() => redis.disconnect());
+
+/** Three seconds a request and a token: the time that a test takes pays nothing off. */
+const SLOW: RateLimits = { requestsPerMinute: 20, tokensPerMinute: 20, concurrency: 6 };
+const WIDE: RateLimits = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, concurrency: 1_000 };
+
+interface Caller {
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
+function question({ keyId, accountId }: Caller, cost: RateCost, limits = SLOW): RateQuestion {
+  return { keyId, accountId, callId: newUuid(), limits: { key: limits, account: limits }, cost };
+}
+
+function newCaller(): Caller {
+  return { keyId: newUuid(), accountId: newUuid() };
+}
+
+/** How often the connection was asked to run the script. */
+function commands() {
+  return jest.spyOn(redis as unknown as { tollgateRateBatch(): Promise<number[]> }, 'tollgateRateBatch');
+}
+
+type Step =
+  | { readonly kind: 'begin'; readonly cost: RateCost }
+  | { readonly kind: 'end'; readonly used: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constant('begin' as const),
+    cost: fc.record({ tokens: fc.nat(5), concurrent: fc.boolean() }),
+  }),
+  fc.record({ kind: fc.constant('end' as const), used: fc.nat(6) }),
+);
+
+/** Rounds of calls that begin and end at once; between rounds every answer is there. */
+async function play(store: RateStore, rounds: readonly (readonly Step[])[]): Promise<unknown[]> {
+  const caller = newCaller();
+  const running: RateQuestion[] = [];
+  const told: unknown[] = [];
+  for (const round of rounds) {
+    const ends = round.flatMap((one) => (one.kind === 'end' ? [one] : [])).slice(0, running.length);
+    const ended = ends.map(({ used }) => {
+      const call = running.shift() as RateQuestion;
+      return store.finish(call, used - call.cost.tokens);
+    });
+    const asked = round.flatMap((one) => (one.kind === 'begin' ? [question(caller, one.cost)] : []));
+    const decisions = await Promise.all(asked.map((call) => store.take(call)));
+    await Promise.all(ended);
+    decisions.forEach(({ refused, scope }, index) => {
+      told.push([refused, refused && scope]);
+      if (refused === null) {
+        running.push(asked[index] as RateQuestion);
+      }
+    });
+  }
+  return told;
+}
+
+test('batches decide as the policy decides one call after the other', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(step, { maxLength: 12 }), { minLength: 1, maxLength: 6 }),
+      async (rounds) => {
+        // the clock stands still: what the model pays off is what three seconds a unit leave out
+        const model = new MemoryRateStore({ now: () => 0 });
+        expect(await play(shared, rounds)).toEqual(await play(model, rounds));
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test('a lone call is one command at once; a crowd of one key shares a few', async () => {
+  const asked = commands();
+  const caller = newCaller();
+  const cost = { tokens: 1, concurrent: true };
+  await shared.take(question(caller, cost, WIDE));
+  expect(asked).toHaveBeenCalledTimes(1);
+  const crowd = Array.from({ length: 200 }, () => question(caller, cost, WIDE));
+  const decisions = await Promise.all(crowd.map((call) => shared.take(call)));
+  expect(decisions.map(({ refused }) => refused)).toEqual(crowd.map(() => null));
+  // 64 at a time, and the first may go alone
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(1 + 5);
+  const inFlight = decisions.map(({ states }) => states.account.inFlight);
+  expect(inFlight).toEqual(crowd.map((_, index) => index + 2));
+  await Promise.all(crowd.map((call) => shared.finish(call, 0)));
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(12);
+});
+
+test('an answer that comes too late gives back what was admitted, and only that', async () => {
+  const caller = newCaller();
+  const cost = { tokens: 5, concurrent: true };
+  const limits: RateLimits = { requestsPerMinute: 1e6, tokensPerMinute: 20, concurrency: 100 };
+  const call = (own = cost) => question(caller, own, limits);
+  const running = await Promise.all([call(), call(), call()].map((one) => shared.take(one)));
+  expect(running.map(({ refused }) => refused)).toEqual([null, null, null]);
+  const ask = Reflect.get(redis, 'tollgateRateBatch').bind(redis) as (
+    ...args: unknown[]
+  ) => Promise<number[]>;
+  let answerNow: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    answerNow = resolve;
+  });
+  commands().mockImplementationOnce(async (...args: unknown[]) => {
+    const numbers = await ask(...args);
+    await held;
+    return numbers;
+  });
+  // the first is admitted, too late for it; the second has never asked
+  const outcomes = await Promise.allSettled([call(), call()].map((one) => shared.take(one)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  answerNow();
+  await eventually(async () => {
+    const next = call({ tokens: 0, concurrent: true });
+    const { states } = await shared.take(next);
+    await shared.finish(next, 0);
+    expect(states.account.inFlight).toBe(running.length + 1);
+    expect(states.account.tokensUs).toBeLessThanOrEqual(45_000_000);
+    expect(states.account.tokensUs).toBeGreaterThan(40_000_000);
+  });
+});
