@@ -33,6 +33,23 @@ test('an empty line leaves nothing behind: no credit is saved up', () => {
   expect([queue.shift(), queue.shift(), queue.size]).toEqual(['a', undefined, 0]);
 });
 
+test('the first of each line can be taken out while they match, and what stays takes its turns', () => {
+  const queue = new FairQueue<string>();
+  for (const [account, value] of [
+    ['a', 'old 1'],
+    ['b', 'old 2'],
+    ['a', 'new 3'],
+    ['a', 'old 4'],
+    ['c', 'new 5'],
+  ] as const) {
+    queue.push(account, 1, 1, value);
+  }
+  expect(queue.takeWhile((value) => value.startsWith('old'))).toEqual(['old 1', 'old 2']);
+  expect([queue.size, queue.costBefore('a', 1, 1)]).toEqual([3, 3]);
+  expect(served(queue)).toEqual(['new 3', 'new 5', 'old 4']);
+  expect(queue.size).toBe(0);
+});
+
 test('within a line first come, first served; nothing is lost; the cost told before is what is served before', () => {
   const call = fc.record({
     account: fc.constantFrom('a', 'b', 'c'),

@@ -61,6 +61,24 @@ export class FairQueue<T> {
     }
   }
 
+  /** Takes out, of each account, the first ones in line for as long as they match; their turns are lost, not used. */
+  takeWhile(matches: (value: T) => boolean): T[] {
+    const taken: T[] = [];
+    for (const [account, line] of this.#lines) {
+      const firstKept = line.items.findIndex(({ value }) => !matches(value));
+      const matching = line.items.splice(0, firstKept === -1 ? line.items.length : firstKept);
+      for (const { cost, value } of matching) {
+        line.cost -= cost;
+        this.#size -= 1;
+        taken.push(value);
+      }
+      if (line.items.length === 0) {
+        this.#lines.delete(account);
+      }
+    }
+    return taken;
+  }
+
   /** Cost of all that would be served before a newcomer of that account. */
   costBefore(account: string, weight: number, cost: number): number {
     const own = this.#lines.get(account)?.cost ?? 0;

@@ -11,6 +11,7 @@ interface Outcome {
   readonly account: string;
   readonly at: number;
   readonly doneAt: number | undefined;
+  readonly refusedAt?: number;
 }
 
 const STEPS = 6;
@@ -50,7 +51,8 @@ function simulate(offers: readonly Offer[], msPerCall: number, process: Process 
       weight: offer.weight ?? 1,
       cost: 1,
       begin,
-      refuse: () => outcomes.push({ account: offer.account, at: offer.at, doneAt: undefined }),
+      refuse: () =>
+        outcomes.push({ account: offer.account, at: offer.at, doneAt: undefined, refusedAt: now }),
       isGone: () => false,
     };
     pacer.enqueue(call);
@@ -159,9 +161,19 @@ test('what it can do is learnt as well when somebody waits now and then only', (
 });
 
 test('while the database is behind nothing begins; who comes when it is two seconds behind is told so', () => {
-  const since = (now: number) => (now > 1_000 && now < 5_000 ? now - 1_000 : 0);
+  const since = (now: number) => (now > 1_000 && now < 3_800 ? now - 1_000 : 0);
   const { outcomes } = simulate(every(20, 8, 'a'), 1, { behind: since });
   const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
   expect(refused.length).toBeGreaterThan(0);
-  expect(refused.every((one) => one.at > 2_500 && one.at < 5_100)).toBe(true);
+  expect(refused.every((one) => one.at > 2_500 && one.at < 3_900)).toBe(true);
+});
+
+test('a database that stays away: nobody waits for the end of it, neither who came before nor who comes', () => {
+  const since = (now: number) => (now > 1_000 && now < 11_000 ? now - 1_000 : 0);
+  const { outcomes } = simulate(every(20, 15, 'a'), 1, { behind: since });
+  const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
+  const waits = refused.map((one) => one.refusedAt! - one.at);
+  expect(refused.length).toBeGreaterThan(450);
+  expect(Math.max(...waits)).toBeLessThan(3_100);
+  expect(servedOf(outcomes).filter(({ at }) => at > 11_100)).toHaveLength(194);
 });

@@ -33,6 +33,8 @@ export interface PacerOptions {
 const EXPECTED_WAIT_MS_MAX = 2_000;
 /** A call that was taken and still waits after so many ms is refused: the process has become slower than it was. */
 const WAIT_MS_MAX = 5_000;
+/** The same while the database is behind and nothing begins: as long as the ledger tries to hold credits for a call that has begun. */
+const WAIT_BEHIND_MS_MAX = 3_000;
 /** Calls that may wait at once. */
 const WAITING_MAX = 5_000;
 /** A turn of the event loop that takes longer holds up everybody, in ms. */
@@ -157,7 +159,9 @@ export class CallPacer {
     this.#adapt(Math.max(0, now - (this.#turnAt ?? now) - this.#calmMs));
     this.#turnAt = now;
     const isBehind = this.#options.delayMs() > BEHIND_MS;
-    if (!isBehind && !this.#arrivals.standBack()) {
+    if (isBehind) {
+      this.#refuseHopeless(now);
+    } else if (!this.#arrivals.standBack()) {
       this.#beginSome(now);
     }
     if (this.#queue.size === 0 && this.#credit >= Math.max(1, this.#perTurn)) {
@@ -199,6 +203,16 @@ export class CallPacer {
       }
       this.#begins(call.cost);
       call.begin();
+    }
+  }
+
+  /** A database that stays behind gives nobody a turn: those who were promised one must not wait for the end of the outage. */
+  #refuseHopeless(now: number): void {
+    const hopeless = this.#queue.takeWhile(({ since }) => now - since > WAIT_BEHIND_MS_MAX);
+    for (const call of hopeless) {
+      if (!call.isGone()) {
+        call.refuse();
+      }
     }
   }
 
