@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => {
   jest.restoreAllMocks();
-  shared.close();
+  shared?.close();
 });
 
 afterAll(() => redis.disconnect());
