@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseSync } from '@swc/core';
+import { functionsOf } from './function-lines.ts';
 
 /** `npm run house`: the size and the shape of the code, as a table. The product is src, queues and workers without their tests. */
 
@@ -84,7 +84,7 @@ const now: Record<keyof typeof BEFORE, string> = {
   lines: grouped(linesOf(code)),
   mean: String(Math.round(linesOf(code) / code.length)),
   fileSpread: spread(code.map(({ lines }) => lines)),
-  functionSpread: spread(code.flatMap(functionLines)),
+  functionSpread: spread(code.flatMap(({ path, text }) => functionsOf(path, text).map(({ lines }) => lines))),
   closets: String(closets().length),
   comments: `${((100 * code.reduce((sum, { text }) => sum + commentLines(text), 0)) / linesOf(code)).toFixed(1)} %`,
   tests: (
@@ -122,42 +122,6 @@ function sourcesIn(folder: string): Source[] {
       const text = readFileSync(join(ROOT, path), 'utf8');
       return { path, text, lines: text.split('\n').length - 1 };
     });
-}
-
-/** Lines of each function with a body, whatever it is written as. */
-function functionLines({ path, text }: Source): number[] {
-  const bytes = Buffer.from(text);
-  const lines: number[] = [];
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) {
-      return;
-    }
-    if (isFunction(node)) {
-      // the parser counts bytes from 1
-      const written = bytes.subarray(node.span.start - 1, node.span.end - 1).toString();
-      lines.push(written.split('\n').length);
-    }
-    Object.values(node).forEach(visit);
-  };
-  visit(parseSync(text, { syntax: 'typescript', tsx: path.endsWith('.tsx') }));
-  return lines;
-}
-
-/** Methods keep what they do in a member `function`, which has neither type nor span of its own. */
-function isFunction(
-  node: object,
-): node is { readonly span: { readonly start: number; readonly end: number } } {
-  const {
-    type,
-    body,
-    function: method,
-  } = node as { type?: string; body?: unknown; function?: { body?: unknown } };
-  return (
-    (/^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression|Constructor)$/.test(type ?? '') &&
-      Boolean(body)) ||
-    (/^(?:ClassMethod|PrivateMethod)$/.test(type ?? '') && Boolean(method?.body)) ||
-    (/^(?:MethodProperty|GetterProperty|SetterProperty)$/.test(type ?? '') && Boolean(body))
-  );
 }
 
 /** Lines that hold a comment and nothing else. */

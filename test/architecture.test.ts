@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { functionsOf } from '../ops/function-lines.ts';
 
 /** House rules that neither the compiler nor the import rules can hold. */
 
@@ -9,6 +10,7 @@ const PRODUCT = ['src', 'queues', 'workers', 'migrations', 'ops', 'console'];
 const FILE_LINES_MAX = 300;
 const ROUTES_LINES_MAX = 150;
 const PROCESSOR_LINES_MAX = 40;
+const FUNCTION_LINES_MAX = 60;
 
 /** Files that may be longer, and why. */
 const LONG_FILES: readonly string[] = [];
@@ -62,6 +64,17 @@ test('no file is longer than a reader can hold', () => {
       return lines > most && !LONG_FILES.includes(path);
     }),
   ).toEqual([]);
+});
+
+test('no function of the product is longer than a screen', () => {
+  // counted as `npm run house` does: the rule of the linter leaves out heads and blank lines
+  const product = sources.filter(({ path }) => /^(src|queues|workers)\/.*\.ts$/.test(path));
+  const long = product.flatMap(({ path, text }) =>
+    functionsOf(path, text)
+      .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+      .map(({ head, lines }) => `${path}: ${head} has ${lines} lines`),
+  );
+  expect(long).toEqual([]);
 });
 
 test('no exemption outlives its reason', () => {

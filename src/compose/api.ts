@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { firstAttempt } from '../../queues/connection.ts';
 import { API_DESCRIPTION } from '../api-description.ts';
-import { createApp } from '../app.ts';
+import { type AppOptions, createApp } from '../app.ts';
 import { followEngines } from '../catalog/engine-kinds.ts';
 import { builtConsoleFolder } from '../console/static.pages.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
@@ -110,6 +110,7 @@ export async function composeApi(
     ...invocation.routes,
     ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
   ];
+  const consolePages = composeConsolePages(config, consoleFolder, people);
   const app = createApp({
     watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
     kernel,
@@ -125,32 +126,32 @@ export async function composeApi(
       authenticator: kernel.authenticator,
       about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
     },
-    surroundings: {
-      aliases: { current: () => foundation.catalogSource.current.aliases },
-      trustedProxies: config.trustedProxies,
-      corsOrigins: config.corsOrigins,
-      pages: [
-        operators.mounted,
-        ...composeConsolePages(config, consoleFolder, people),
-        ...composeWorkerStorage(foundation),
-      ],
-    },
+    surroundings: composeSurroundings(foundation, [operators.mounted, ...consolePages]),
   });
   resealSecrets(foundation, tasks);
   await Promise.all([redis.connection, operators.redis].map(firstAttempt));
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
+  const parts = { reaping, invocation, tasks, remote, identity, engines, operators, rates, redis, console, people };
   return {
     app,
     ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
     announceShutdown: leaving(readiness, console, remote),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
-    close: async () => {
-      await reaping.close();
-      await closeApi({
-        ...{ invocation, tasks, remote, identity, engines },
-        ...{ operators, rates, redis, console, people },
-      });
-    },
+    close: () => closeApi(parts),
+  };
+}
+
+/** How the application is reached, and what it serves beside its routes: pages, and files for workers on other hosts. */
+function composeSurroundings(
+  foundation: Foundation,
+  pages: AppOptions['surroundings']['pages'],
+): AppOptions['surroundings'] {
+  const { config, catalogSource } = foundation;
+  return {
+    aliases: { current: () => catalogSource.current.aliases },
+    trustedProxies: config.trustedProxies,
+    corsOrigins: config.corsOrigins,
+    pages: [...pages, ...composeWorkerStorage(foundation)],
   };
 }
 
@@ -238,6 +239,7 @@ function leaving(
 }
 
 async function closeApi(parts: {
+  readonly reaping: { close(): Promise<void> };
   readonly invocation: InvocationParts;
   readonly tasks: TaskParts;
   readonly remote: RemoteWorkers;
@@ -249,6 +251,7 @@ async function closeApi(parts: {
   readonly console: { endStreams(): void };
   readonly people: MemberParts | undefined;
 }): Promise<void> {
+  await parts.reaping.close();
   parts.console.endStreams();
   parts.tasks.waiter.close();
   await Promise.all([

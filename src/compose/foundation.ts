@@ -72,37 +72,18 @@ export async function composeFoundation(
   await checkRootsFolder(config);
   const storage = await composeStorage(config, process, { clock, log });
   const { database, cells } = openCells(config, process, log);
-  const openCatalog = async () => {
-    await inspectDatabase(database);
-    return await CatalogSource.open({
-      file: config.catalogFile,
-      variables: config.variables,
-      check: (catalog) => mistakeOf(config, catalog),
-      filesOf: (catalog) => engineFiles(config, catalog),
-      prepare: pricesKeeper(process, cells),
-      log,
-    });
-  };
-  const catalogSource = await openCatalog().catch(async (error: unknown) => {
-    await Promise.all([database.close(), storage.storage.close()]);
-    throw error;
-  });
-  const ledgerStore = new LedgerStore(cells.sole.money, config.ledgerPlans);
+  const catalogSource = await openCatalog(config, process, { database, cells, log }).catch(
+    async (error: unknown) => {
+      await Promise.all([database.close(), storage.storage.close()]);
+      throw error;
+    },
+  );
   const tracing = await composeTracing(config, process);
-  const models = new ModelMemory();
-  const observation = {
-    settlements: createSettlementMetrics(registry),
-    batches: createLaneObserver(registry, log),
-    models,
-    tracing,
-  };
-  const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
-  const ledger = new PostgresLedger(ledgerStore, log, createLedgerObserver(observation), lanes);
+  const books = composeLedger(config, process, { cells, registry, tracing, log });
   const bookRoots = composeBookRoots(config, cells);
   const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
   registerBuildInfo(registry);
   registerPoolGauges(registry, database);
-  registerLedgerGauges(registry, ledger);
   registerCheckGauges(registry, cells.home.money);
   return {
     config,
@@ -110,20 +91,18 @@ export async function composeFoundation(
     clock,
     registry,
     tracing,
-    models,
     cells,
     databaseWatch,
     catalogSource,
     catalog: new CatalogService(() => catalogSource.current),
-    ledgerStore,
-    ledger,
+    ...books,
     movements: new Movements((accountId) => cells.of(accountId).money),
     verifier: new LedgerVerifier(cells.sole.money, bookRoots),
     bookRoots,
     ...storage,
     close: async () => {
       catalogSource.close();
-      await ledger.close();
+      await books.ledger.close();
       await storage.storage.close();
       await databaseWatch.close();
       await database.close();
@@ -139,7 +118,49 @@ function openCells(config: Config, process: 'api' | 'worker', log: Logger) {
   return { database, cells: oneCell(database) };
 }
 
-/** Who sells needs something to sell. */
+/** Opens the catalog of a database that this release can work with. Throws CatalogError and what {@link inspectDatabase} throws. */
+async function openCatalog(
+  config: Config,
+  process: 'api' | 'worker',
+  { database, cells, log }: { database: Database; cells: Cells; log: Logger },
+): Promise<CatalogSource> {
+  await inspectDatabase(database);
+  return await CatalogSource.open({
+    file: config.catalogFile,
+    variables: config.variables,
+    check: (catalog) => mistakeOf(config, catalog),
+    filesOf: (catalog) => engineFiles(config, catalog),
+    prepare: pricesKeeper(process, cells),
+    log,
+  });
+}
+
+/** The ledger and what watches it: an API mostly admits calls, a worker mostly ends them. */
+function composeLedger(
+  { ledgerPlans }: Config,
+  process: 'api' | 'worker',
+  {
+    cells,
+    registry,
+    tracing,
+    log,
+  }: Pick<Foundation, 'cells' | 'registry' | 'tracing' | 'log'>,
+): Pick<Foundation, 'ledgerStore' | 'ledger' | 'models'> {
+  const models = new ModelMemory();
+  const observer = createLedgerObserver({
+    settlements: createSettlementMetrics(registry),
+    batches: createLaneObserver(registry, log),
+    models,
+    tracing,
+  });
+  const ledgerStore = new LedgerStore(cells.sole.money, ledgerPlans);
+  const lanes = process === 'api' ? ADMITTING_LANES : ENDING_LANES;
+  const ledger = new PostgresLedger(ledgerStore, log, observer, lanes);
+  registerLedgerGauges(registry, ledger);
+  return { ledgerStore, ledger, models };
+}
+
+/** A catalog without models is a mistake, too: there would be nothing to sell. */
 function mistakeOf(config: Config, catalog: Catalog): string | undefined {
   return catalog.models.size === 0 ? 'models: is required' : engineMistake(config, catalog);
 }

@@ -145,31 +145,57 @@ function queuesOf(pools: readonly string[]): string[] {
   return [...engines, queueName('postprocess'), queueName('webhooks'), queueName('maintenance')];
 }
 
+/** What the operators' services read of the foundation, and what is made for them alone. */
+type OperatorFoundation = Pick<Foundation, 'cells' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
+  readonly months: MonthClose;
+  /** Engine pools of the catalog. */
+  readonly pools: () => readonly string[];
+  /** Where the dashboards are; null: nobody said. */
+  readonly grafanaUrl: string | null;
+};
+
 /** What the routes of the operator API call. */
 export function composeOperatorServices(
-  {
-    cells,
-    movements,
-    verifier,
-    months,
-    catalog,
-    clock,
-    pools,
-    grafanaUrl,
-  }: Pick<Foundation, 'cells' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
-    readonly months: MonthClose;
-    /** Engine pools of the catalog. */
-    readonly pools: () => readonly string[];
-    /** Where the dashboards are; null: nobody said. */
-    readonly grafanaUrl: string | null;
-  },
-  { keys, keysStore, keyCache, ledger, operatorSessions, circuits }: Omit<OperatorNeeds, 'authenticator'>,
+  foundation: OperatorFoundation,
+  needs: Omit<OperatorNeeds, 'authenticator'>,
   inspector: ConstructorParameters<typeof QueuesService>[0],
   audit: AuditStore,
 ): OperatorServices {
+  const { cells, verifier, clock, pools, grafanaUrl } = foundation;
   const { home, sole } = cells;
-  const readModel = new AccountsReadModel(cells);
   const state = new StateReadModel(cells);
+  return {
+    ...composeAccountServices(foundation, needs, audit),
+    ...composeTaskServices(foundation, needs.ledger, audit),
+    verifier,
+    ledgerEntries: new LedgerEntriesReadModel(sole.sequelize),
+    bookReports: new BookReportsReadModel(sole.sequelize),
+    queues: new QueuesService(inspector, new QueuesReadModel(sole.sequelize), audit),
+    workers: new WorkersService(new HostsStore(home.money), audit),
+    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(home.money), pools), audit },
+    audit: new AuditReadModel(home.sequelize),
+    lookup: composeLookup(cells, needs.keysStore, clock),
+    fleet: new FleetService({
+      rows: new FleetReadModel(sole.sequelize),
+      checks: () => verifier.lastChecks(),
+      standing: () => state.read(),
+      circuits: () => needs.circuits.read(),
+      pools,
+      clock,
+    }),
+    sessions: needs.operatorSessions,
+    grafanaUrl,
+    acts: audit,
+  };
+}
+
+/** Accounts, their keys, corrections of their books and their statements. */
+function composeAccountServices(
+  { cells, movements, months }: OperatorFoundation,
+  { keys, keysStore, keyCache }: Pick<OperatorNeeds, 'keys' | 'keysStore' | 'keyCache'>,
+  audit: AuditStore,
+): Pick<OperatorServices, 'accounts' | 'accountKeys' | 'corrections' | 'statements'> {
+  const readModel = new AccountsReadModel(cells);
   const accounts = new AccountsService(readModel, movements, keys);
   return {
     accounts,
@@ -190,34 +216,25 @@ export function composeOperatorServices(
       new InvoicesReadModel((accountId) => reportReads(cells.of(accountId).sequelize)),
       months,
     ),
-    verifier,
-    ledgerEntries: new LedgerEntriesReadModel(sole.sequelize),
-    bookReports: new BookReportsReadModel(sole.sequelize),
+  };
+}
+
+/** Tasks, their retries, and the webhooks that tell of them. */
+function composeTaskServices(
+  { cells, catalog }: OperatorFoundation,
+  ledger: OperatorNeeds['ledger'],
+  audit: AuditStore,
+): Pick<OperatorServices, 'tasks' | 'retries' | 'deliveries'> {
+  return {
     tasks: new OperatorTasksService(new OperatorTasksReadModel(cells)),
     retries: new TaskRetryService(new TaskRetryStore(cells), ledger, audit, {
       deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
     }),
-    queues: new QueuesService(inspector, new QueuesReadModel(sole.sequelize), audit),
-    workers: new WorkersService(new HostsStore(home.money), audit),
-    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(home.money), pools), audit },
     deliveries: new DeliveriesService(
       new DeliveriesReadModel(cells),
       new WebhookDeliveriesStore(cells),
       audit,
     ),
-    audit: new AuditReadModel(home.sequelize),
-    lookup: composeLookup(cells, keysStore, clock),
-    fleet: new FleetService({
-      rows: new FleetReadModel(sole.sequelize),
-      checks: () => verifier.lastChecks(),
-      standing: () => state.read(),
-      circuits: () => circuits.read(),
-      pools,
-      clock,
-    }),
-    sessions: operatorSessions,
-    grafanaUrl,
-    acts: audit,
   };
 }
 

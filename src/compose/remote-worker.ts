@@ -14,7 +14,7 @@ import { LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { StoragePatience } from '../tasks/storage-patience.ts';
 import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
-import { composeOwnEngines } from './worker.ts';
+import { composeOwnEngines } from './own-engines.ts';
 
 /**
  * Everything a worker without a database runs: the engines of this host and the same generating as beside the database, with its claims

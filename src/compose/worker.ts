@@ -1,12 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Catalog } from '../catalog/catalog.types.ts';
-import { composeEngines, type EngineSurroundings, gpuMistake, gpuSharesOf } from '../catalog/engine-kinds.ts';
-import type { Config } from '../config/config.ts';
-import { freeMemory } from '../engines/gpu-memory.ts';
-import { discoverGpus, readGpuMemory, visibleGpus } from '../engines/gpu-slots.ts';
-import { type EngineRegistry, EngineSettingsError } from '../engines/registry.ts';
-import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
+import type { EngineRegistry } from '../engines/registry.ts';
 import { IdempotencyStore } from '../http/idempotency/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { MonthClose } from '../ledger/month-close.ts';
@@ -20,7 +14,7 @@ import { warnOfOldFfmpeg } from '../media/ffmpeg-age.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
-import { GpuRooms } from '../tasks/gpu-rooms.ts';
+import type { GpuRooms } from '../tasks/gpu-rooms.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
@@ -37,13 +31,7 @@ import { EVERY_TASK } from '../tasks/task-reads.store.ts';
 import { presentTaskResult } from '../tasks/task-result.presenter.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
-import {
-  createRunMetrics,
-  createServerStartCounter,
-  registerEngineGauges,
-  registerGpuGauge,
-  registerServerGauge,
-} from '../telemetry/engine-metrics.ts';
+import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { observedFinisher } from '../telemetry/observed-task-finisher.ts';
 import { registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
@@ -53,6 +41,7 @@ import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
 import { composeBilling, createStatements } from './billing.ts';
 import type { Foundation } from './foundation.ts';
+import { composeOwnEngines } from './own-engines.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
 
 const TASK_DAYS = 30;
@@ -74,10 +63,7 @@ export async function composeWorker(
   const tasks = composeTasks(foundation);
   const { engines, rooms, ...own } = await composeOwnEngines(foundation, serves);
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
-  const sender = new WebhookSender({
-    allowPrivateTargets: config.webhookPrivateTargets,
-    timeoutMs: WEBHOOK_TIMEOUT_MS,
-  });
+  const { webhooks, sender } = composeDeliveries(foundation, tasks);
   const workerName = `${config.workerName}.${process.pid}`;
   const rests = new EngineRests(engines, log);
   const { inPlace, ...runners } = composeRunners(foundation, tasks, {
@@ -94,14 +80,7 @@ export async function composeWorker(
       services: {
         ...runners,
         ...composeChores(foundation, tasks, engines),
-        webhooks: new DeliverWebhookService({
-          deliveries: tasks.deliveries,
-          secrets: tasks.secrets,
-          sender,
-          buildPayload: async (taskId) => presentTaskResult(await tasks.results.read(taskId, EVERY_TASK)),
-          clock: foundation.clock,
-          log,
-        }),
+        webhooks,
       },
       engines,
       rests,
@@ -126,71 +105,6 @@ export async function composeWorker(
       rests.close();
       await Promise.all([leases.close(), sender.close()]);
       await own.close();
-    },
-  };
-}
-
-/** What the engines of a host are told from outside. */
-export type EngineHostConfig = EngineSurroundings & Pick<Config, 'dataFolder' | 'variables'>;
-
-/** The engines of this process, and the servers of those that it starts itself. Throws EngineSettingsError. */
-export async function composeOwnEngines(
-  {
-    config,
-    catalogSource,
-    registry,
-    log,
-  }: Pick<Foundation, 'catalogSource' | 'registry' | 'log'> & { readonly config: EngineHostConfig },
-  serves: (pool: string) => boolean,
-) {
-  const gpus = await discoverGpus(visibleGpus(config.variables));
-  const sharesOf = (catalog: Pick<Catalog, 'engines'>) => gpuSharesOf(config, catalog, gpus, serves);
-  // before servers are started that could not work together
-  const shares = sharesOf(catalogSource.current);
-  const supervision = await superviseEngines(catalogSource.current.engines, {
-    gpus,
-    serves,
-    dataFolder: config.dataFolder,
-    variables: config.variables,
-    onStart: createServerStartCounter(registry),
-    log,
-  });
-  registerServerGauge(registry, supervision);
-  registerGpuGauge(registry, gpus.length > 0 ? () => readGpuMemory() : async () => []);
-  catalogSource.addCheck(
-    (catalog) => supervision.mistake(catalog.engines) ?? gpuMistake(config, catalog, gpus, serves),
-  );
-  const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
-  const engines = compose();
-  const rooms = new GpuRooms({
-    totals: new Map(gpus.map(({ index, memoryMiB }) => [index, memoryMiB])),
-    free: (pool, mib) => freeMemory(engines.find(pool), mib),
-    log,
-  });
-  rooms.renew(shares);
-  return {
-    engines,
-    rooms,
-    /**
-     * Builds the engines of the catalog in force in the place of those before, on which nothing may run any more; servers whose settings
-     * are the same go on. Those before stay where the new ones cannot be had.
-     */
-    renew: async () => {
-      try {
-        await supervision.renew(catalogSource.current.engines);
-        await engines.replace(compose());
-        rooms.renew(sharesOf(catalogSource.current));
-      } catch (error) {
-        if (!(error instanceof EngineSettingsError)) {
-          throw error;
-        }
-        log.error({ error: error.message }, 'the engines stay as they were');
-      }
-    },
-    close: async () => {
-      await rooms.close();
-      await engines.close();
-      await supervision.close();
     },
   };
 }
@@ -251,6 +165,25 @@ function composeRunners(
     generate: tracedTaskRuns('tasks.generate', queued, parentOf, tracing),
     postprocess: tracedTaskRuns('tasks.postprocess', finish, parentOf, tracing),
   };
+}
+
+function composeDeliveries(
+  { config, clock, log }: Foundation,
+  { deliveries, secrets, results }: TaskParts,
+): { webhooks: DeliverWebhookService; sender: WebhookSender } {
+  const sender = new WebhookSender({
+    allowPrivateTargets: config.webhookPrivateTargets,
+    timeoutMs: WEBHOOK_TIMEOUT_MS,
+  });
+  const webhooks = new DeliverWebhookService({
+    deliveries,
+    secrets,
+    sender,
+    buildPayload: async (taskId) => presentTaskResult(await results.read(taskId, EVERY_TASK)),
+    clock,
+    log,
+  });
+  return { webhooks, sender };
 }
 
 function composeChores(foundation: Foundation, tasks: TaskParts, engines: EngineRegistry) {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { z } from 'zod';
@@ -5,6 +6,7 @@ import type { Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import type { StopSignal } from '../lib/stop-signal.ts';
 import { mediaResponse } from '../media/media-response.ts';
 import type { UrlSigner } from '../media/signed-url.ts';
 import type { Storage } from '../media/storage.types.ts';
@@ -14,6 +16,16 @@ export interface MediaRoutesOptions {
   readonly signer: UrlSigner;
   readonly clock: Clock;
 }
+
+const linkQuery = z.object({
+  exp: z.string().optional().meta({ description: 'Unix seconds at which the link expires' }),
+  kid: z.string().optional().meta({ description: 'Which secret signed it' }),
+  sig: z
+    .string()
+    .optional()
+    .meta({ description: 'Signature over the key, the method and the other parameters' }),
+  dl: z.string().optional().meta({ description: 'File name that browsers save it under' }),
+});
 
 /** `/media/…`: finished files, for anybody with a media link. */
 export function mediaRoutes(options: MediaRoutesOptions): Route[] {
@@ -29,15 +41,7 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
       params: z.object({
         key: z.string().min(1).max(500).meta({ description: 'Where the file lies in the storage' }),
       }),
-      query: z.object({
-        exp: z.string().optional().meta({ description: 'Unix seconds at which the link ends' }),
-        kid: z.string().optional().meta({ description: 'Which secret signed it' }),
-        sig: z
-          .string()
-          .optional()
-          .meta({ description: 'Signature over the key, the method and the other parameters' }),
-        dl: z.string().optional().meta({ description: 'File name that browsers save it under' }),
-      }),
+      query: linkQuery,
       response: {
         status: 200,
         schema: z.string(),
@@ -46,12 +50,13 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
       },
       errors: ['signature_invalid', 'media_not_found', 'media_expired'],
       async handle({ params, query, headers, response, signal }) {
-        const method = response.req.method;
-        const verified = options.signer.verify({ method, key: params.key, query });
-        const object = await options.storage.stat(verified.key);
+        const { method } = response.req;
+        const link = options.signer.verify({ method, key: params.key, query });
+        const object = await options.storage.stat(link.key);
         if (!object) {
           throw new AppError('media_not_found', 'The file is gone: media is kept for a limited time.');
         }
+        const secondsLeft = link.expiresAt - options.clock.now() / 1000;
         const answer = mediaResponse(
           object,
           {
@@ -59,27 +64,27 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
             ifRange: header(headers['if-range']),
             ifNoneMatch: headers['if-none-match'],
           },
-          {
-            downloadName: verified.downloadName,
-            secondsLeft: verified.expiresAt - options.clock.now() / 1000,
-          },
+          { downloadName: link.downloadName, secondsLeft },
         );
         writeHead(response, answer.status, answer.headers);
         if (method === 'HEAD' || answer.status === 304 || answer.status === 416) {
           response.end();
-          return undefined;
+        } else {
+          await sendBytes(await options.storage.read(link.key, answer.range), response, signal);
         }
-        const bytes = await options.storage.read(verified.key, answer.range);
-        await pipeline(bytes, response).catch((error: unknown) => {
-          // a client that stops watching a video is no failure
-          if (!signal.aborted) {
-            throw error;
-          }
-        });
         return undefined;
       },
     }),
   ];
+}
+
+/** A client that stops watching a video is no failure. */
+async function sendBytes(bytes: Readable, response: Response, signal: StopSignal): Promise<void> {
+  await pipeline(bytes, response).catch((error: unknown) => {
+    if (!signal.aborted) {
+      throw error;
+    }
+  });
 }
 
 function writeHead(response: Response, status: number, headers: Readonly<Record<string, string>>): void {

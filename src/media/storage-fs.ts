@@ -40,72 +40,78 @@ const FILE_MODE = 0o640;
 export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
   await mkdir(join(options.root, INCOMING), { recursive: true, mode: 0o750 });
   const root = await realpath(options.root);
-
-  async function putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject> {
-    invariant(isStorageKey(key), 'a storage key is made by storageKey()');
-    invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
-    const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
-    try {
-      const bytes = await writeDurably(incoming, content);
-      const target = join(root, key);
-      await moveInto(root, incoming, target);
-      await syncFolder(dirname(target));
-      return { key, bytes, mediaType };
-    } catch (error) {
-      await rm(incoming, { force: true });
-      throw error;
-    }
-  }
-
-  async function stat(key: string): Promise<StoredObject | undefined> {
-    const file = await openObject(root, key);
-    try {
-      return file ? await describe(key, file) : undefined;
-    } finally {
-      await file?.close();
-    }
-  }
-
-  async function read(key: string, range?: ByteRange): Promise<Readable> {
-    const file = await openObject(root, key);
-    if (file === undefined) {
-      throw mediaNotFound();
-    }
-    // The stream owns the handle from here: it closes it at its end and when it is destroyed.
-    return createReadStream('', { fd: file, ...(range ? { start: range.start, end: range.end } : {}) });
-  }
-
-  async function getFile(key: string, path: string): Promise<void> {
-    const file = await openObject(root, key);
-    if (file === undefined) {
-      throw mediaNotFound();
-    }
-    // By its name, for the kernel copies faster than streams do; what the name stands for was checked, and only we write here.
-    await file.close();
-    await copyFile(join(root, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  }
-
-  async function remove(key: string): Promise<void> {
-    if (!isStorageKey(key)) {
-      return;
-    }
-    const target = join(root, key);
-    if (await isInside(root, dirname(target))) {
-      await unlink(target).catch(ignoreMissing);
-      await removeEmptyFolders(root, dirname(target));
-    }
-  }
-
   return {
-    putFile,
-    stat,
-    read,
-    getFile,
+    putFile: (key, content, mediaType) => storeObject(root, key, content, mediaType),
+    stat: (key) => describeObject(root, key),
+    read: (key, range) => streamObject(root, key, range),
+    getFile: (key, path) => copyObject(root, key, path),
     signedUrl: async (key, sign) => options.sign(key, sign),
-    delete: remove,
+    delete: (key) => removeObject(root, key),
     list: (prefix, after) => listFiles(root, prefix, after),
     close: async () => {},
   };
+}
+
+async function storeObject(
+  root: string,
+  key: string,
+  content: FileContent,
+  mediaType: string,
+): Promise<StoredObject> {
+  invariant(isStorageKey(key), 'a storage key is made by storageKey()');
+  invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
+  const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
+  try {
+    const bytes = await writeDurably(incoming, content);
+    const target = join(root, key);
+    await moveInto(root, incoming, target);
+    await syncFolder(dirname(target));
+    return { key, bytes, mediaType };
+  } catch (error) {
+    await rm(incoming, { force: true });
+    throw error;
+  }
+}
+
+async function describeObject(root: string, key: string): Promise<StoredObject | undefined> {
+  const file = await openObject(root, key);
+  try {
+    return file ? await describe(key, file) : undefined;
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Throws AppError media_not_found. */
+async function streamObject(root: string, key: string, range?: ByteRange): Promise<Readable> {
+  const file = await openObject(root, key);
+  if (file === undefined) {
+    throw mediaNotFound();
+  }
+  // The stream owns the handle from here: it closes it at its end and when it is destroyed.
+  return createReadStream('', { fd: file, ...(range ? { start: range.start, end: range.end } : {}) });
+}
+
+/** Throws AppError media_not_found. */
+async function copyObject(root: string, key: string, path: string): Promise<void> {
+  const file = await openObject(root, key);
+  if (file === undefined) {
+    throw mediaNotFound();
+  }
+  // By name, because the kernel copies faster than streams do; what the name stands for was checked, and only we write here.
+  await file.close();
+  await copyFile(join(root, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+}
+
+async function removeObject(root: string, key: string): Promise<void> {
+  if (!isStorageKey(key)) {
+    return;
+  }
+  const target = join(root, key);
+  if (await isInside(root, dirname(target))) {
+    await unlink(target).catch(ignoreMissing);
+    await removeEmptyFolders(root, dirname(target));
+  }
 }
 
 /** Another task's last file may take an empty folder with it at the very moment this one needs it. */

@@ -17,23 +17,28 @@ import {
   refundResponse,
 } from './operators.schema.ts';
 
-const operator = { tag: 'Operators', access: 'operator', envelope: 'data' } as const;
+/** What every correction takes: an account, `dry_run`, and an Idempotency-Key under which it is booked once. */
+const correction = {
+  tag: 'Operators',
+  access: 'operator',
+  envelope: 'data',
+  method: 'post',
+  params: accountParams,
+  query: dryRunQuery,
+  idempotency: 'booked',
+} as const;
 
-/** `/admin/v1/accounts/{id}/adjustments` and `…/refunds`. */
+/** `/admin/v1/accounts/{id}/adjustments`, `…/refunds` and `…/debt`. */
 export function correctionRoutes(corrections: CorrectionsService): Route[] {
   return [
     defineRoute({
-      ...operator,
-      method: 'post',
+      ...correction,
       path: '/admin/v1/accounts/{id}/adjustments',
       operationId: 'createAdjustment',
       summary: 'Book a signed correction; booked once per Idempotency-Key',
-      params: accountParams,
-      query: dryRunQuery,
       body: adjustmentBody,
       response: { status: 201, schema: adjustmentResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'insufficient_credits', 'idempotency_key_reused'],
-      idempotency: 'booked',
       async handle({ body, ...context }) {
         const call = callOf(context);
         const booked = await corrections.adjust(call, body);
@@ -45,17 +50,13 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       },
     }),
     defineRoute({
-      ...operator,
-      method: 'post',
+      ...correction,
       path: '/admin/v1/accounts/{id}/refunds',
       operationId: 'createRefund',
       summary: 'Give back a charge or take back a purchase; booked once per Idempotency-Key',
-      params: accountParams,
-      query: dryRunQuery,
       body: refundBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'transaction_not_found', 'idempotency_key_reused'],
-      idempotency: 'booked',
       async handle({ body, ...context }) {
         const call = callOf(context);
         const refund = await corrections.refund(call, body);
@@ -63,18 +64,14 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       },
     }),
     defineRoute({
-      ...operator,
-      method: 'post',
+      ...correction,
       path: '/admin/v1/accounts/{id}/debt',
       operationId: 'clearDebt',
       summary:
         'Forgive a debt, or book that it was paid outside of the checkout; booked once per Idempotency-Key',
-      params: accountParams,
-      query: dryRunQuery,
       body: clearDebtBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'idempotency_key_reused'],
-      idempotency: 'booked',
       async handle({ body, ...context }) {
         const call = callOf(context);
         const cleared = await corrections.clearDebt(call, body);

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
+import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { AppError } from '../lib/errors.ts';
 import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
@@ -30,39 +31,12 @@ const SPANS_WAITING_MAX = 4_096;
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Traces by OpenTelemetry, sent as OTLP over HTTP. Its packages are loaded here and nowhere else, so an installation without
+ * Traces by OpenTelemetry, sent as OTLP over HTTP. Its packages are loaded in this file and nowhere else, so an installation without
  * a collector pays neither memory nor time for them.
  */
-export async function createOtelTracing({
-  endpoint,
-  service,
-  sampling,
-}: OtelTracingOptions): Promise<Tracing> {
-  const [otel, sdk, resources, otlp] = await Promise.all([
-    import('@opentelemetry/api'),
-    import('@opentelemetry/sdk-trace'),
-    import('@opentelemetry/resources'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
-  ]);
-  const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = otel;
-  const exporter = new otlp.OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
-    timeoutMillis: EXPORT_TIMEOUT_MS,
-  });
-  const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
-  const own = resources.resourceFromAttributes({
-    'service.name': service,
-    'service.version': VERSION,
-    'service.instance.id': `${hostname()}:${process.pid}`,
-  });
-  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, as its own SDK reads them
-  const given = resources.detectResources({ detectors: [resources.envDetector] });
-  const root = new sdk.TraceIdRatioBasedSampler(sampling.ratio);
-  const provider = new sdk.TracerProvider({
-    resource: own.merge(given),
-    sampler: sampling.followsParent ? new sdk.ParentBasedSampler({ root }) : root,
-    spanProcessors: [processor],
-  });
+export async function createOtelTracing(options: OtelTracingOptions): Promise<Tracing> {
+  const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = await import('@opentelemetry/api');
+  const provider = await createProvider(options);
   const tracer = provider.getTracer('tollgate');
   const running = new AsyncLocalStorage<{ readonly context: Context; readonly span: OtelSpan }>();
   const kinds = {
@@ -106,6 +80,33 @@ export async function createOtelTracing({
       await inTimeOrUndefined(provider.shutdown(), CLOSE_WITHIN_MS);
     },
   };
+}
+
+/** Samples spans and sends them in batches. */
+async function createProvider({ endpoint, service, sampling }: OtelTracingOptions): Promise<TracerProvider> {
+  const [sdk, resources, otlp] = await Promise.all([
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+  ]);
+  const exporter = new otlp.OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
+  const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
+  const own = resources.resourceFromAttributes({
+    'service.name': service,
+    'service.version': VERSION,
+    'service.instance.id': `${hostname()}:${process.pid}`,
+  });
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, as its own SDK reads them
+  const given = resources.detectResources({ detectors: [resources.envDetector] });
+  const root = new sdk.TraceIdRatioBasedSampler(sampling.ratio);
+  return new sdk.TracerProvider({
+    resource: own.merge(given),
+    sampler: sampling.followsParent ? new sdk.ParentBasedSampler({ root }) : root,
+    spanProcessors: [processor],
+  });
 }
 
 function parseTraceparent(text: string): SpanContext | undefined {

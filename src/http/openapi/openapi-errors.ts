@@ -28,9 +28,20 @@ const TRANSPORT_ERRORS =
 
 /** The two error bodies. */
 export function errorSchemas(): Record<string, JsonSchema> {
+  const error = errorMember();
+  return { Error: errorBody(error), TaskError: taskErrorBody(error) };
+}
+
+const REQUEST_ID: JsonSchema = {
+  type: 'string',
+  description: 'Id of this request, the same as the header x-request-id: quote it when you ask for help',
+};
+
+/** The member `error` of both. */
+function errorMember(): JsonSchema {
   const codes = errorCodes().map((entry) => entry.code);
   const types = [...new Set(errorCodes().map((entry) => entry.type))];
-  const error: JsonSchema = {
+  return {
     type: 'object',
     description: 'Why the request was refused or failed',
     required: ['code', 'message'],
@@ -51,53 +62,54 @@ export function errorSchemas(): Record<string, JsonSchema> {
       },
     },
   };
-  const requestId: JsonSchema = {
-    type: 'string',
-    description: 'Id of this request, the same as the header x-request-id: quote it when you ask for help',
-  };
+}
+
+function errorBody(error: JsonSchema): JsonSchema {
   return {
-    Error: {
-      type: 'object',
-      required: ['error', 'request_id'],
-      additionalProperties: false,
-      properties: { error, request_id: requestId },
-      example: {
-        error: {
-          code: 'invalid_parameter',
-          message: 'limit: Too big: expected number to be <=1000',
-          type: 'invalid_request_error',
-        },
-        request_id: 'req_01JD0000000000000000000000',
+    type: 'object',
+    required: ['error', 'request_id'],
+    additionalProperties: false,
+    properties: { error, request_id: REQUEST_ID },
+    example: {
+      error: {
+        code: 'invalid_parameter',
+        message: 'limit: Too big: expected number to be <=1000',
+        type: 'invalid_request_error',
       },
+      request_id: 'req_01JD0000000000000000000000',
     },
-    TaskError: {
-      type: 'object',
-      required: ['code', 'reason', 'message', 'metadata', 'error', 'request_id'],
-      additionalProperties: false,
-      properties: {
-        code: { type: 'integer', description: 'The HTTP status' },
-        reason: {
-          type: 'string',
-          description: "Novita's word for the code of `error`",
-          examples: ['INVALID_REQUEST_BODY'],
-        },
-        message: { type: 'string', description: 'For people: the message of `error`' },
-        metadata: {
-          type: 'object',
-          description: 'Details of the reason; mostly empty',
-          additionalProperties: { type: 'string' },
-        },
-        error,
-        request_id: requestId,
+  };
+}
+
+/** Novita's members, and ours beside them. */
+function taskErrorBody(error: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    required: ['code', 'reason', 'message', 'metadata', 'error', 'request_id'],
+    additionalProperties: false,
+    properties: {
+      code: { type: 'integer', description: 'The HTTP status' },
+      reason: {
+        type: 'string',
+        description: "Novita's word for the code of `error`",
+        examples: ['INVALID_REQUEST_BODY'],
       },
-      example: {
-        code: 404,
-        reason: 'TASK_NOT_FOUND',
-        message: 'There is no such task.',
-        metadata: {},
-        error: { code: 'task_not_found', message: 'There is no such task.', type: 'not_found_error' },
-        request_id: 'req_01JD0000000000000000000000',
+      message: { type: 'string', description: 'For people: the message of `error`' },
+      metadata: {
+        type: 'object',
+        description: 'Details of the reason; mostly empty',
+        additionalProperties: { type: 'string' },
       },
+      error,
+      request_id: REQUEST_ID,
+    },
+    example: {
+      code: 404,
+      reason: 'TASK_NOT_FOUND',
+      message: 'There is no such task.',
+      metadata: {},
+      error: { code: 'task_not_found', message: 'There is no such task.', type: 'not_found_error' },
+      request_id: 'req_01JD0000000000000000000000',
     },
   };
 }

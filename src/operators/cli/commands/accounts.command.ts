@@ -46,6 +46,22 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const context = await CliContext.of(command, surroundings);
       showAccount(context, await context.client.get<AccountJson>(accountPath(id)));
     });
+  addCreateCommand(accounts, surroundings);
+  addPermissionCommands(accounts, surroundings);
+  accounts
+    .command('erase <account>')
+    .description('close an account for good and remove personal data; its ledger stays')
+    .requiredOption('--yes', 'there is no way back')
+    .action(async (id: string, _options: object, command: Command) => {
+      const context = await CliContext.of(command, surroundings);
+      const { data } = await context.client.send<{ data: AccountJson }>('DELETE', accountPath(id));
+      showAccount(context, data);
+    });
+  addBoundCommands(accounts, surroundings);
+  addBillingCommand(accounts, surroundings);
+}
+
+function addCreateCommand(accounts: Command, surroundings: CliSurroundings): void {
   accounts
     .command('create <name>')
     .description('open an account; its owner key is shown once')
@@ -63,6 +79,10 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const { data, key } = created;
       context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown this once)`]]);
     });
+}
+
+/** Whether an account may call at all, and which models. */
+function addPermissionCommands(accounts: Command, surroundings: CliSurroundings): void {
   for (const suspended of [true, false]) {
     accounts
       .command(`${suspended ? 'suspend' : 'resume'} <account>`)
@@ -82,17 +102,6 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { allowed_models: options.all ? null : models });
     });
-  accounts
-    .command('erase <account>')
-    .description('close an account for good and remove personal data; its ledger stays')
-    .requiredOption('--yes', 'there is no way back')
-    .action(async (id: string, _options: object, command: Command) => {
-      const context = await CliContext.of(command, surroundings);
-      const { data } = await context.client.send<{ data: AccountJson }>('DELETE', accountPath(id));
-      showAccount(context, data);
-    });
-  addBoundCommands(accounts, surroundings);
-  addBillingCommand(accounts, surroundings);
 }
 
 /** How much an account may have and do. */
