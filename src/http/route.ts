@@ -11,13 +11,13 @@ import type { WorkerIdentity } from './callers/worker-door.types.ts';
 import type { OwnRateLimits } from './limits/rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
 
-/** Who is calling: an API key and the account it spends from. */
 /** Where a key and its account may do less, or more, than is configured. */
 export interface AccountRateLimits extends OwnRateLimits {
   /** Tasks of the account that may wait for one pool; null: as configured. */
   readonly queuedTasks: number | null;
 }
 
+/** Who is calling: an API key and the account it spends from. */
 export interface Principal {
   readonly accountId: string;
   readonly accountName: string;

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { bucketOf } from '../lib/ids.ts';
-import { toBase62, uint32ToBase62 } from './base62.ts';
 
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PREFIX = 'sk-tg-v1-';
 const ENTROPY_BYTES = 32;
 const ENTROPY_DIGITS = 43;
@@ -37,4 +37,26 @@ export function maskedSecret(secret: string): string {
 
 function checksum(body: string): string {
   return uint32ToBase62(crc32(body), CHECKSUM_DIGITS);
+}
+
+/** A non-negative number as `length` base62 digits, zero-padded. */
+function toBase62(value: bigint, length: number): string {
+  let rest = value;
+  let text = '';
+  for (let index = 0; index < length; index += 1) {
+    text = BASE62.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** The same for an unsigned integer of 32 bits: every call's key is checked with it, and bigints would cost it some µs. */
+function uint32ToBase62(value: number, length: number): string {
+  let rest = value;
+  let text = '';
+  for (let index = 0; index < length; index += 1) {
+    text = BASE62.charAt(rest % 62) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text;
 }

@@ -1,13 +1,30 @@
-import type { AppError } from '../../lib/errors.ts';
+import type { AppError, ErrorCode } from '../../lib/errors.ts';
 import { FieldError } from '../input/field-error.ts';
 import type { Route } from '../route.ts';
-import { taskErrorReason } from './task-error-reasons.ts';
 
 export type Envelope = Route['envelope'];
 
 /** Paths below the first answer errors in Novita's form even where no route matches; those below the second are OpenAI's. */
 const NOVITA_PREFIX = '/v3/';
 const NOVITA_CHAT_PREFIX = '/v3/openai/';
+
+/** The reasons that clients of the asynchronous endpoints know; every other code is its own name in upper case. */
+const REASONS: Partial<Record<ErrorCode, string>> = {
+  invalid_request: 'INVALID_REQUEST_BODY',
+  invalid_parameter: 'INVALID_REQUEST_BODY',
+  invalid_json: 'INVALID_REQUEST_BODY',
+  missing_api_key: 'MISSING_API_KEY',
+  invalid_api_key: 'INVALID_API_KEY',
+  key_disabled: 'INVALID_API_KEY',
+  key_expired: 'INVALID_API_KEY',
+  insufficient_scope: 'API_NOT_ALLOWED',
+  model_not_allowed: 'API_NOT_ALLOWED',
+  account_suspended: 'API_NOT_ALLOWED',
+  insufficient_credits: 'BILLING_BALANCE_NOT_ENOUGH',
+  key_limit_exceeded: 'BILLING_BALANCE_NOT_ENOUGH',
+  route_not_found: 'API_NOT_FOUND',
+  service_unavailable: 'SERVICE_NOT_AVAILABLE',
+};
 
 /** The envelope of an error on a path that belongs to no route. */
 export function envelopeOfPath(path: string): Envelope {
@@ -31,6 +48,11 @@ export function errorBody(error: AppError, requestId: string, envelope: Envelope
     metadata,
     ...ours,
   };
+}
+
+/** What the asynchronous endpoints call an error, e.g. `INVALID_REQUEST_BODY`. */
+function taskErrorReason(code: ErrorCode): string {
+  return REASONS[code] ?? code.toUpperCase();
 }
 
 /** The body of a success as it is sent. */

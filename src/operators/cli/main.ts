@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { terminalAsk } from './confirm.ts';
+import { createInterface } from 'node:readline/promises';
 import { runCli } from './program.ts';
 
 process.exitCode = await runCli(process.argv.slice(2), {
@@ -8,3 +8,21 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
   ask: terminalAsk(process.stdin, process.stderr),
 });
+
+/** Asks the person at the terminal; anything but yes is no. Undefined where nobody sits: input or output is no terminal. */
+function terminalAsk(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+): ((question: string) => Promise<boolean>) | undefined {
+  if (!input.isTTY || !output.isTTY) {
+    return undefined;
+  }
+  return async (question) => {
+    const reader = createInterface({ input, output });
+    try {
+      return /^\s*y(es)?\s*$/i.test(await reader.question(`${question} [y/N] `));
+    } finally {
+      reader.close();
+    }
+  };
+}
