@@ -1,6 +1,6 @@
 import { MinInterval } from '../src/lib/min-interval.ts';
 import type { Producer } from './producer.ts';
-import type { RelayLane } from './relay-lane.ts';
+import type { RelayFeed } from './relay-feed.ts';
 
 export interface RelayTiming {
   /** Ms between looks when nothing calls: the net below the notifications. */
@@ -21,9 +21,9 @@ const LOOK_PACE_MS = 15;
 const FAILURE_MS = 50;
 const FAILURE_MS_MAX = 1_000;
 
-/** Keeps one queue filled up to its depth. One turn at a time. */
+/** Keeps one queue filled up to its depth, one batch at a time. */
 export class RelayRunner {
-  readonly #lane: RelayLane;
+  readonly #feed: RelayFeed;
   readonly #producer: Producer;
   readonly #timing: RelayTiming;
   readonly #depth: () => number;
@@ -38,13 +38,13 @@ export class RelayRunner {
   #fullMs = FULL_QUEUE_MS;
 
   constructor(
-    lane: RelayLane,
+    feed: RelayFeed,
     producer: Producer,
     timing: RelayTiming,
     depth: () => number,
     onError: (error: unknown, queue: string) => void,
   ) {
-    this.#lane = lane;
+    this.#feed = feed;
     this.#producer = producer;
     this.#timing = timing;
     this.#depth = depth;
@@ -58,7 +58,7 @@ export class RelayRunner {
     this.#interrupt?.();
   }
 
-  /** Stops after the turn that is under way. */
+  /** Stops after the batch that is under way. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#interrupt?.();
@@ -67,23 +67,23 @@ export class RelayRunner {
 
   async #run(): Promise<void> {
     while (!this.#closing) {
-      await this.#pace.turn();
+      await this.#pace.begin();
       this.#woken = false;
       try {
-        const pauseMs = await this.#turn();
+        const pauseMs = await this.#moveBatch();
         this.#failures = 0;
         await this.#pause(pauseMs, pauseMs === this.#timing.sweepMs);
       } catch (error) {
         this.#failures += 1;
-        this.#onError(error, this.#lane.queue);
+        this.#onError(error, this.#feed.queue);
         await this.#pause(Math.min(FAILURE_MS * 2 ** this.#failures, FAILURE_MS_MAX), false);
       }
     }
   }
 
   /** Moves one batch. Returns the ms to wait before the next. */
-  async #turn(): Promise<number> {
-    const waiting = await this.#producer.waiting(this.#lane.queue);
+  async #moveBatch(): Promise<number> {
+    const waiting = await this.#producer.waiting(this.#feed.queue);
     const room = this.#depth() - waiting;
     if (room <= 0) {
       this.#fullMs =
@@ -93,14 +93,14 @@ export class RelayRunner {
     }
     const limit = Math.min(room, this.#timing.batch);
     const lostAfterMs = waiting === 0 ? this.#timing.lostFromEmptyQueueAfterMs : this.#timing.lostAfterMs;
-    const tickets = await this.#lane.take(limit, lostAfterMs);
+    const tickets = await this.#feed.take(limit, lostAfterMs);
     if (tickets.length === 0) {
       return this.#timing.sweepMs;
     }
     try {
-      await this.#lane.send(this.#producer, tickets);
+      await this.#feed.send(this.#producer, tickets);
     } catch (error) {
-      await this.#lane.putBack(tickets);
+      await this.#feed.putBack(tickets);
       throw error;
     }
     if (tickets.length < limit) {

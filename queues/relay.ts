@@ -1,6 +1,6 @@
 import { every, type Loop } from '../src/lib/every.ts';
 import type { Producer } from './producer.ts';
-import type { RelayLane } from './relay-lane.ts';
+import type { RelayFeed } from './relay-feed.ts';
 import { RelayRunner, type RelayTiming } from './relay-runner.ts';
 
 export interface RelaySettings extends Partial<RelayTiming> {
@@ -12,7 +12,7 @@ export interface RelaySettings extends Partial<RelayTiming> {
 
 export interface RelayDependencies {
   readonly producer: Producer;
-  readonly lanes: readonly RelayLane[];
+  readonly feeds: readonly RelayFeed[];
   /** How many jobs all live workers of a queue can run at once, by queue. */
   readonly liveSlots: () => Promise<ReadonlyMap<string, number>>;
   readonly onError: (error: unknown, queue: string) => void;
@@ -44,13 +44,13 @@ export class Relay {
   constructor(dependencies: RelayDependencies) {
     this.#dependencies = dependencies;
     this.#settings = { ...DEFAULTS, ...dependencies.settings };
-    this.#runners = dependencies.lanes.map(
-      (lane) =>
+    this.#runners = dependencies.feeds.map(
+      (feed) =>
         new RelayRunner(
-          lane,
+          feed,
           dependencies.producer,
           this.#settings,
-          () => this.#depth(lane.queue),
+          () => this.#depth(feed.queue),
           dependencies.onError,
         ),
     );
@@ -60,8 +60,8 @@ export class Relay {
 
   /** Looks for waiting rows now. Without a queue's name: everywhere. */
   wake(queue?: string): void {
-    for (const [index, lane] of this.#dependencies.lanes.entries()) {
-      if (queue === undefined || lane.queue === queue) {
+    for (const [index, feed] of this.#dependencies.feeds.entries()) {
+      if (queue === undefined || feed.queue === queue) {
         this.#runners[index]?.wake();
       }
     }

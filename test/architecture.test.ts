@@ -111,6 +111,16 @@ test('sentences are plain English', () => {
   expect(offenders(({ text }) => riddles.test(text))).toEqual([]);
 });
 
+test('one name, one thing', () => {
+  const declared = new Map<string, string[]>();
+  for (const { path, text } of sources.filter((source) => /^(src|queues|workers)\//.test(source.path))) {
+    for (const [, name = ''] of text.matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)) {
+      declared.set(name, [...(declared.get(name) ?? []), path]);
+    }
+  }
+  expect([...declared].filter(([, paths]) => paths.length > 1)).toEqual([]);
+});
+
 test('there are no barrels', () => {
   expect(
     offenders(({ path }) => /(^|\/)index\.ts$/.test(path) && path !== 'workers/processors/index.ts'),

@@ -60,7 +60,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     log,
     clock,
     bodyBytes: new BodyBytes(),
-    turns: new EventLoopQueue(),
+    loopQueue: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
     recordMemberAct: async () => undefined,

@@ -11,14 +11,14 @@ export const PAGE_HEIGHT = 842;
 export const MARGIN = 48;
 export const CONTENT_WIDTH = PAGE_WIDTH - 2 * MARGIN;
 
-interface Palette {
+interface PageColors {
   readonly ink: string;
   readonly soft: string;
   readonly line: string;
   readonly link: string;
 }
 
-export const palette: Palette = { ink: '#1c2321', soft: '#5f6b66', line: '#d0d7d3', link: '#0b6b53' };
+export const palette: PageColors = { ink: '#1c2321', soft: '#5f6b66', line: '#d0d7d3', link: '#0b6b53' };
 
 /** A document on paper while it is drawn. */
 export interface Paper {

@@ -1,3 +1,4 @@
+import type { EngineSettings } from '../engines/registry.ts';
 import type { Aliases } from '../http/aliases.ts';
 import type { RateLimits } from '../http/limits/rate-policy.ts';
 import type { ProviderSettings } from '../providers/provider-settings.ts';
@@ -69,13 +70,6 @@ export interface Model {
   readonly engines: readonly EngineRoute[];
   /** What an order may ask for and costs; undefined for text models. */
   readonly media: MediaOptions | undefined;
-}
-
-/** An entry of `engines:`; what else it holds depends on the kind and is checked by the engine's own adapter. */
-export interface EngineSettings {
-  readonly id: string;
-  readonly kind: string;
-  readonly [setting: string]: unknown;
 }
 
 /** Who sells, as statements and receipts say it. */

@@ -94,7 +94,7 @@ export async function composeApi(
   const tasks = composeTasks(foundation);
   const remote = composeRemoteWorkers(foundation, tasks);
   const kernel = composeKernel(foundation, identity, { rates, sessions, workers: remote.door, ...entrance });
-  const invocation = composeInvocation(foundation, entrance.turns, redis.connection);
+  const invocation = composeInvocation(foundation, entrance.loopQueue, redis.connection);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
@@ -202,7 +202,7 @@ function composeKernel(
     log,
     clock,
     bodyBytes: new BodyBytes(),
-    turns: parts.turns,
+    loopQueue: parts.loopQueue,
     requireFunds: async ({ accountId, apiKeyId }) => {
       if (!foundation.catalog.hasFreeModel) {
         await foundation.ledger.requireFunds(accountId, apiKeyId, nanoUsd(1n));

@@ -10,7 +10,7 @@ import type { Foundation } from './foundation.ts';
 
 /** What stands before the application and what it is told of. */
 export interface Entrance {
-  readonly turns: EventLoopQueue;
+  readonly loopQueue: EventLoopQueue;
   readonly strangers: StrangerConnections;
 }
 
@@ -18,7 +18,7 @@ export function composeEntrance({ config, registry }: Foundation): Entrance {
   // a proxy's connections are shared by all who come through it
   const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
   return {
-    turns: new EventLoopQueue(),
+    loopQueue: new EventLoopQueue(),
     strangers: new StrangerConnections({ perAddress, registry, now: () => performance.now() }),
   };
 }
@@ -28,14 +28,14 @@ export function takeTurns(
   { catalogSource, ledger, registry, log }: Foundation,
   app: RequestListener,
   routes: readonly Route[],
-  { turns, strangers }: Entrance,
+  { loopQueue, strangers }: Entrance,
   callers: Authenticator,
 ): { listener: RequestListener; connectionOpened(connection: Socket): void } {
   const resolve = (path: string) => catalogSource.current.aliases.resolve(path);
   const pacer = new CallPacer({
     now: () => performance.now(),
     delayMs: () => ledger.delayMs,
-    backlog: () => turns.size,
+    backlog: () => loopQueue.size,
     nextTurn: (run) => setImmediate(run),
     later: (run, milliseconds) => setTimeout(run, milliseconds),
   });
@@ -47,7 +47,7 @@ export function takeTurns(
     listener: strangers.watched(fair),
     connectionOpened: (connection) => {
       strangers.opened(connection);
-      turns.connectionOpened();
+      loopQueue.connectionOpened();
       pacer.connectionOpened();
     },
   };

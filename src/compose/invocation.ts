@@ -37,7 +37,7 @@ export interface InvocationParts {
 /** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
 export function composeInvocation(
   foundation: Foundation,
-  turns: EventLoopQueue,
+  loopQueue: EventLoopQueue,
   redis: Redis,
 ): InvocationParts {
   const { config, ledger, catalog, catalogSource, clock, log, tracing } = foundation;
@@ -52,7 +52,7 @@ export function composeInvocation(
     providers,
     clock,
     log,
-    turns,
+    loopQueue,
     overhead,
     settings,
   });

@@ -3,11 +3,11 @@ import { accountId, CURRENCY, currencyJson, usdString } from '../http/input/wire
 import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
-import type { AccountRow } from './account.read-model.ts';
+import type { AccountOverviewRow } from './account.read-model.ts';
 
 const count = z.int().min(0);
 
-export const accountJson = z
+export const accountOverviewJson = z
   .object({
     id: accountId,
     name: z.string().meta({ description: 'Display name that the operator gave it' }),
@@ -43,7 +43,7 @@ export const accountJson = z
   })
   .meta({ id: 'AccountOverview' });
 
-export type AccountJson = z.output<typeof accountJson>;
+export type AccountOverviewJson = z.output<typeof accountOverviewJson>;
 
 /** What an installation offers. */
 export interface ConsoleFeatures {
@@ -52,10 +52,10 @@ export interface ConsoleFeatures {
 }
 
 export function presentAccountOverview(
-  row: AccountRow,
+  row: AccountOverviewRow,
   limits: RateLimits,
   features: ConsoleFeatures,
-): AccountJson {
+): AccountOverviewJson {
   const [posted, held, debt] = [nanoUsd(row.posted), nanoUsd(row.held), nanoUsd(row.debt)];
   return {
     id: publicId('account', row.id),

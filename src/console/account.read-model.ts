@@ -4,7 +4,7 @@ import { readRows } from '../store/report.ts';
 import { accountOverview } from './account.sql.ts';
 
 /** An account as its holder sees it; amounts are nano-USD as decimal text. */
-export interface AccountRow {
+export interface AccountOverviewRow {
   readonly id: string;
   readonly name: string;
   readonly suspended: boolean;
@@ -24,8 +24,8 @@ export class AccountReadModel {
   }
 
   /** `apiKeyId`: count only what runs under this key; null = all of the account. */
-  async get(accountId: string, apiKeyId: string | null): Promise<AccountRow> {
-    const [row] = await readRows<AccountRow>(this.#cells.of(accountId).sequelize, accountOverview, [
+  async get(accountId: string, apiKeyId: string | null): Promise<AccountOverviewRow> {
+    const [row] = await readRows<AccountOverviewRow>(this.#cells.of(accountId).sequelize, accountOverview, [
       accountId,
       apiKeyId,
     ]);

@@ -1,7 +1,7 @@
 import { answerOf } from '../http/input/wire-shapes.ts';
 import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { accountJson, type ConsoleFeatures, presentAccountOverview } from './account.presenter.ts';
+import { accountOverviewJson, type ConsoleFeatures, presentAccountOverview } from './account.presenter.ts';
 import type { AccountReadModel } from './account.read-model.ts';
 
 export interface AccountRouteParts {
@@ -21,7 +21,7 @@ export function accountOverviewRoutes({ accounts, limits, features }: AccountRou
       tag: 'Console',
       access: 'inference',
       envelope: 'data',
-      response: { status: 200, schema: answerOf(accountJson, 'The account') },
+      response: { status: 200, schema: answerOf(accountOverviewJson, 'The account') },
       errors: [],
       async handle({ principal }) {
         const { accountId, apiKeyId, role } = principal;

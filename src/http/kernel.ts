@@ -40,7 +40,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly bodyBytes: BodyBytes;
   /** Where long bodies wait until they are looked at. */
-  readonly turns: EventLoopQueue;
+  readonly loopQueue: EventLoopQueue;
   /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and all models cost something. */
   readonly requireFunds: (principal: Principal) => Promise<void>;
   /** Told about every authenticated request; must be cheap and not throw. */

@@ -4,13 +4,19 @@ import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
 import { sendError, sendSuccess } from './answers/send.ts';
-import { type Admission, admitCaller } from './callers/admit-caller.ts';
+import { type AdmittedCaller, admitCaller } from './callers/admit-caller.ts';
 import type { Exchange } from './exchange.ts';
 import type { RecordedAnswer } from './idempotency/idempotency.ts';
 import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './idempotency/repeatable-call.ts';
 import { isForm, parseForm } from './input/form-body.ts';
 import { ignoredHeader } from './input/ignored-members.ts';
-import { type BodyReading, readBody, readJson, requireJson, requireSomeBody } from './input/request-body.ts';
+import {
+  type BodyReading,
+  readJson,
+  readRequestBody,
+  requireJson,
+  requireSomeBody,
+} from './input/request-body.ts';
 import { validate } from './input/validate.ts';
 import { validateInSteps } from './input/validate-in-steps.ts';
 import type { Kernel } from './kernel.ts';
@@ -55,12 +61,12 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   }
   let incoming: Incoming | undefined;
   try {
-    const admission = await admitCaller(kernel, route, exchange);
-    const owner = admission.principal ?? (admission.operator === undefined ? undefined : OPERATORS);
+    const caller = await admitCaller(kernel, route, exchange);
+    const owner = caller.principal ?? (caller.operator === undefined ? undefined : OPERATORS);
     incoming = { repeatable: repeatableOf(route, exchange, owner), release: () => undefined };
-    const input = await readInput(kernel, route, exchange, admission, incoming);
-    const caller = { accountId: admission.principal?.accountId, repeatable: incoming.repeatable };
-    const call = await beginCall(kernel, route, exchange, caller, input.body);
+    const input = await readInput(kernel, route, exchange, caller, incoming);
+    const origin = { accountId: caller.principal?.accountId, repeatable: incoming.repeatable };
+    const call = await beginCall(kernel, route, exchange, origin, input.body);
     if ('body' in call) {
       replay(exchange, call);
       return;
@@ -68,7 +74,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
     if (route.access === 'inference' && route.idempotency === 'replay') {
       exchange.facts.generationId = publicId('generation', call.generationId);
     }
-    await answer(route, exchange, contextOf(exchange, admission, input, call), input, call);
+    await answer(route, exchange, contextOf(exchange, caller, input, call), input, call);
   } catch (error) {
     sendError(exchange, error);
   } finally {
@@ -81,11 +87,11 @@ async function readInput(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  admission: Admission,
+  caller: AdmittedCaller,
   incoming: Incoming,
 ): Promise<Input> {
   const { request } = exchange;
-  const { principal } = admission;
+  const { principal } = caller;
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
   }
@@ -108,7 +114,7 @@ async function readInput(
     kernel,
     route,
     exchange,
-    admission,
+    caller,
     incoming,
     isJson ? 'json' : otherFormat,
   );
@@ -116,7 +122,7 @@ async function readInput(
     return { params, query, body: sent, inTurn: AT_ONCE, ignored: {} };
   }
   const isBodyLong = principal !== undefined && isJson && byteCount > LONG_BODY_BYTES;
-  const inTurn: InTurn = isBodyLong ? (steps) => kernel.turns.run(principal.accountId, steps) : AT_ONCE;
+  const inTurn: InTurn = isBodyLong ? (steps) => kernel.loopQueue.run(principal.accountId, steps) : AT_ONCE;
   const body = isBodyLong
     ? await inTurn(validateInSteps(route.body, sent))
     : validate(route.body, sent, 'body');
@@ -134,7 +140,7 @@ async function readSent(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  { principal, worker }: Admission,
+  { principal, worker }: AdmittedCaller,
   incoming: Incoming,
   format: 'json' | 'raw' | 'form',
 ): Promise<{ readonly sent: unknown; readonly byteCount: number }> {
@@ -157,7 +163,7 @@ async function readSent(
     const sent = await readJson(request, bodyBytesMax, reading);
     return { sent, byteCount };
   }
-  const bytes = await readBody(request, bodyBytesMax, reading);
+  const bytes = await readRequestBody(request, bodyBytesMax, reading);
   const sent = format === 'form' ? await parseForm(bytes, request.headers['content-type'] ?? '') : bytes;
   return { sent, byteCount };
 }
@@ -182,7 +188,7 @@ function largeReading(
   incoming.release = share.release;
   return {
     patient: true,
-    inTurn: (steps) => kernel.turns.run(holder, steps),
+    inTurn: (steps) => kernel.loopQueue.run(holder, steps),
     onChunk: (chunk) => {
       share.take(chunk.length);
       onChunk(chunk);
@@ -234,7 +240,7 @@ async function answer(
 
 function contextOf(
   exchange: Exchange,
-  admission: Awaited<ReturnType<typeof admitCaller>>,
+  caller: Awaited<ReturnType<typeof admitCaller>>,
   input: Input,
   { generationId, signal }: OpenCall,
 ): RouteContext<never, unknown, unknown, unknown> {
@@ -242,10 +248,10 @@ function contextOf(
   return {
     requestId: exchange.requestId,
     generationId,
-    principal: admission.principal as never,
-    session: admission.session,
-    operator: admission.operator as never,
-    worker: admission.worker as never,
+    principal: caller.principal as never,
+    session: caller.session,
+    operator: caller.operator as never,
+    worker: caller.worker as never,
     params: input.params,
     query: input.query,
     body: input.body,
@@ -253,7 +259,7 @@ function contextOf(
     headers: request.headers,
     url: request.originalUrl,
     signal,
-    reportTokens: admission.reportTokens,
+    reportTokens: caller.reportTokens,
     note: (facts) => Object.assign(exchange.facts, facts),
     response,
   };

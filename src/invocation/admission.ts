@@ -37,7 +37,7 @@ export interface AdmissionDependencies {
   readonly providers: ProviderSource;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly turns: EventLoopQueue;
+  readonly loopQueue: EventLoopQueue;
   readonly overhead: HiddenOverhead;
   readonly settings: InvocationSettings;
 }
@@ -96,7 +96,7 @@ export class Admission {
     );
     const [alternative, ...fallbacks] = candidates.map((candidate) => alternativeOf(candidate, hold.granted));
     invariant(alternative, 'a call has a model');
-    const inTurn: InTurn = (steps) => this.#deps.turns.run(invocation.caller.accountId, steps);
+    const inTurn: InTurn = (steps) => this.#deps.loopQueue.run(invocation.caller.accountId, steps);
     const call = new LiveCall({
       ledger,
       clock,
@@ -151,10 +151,15 @@ export class Admission {
     named: InvocableModel,
     requireFunds: InputBoundParts['requireFunds'],
   ): Promise<Candidate> {
-    const { turns, overhead, settings } = this.#deps;
+    const { loopQueue, overhead, settings } = this.#deps;
     const model = withContexts(named, invocation.inputs);
     const routes = this.#openRoutes(model);
-    const bounded = await boundInput(invocation, model, routes, { turns, overhead, settings, requireFunds });
+    const bounded = await boundInput(invocation, model, routes, {
+      loopQueue,
+      overhead,
+      settings,
+      requireFunds,
+    });
     const input = bounded.estimate;
     const units = { ...ONE_CALL, images: input.images };
     const { maxCost } = invocation;
@@ -181,11 +186,11 @@ export class Admission {
    * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
    */
   async countInput(invocation: Invocation): Promise<number> {
-    const { models, turns, overhead, settings } = this.#deps;
+    const { models, loopQueue, overhead, settings } = this.#deps;
     const model = models.invocable(invocation.modelId, invocation.caller);
     requireEndpoint(model, invocation.servedBy);
     const unbounded = { ...model, contextLength: Number.MAX_SAFE_INTEGER };
-    const parts = { turns, overhead, settings, requireFunds: async () => undefined };
+    const parts = { loopQueue, overhead, settings, requireFunds: async () => undefined };
     const { estimate } = await boundInput(invocation, unbounded, this.#openRoutes(model), parts);
     return estimate.tokens;
   }

@@ -1,6 +1,6 @@
 import type { GenerationStatus } from '../ledger/ledger.types.ts';
 import type { FinishReason } from '../providers/provider.types.ts';
-import type { Verdict } from './usage-judgement.ts';
+import type { UsageVerdict } from './usage-judgement.ts';
 
 /** Who pays for what a call used: nobody, its customer, or its customer beyond an allowance for what providers break. */
 type Payment = 'nothing' | 'usage' | 'usage beyond the allowance';
@@ -47,7 +47,7 @@ export const CLIENT_CLOSED: EndError = {
 export interface End {
   readonly ending: CallEnding;
   readonly status: GenerationStatus;
-  readonly verdict: Verdict;
+  readonly verdict: UsageVerdict;
   readonly error?: EndError | null;
   /** Undefined: it failed. */
   readonly finishReason?: FinishReason | null;

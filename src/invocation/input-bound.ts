@@ -35,7 +35,7 @@ export interface BoundedInput {
 }
 
 export interface InputBoundParts {
-  readonly turns: EventLoopQueue;
+  readonly loopQueue: EventLoopQueue;
   readonly overhead: HiddenOverhead;
   readonly settings: InvocationSettings;
   /** Called, before anything is counted, with the nano-USD that the call will cost at least; may throw. */
@@ -106,13 +106,13 @@ async function countContent(
   content: InputContent,
   { caller, signal }: Invocation,
   model: InvocableModel,
-  { turns, settings, requireFunds }: InputBoundParts,
+  { loopQueue, settings, requireFunds }: InputBoundParts,
 ): Promise<CountedInput> {
   requireModalities(content, model);
   requireFetchable(content.links, settings.httpMediaUrls);
   const { text, definitions, otherText } = content;
   await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
-  return await countInput(content, model, (steps) => turns.run(caller.accountId, steps, signal));
+  return await countInput(content, model, (steps) => loopQueue.run(caller.accountId, steps, signal));
 }
 
 function requireModalities(content: InputContent, model: InvocableModel): void {

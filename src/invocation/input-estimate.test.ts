@@ -258,6 +258,10 @@ test.each<[string, object]>([
 test('files by their id are refused', () => {
   const byId = (part: object) => () => inputContent({ messages: [{ content: [part] }] });
   expect(byId({ type: 'file', file: { file_id: 'f' } })).toThrow('file ids are not supported');
-  expect(byId({ type: 'document', source: { type: 'file', file_id: 'f' } })).toThrow('file ids are not supported');
-  expect(byId({ type: 'image', source: { file_id: 'f', type: 'url' } })).toThrow('file ids are not supported');
+  expect(byId({ type: 'document', source: { type: 'file', file_id: 'f' } })).toThrow(
+    'file ids are not supported',
+  );
+  expect(byId({ type: 'image', source: { file_id: 'f', type: 'url' } })).toThrow(
+    'file ids are not supported',
+  );
 });

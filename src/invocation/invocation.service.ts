@@ -5,12 +5,12 @@ import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../p
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, CallEstimate } from './admission.ts';
 import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
+import { forwardStream, type StreamSink } from './forward-stream.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
 import type { AnswerPresenter, DialectPresenter, StreamPresenter } from './presenter.types.ts';
 import { clientErrorOf, logRefusals } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
-import { relayStream, type StreamSink } from './stream-relay.ts';
 import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
 
 /** What a provider is asked for an answer in one piece. */
@@ -158,7 +158,7 @@ export class InvocationService {
     const { call, invocation } = admitted;
     const { presenter, upstream, route } = opened;
     try {
-      const outcome = await relayStream({ ...opened, sink, call, client: invocation.signal });
+      const outcome = await forwardStream({ ...opened, sink, call, client: invocation.signal });
       if (outcome === 'left') {
         await call.leave();
         sink.release();

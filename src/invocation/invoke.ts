@@ -41,7 +41,7 @@ type InvocationBody = JsonObject & {
 };
 
 /** Answers how many tokens a request would send, by our own count. Nothing is held, asked of a provider or charged. */
-export async function countInput(
+export async function answerTokenCount(
   context: InvocationContext,
   body: InvocationBody,
   route: DialectRoute,

@@ -5,7 +5,7 @@ import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { COUNT_ERRORS, INVOCATION_ERRORS } from './invocation-errors.ts';
 import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
-import { countInput, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
+import { answerTokenCount, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
 import { inputCount, messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
 
@@ -71,7 +71,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       errors: COUNT_ERRORS,
       idempotency: 'natural',
       asksOnly: true,
-      handle: (context) => countInput(context, context.body, versioned(route, context.headers)),
+      handle: (context) => answerTokenCount(context, context.body, versioned(route, context.headers)),
     }),
   ];
 }

@@ -16,7 +16,7 @@ export interface ProviderSource {
   find(id: string): Provider | undefined;
 }
 
-export interface RouteRun<T> {
+export interface RoutedCall<T> {
   readonly accountId: string;
   readonly routes: readonly ModelRoute[];
   /** Whether another model is asked when all of them fail. */
@@ -46,7 +46,7 @@ export class RouteRunner {
   }
 
   /** The first answer. Throws {@link ProviderFailure}: of the last route tried, `aborted` when the call is given up. */
-  async run<T>(run: RouteRun<T>): Promise<T> {
+  async run<T>(run: RoutedCall<T>): Promise<T> {
     let failure: ProviderFailure | undefined;
     for (const route of run.routes) {
       const provider = this.#providers.find(route.provider);
@@ -72,7 +72,7 @@ export class RouteRunner {
   }
 
   async #tryRoute<T>(
-    run: RouteRun<T>,
+    run: RoutedCall<T>,
     provider: Provider,
     route: ModelRoute,
   ): Promise<{ value: T } | { failure: ProviderFailure }> {
@@ -96,7 +96,7 @@ export class RouteRunner {
   }
 
   async #attempt<T>(
-    run: RouteRun<T>,
+    run: RoutedCall<T>,
     provider: Provider,
     route: ModelRoute,
   ): Promise<{ value: T } | { failure: ProviderFailure }> {

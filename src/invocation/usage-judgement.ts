@@ -22,7 +22,7 @@ export interface Evidence {
   readonly outputMax: number;
 }
 
-export interface Verdict {
+export interface Judgement {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
   /** True when a report was changed or thrown away because it cannot be true. */
@@ -43,7 +43,7 @@ function isFarBelow(reported: number, counted: number): boolean {
  * The usage of a whole answer: the provider's report if it can be true, else our count. A side that is reported as less than half
  * of what we count is not believed, so that a provider cannot sell an answer short; both counts are told.
  */
-export function judgeUsage(evidence: Evidence): Verdict {
+export function judgeUsage(evidence: Evidence): Judgement {
   const { reported } = evidence;
   if (!reported) {
     return countUsage(evidence);
@@ -93,7 +93,7 @@ function disbelievedOutput(reported: TokenUsage, evidence: Evidence): number | u
 }
 
 /** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output, at most the cap. */
-export function countUsage(evidence: Evidence): Verdict {
+export function countUsage(evidence: Evidence): Judgement {
   const input = evidence.reported ?? evidence.reportedInput;
   const inputTokens = possibleInput(input?.inputTokens ?? evidence.inputTokens, evidence);
   const outputTokens = Math.min(evidence.outputTokens(), evidence.outputMax);

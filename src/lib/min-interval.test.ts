@@ -7,7 +7,7 @@ test('after a pause work begins at once; before the time is over all who wait be
     const pace = new MinInterval(20);
     const begun: string[] = [];
     const begin = async (name: string) => {
-      await pace.turn();
+      await pace.begin();
       begun.push(name);
     };
     void begin('first');

@@ -12,7 +12,7 @@ export class MinInterval {
   }
 
   /** Resolves when it is time to begin; undefined where that is now. */
-  turn(): Promise<void> | undefined {
+  begin(): Promise<void> | undefined {
     if (this.#next !== undefined) {
       return this.#next;
     }

@@ -3,7 +3,7 @@ import type { DeliveryRow } from './deliveries.read-model.ts';
 import type { DeliveryJson } from './deliveries.schema.ts';
 
 /** A delivery as an operator sees it. Of its address only the origin: the rest can hold a token of the customer's. */
-export function presentDelivery(row: DeliveryRow): DeliveryJson {
+export function presentOperatorDelivery(row: DeliveryRow): DeliveryJson {
   return {
     id: publicId('webhookDelivery', row.id),
     account_id: publicId('account', row.account_id),

@@ -1,6 +1,6 @@
 import { linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { presentDelivery } from './deliveries.presenter.ts';
+import { presentOperatorDelivery } from './deliveries.presenter.ts';
 import {
   deliveryListResponse,
   deliveryParams,
@@ -24,7 +24,10 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       errors: ['invalid_cursor', 'account_not_found', 'task_not_found'],
       async handle({ query, url }) {
         const page = await deliveries.list(query);
-        return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentDelivery) } };
+        return {
+          headers: linkHeader(url, page.next),
+          body: { data: page.rows.map(presentOperatorDelivery) },
+        };
       },
     }),
     defineRoute({
@@ -39,7 +42,9 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       idempotency: 'replay',
       async handle({ params, operator, requestId }) {
         return {
-          body: { data: presentDelivery(await deliveries.redeliver(params.id, { operator, requestId })) },
+          body: {
+            data: presentOperatorDelivery(await deliveries.redeliver(params.id, { operator, requestId })),
+          },
         };
       },
     }),

@@ -5,8 +5,8 @@ import type { Logger } from '../lib/logger.ts';
 import { shutDownOnce } from '../lib/shutdown.ts';
 import { SLOT_VARIABLE } from './api-slot.ts';
 import { createClusterMetrics } from './cluster-metrics.ts';
-import type { Order, Report } from './messages.ts';
-import { type Askable, MetricsRelay } from './metrics-relay.ts';
+import type { Order, ProcessReport } from './messages.ts';
+import { type Askable, MetricsCollector } from './metrics-collector.ts';
 import { ProcessKeeper, type StartProcess } from './process-keeper.ts';
 
 export interface ClusterOptions {
@@ -33,11 +33,11 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
   const serving = new Set<Askable>();
   const registry = new Registry();
   const crashes = createClusterMetrics(registry, () => serving.size);
-  const start = starter(serving, new MetricsRelay(() => registry.metrics()));
+  const start = starter(serving, new MetricsCollector(() => registry.metrics()));
   const keeper = new ProcessKeeper(processes, start, {
     onReady: (address) => {
       log.info({ processes, address }, 'all API processes serve');
-      process.send?.({ type: 'ready', address } satisfies Report);
+      process.send?.({ type: 'ready', address } satisfies ProcessReport);
     },
     onCrash: ({ slot, how, pauseMs }) => {
       crashes.inc();
@@ -62,17 +62,17 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
   keeper.startAll();
 }
 
-function starter(serving: Set<Askable>, relay: MetricsRelay): StartProcess {
+function starter(serving: Set<Askable>, collector: MetricsCollector): StartProcess {
   return (slot, { onReady, onEnd }) => {
     const worker = cluster.fork({ [SLOT_VARIABLE]: String(slot) });
     const me = askable(worker);
     const closeUntaken = rememberConnections(worker);
-    worker.on('message', (report: Report) => {
+    worker.on('message', (report: ProcessReport) => {
       if (report.type === 'ready') {
         serving.add(me);
         onReady(report.address);
       } else {
-        relay.hear(me, report, [...serving]);
+        collector.receive(me, report, [...serving]);
       }
     });
     worker.on('error', (error) => {

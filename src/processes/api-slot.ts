@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Registry } from 'prom-client';
 import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { mergeMetrics } from './merge-metrics.ts';
-import type { Order, Report } from './messages.ts';
+import type { Order, ProcessReport } from './messages.ts';
 
 /** Tells a process which of several it is, from 1. Set for it, by nobody else. */
 export const SLOT_VARIABLE = 'TOLLGATE_API_SLOT';
@@ -85,7 +85,7 @@ export class ApiSlot {
 }
 
 /** Who is gone hears nothing. */
-function tell(report: Report): void {
+function tell(report: ProcessReport): void {
   if (process.connected) {
     process.send?.(report, undefined, undefined, () => undefined);
   }

@@ -8,7 +8,7 @@ export type Order =
   | { readonly type: 'all-metrics'; readonly question: number; readonly texts: readonly string[] };
 
 /** What one of them says to it. */
-export type Report =
+export type ProcessReport =
   | { readonly type: 'ready'; readonly address: string }
   /** Answers `metrics`. */
   | { readonly type: 'metrics'; readonly question: number; readonly text: string }

@@ -1,4 +1,4 @@
-import { exampleOf } from './example-json.ts';
+import { jsonExampleOf } from './example-json.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 
 /** Of the prompt at most this much is quoted back, in UTF-16 units. */
@@ -56,7 +56,7 @@ function textReply(last: JsonObject, prompt: string): string {
 function jsonReply(responseFormat: unknown, prompt: string): string | undefined {
   const format = objectOf(responseFormat);
   if (format.type === 'json_schema') {
-    return JSON.stringify(exampleOf(objectOf(format.json_schema).schema));
+    return JSON.stringify(jsonExampleOf(objectOf(format.json_schema).schema));
   }
   return format.type === 'json_object'
     ? JSON.stringify({ model: 'builtin', prompt: prompt.slice(0, QUOTE_MAX) })
@@ -81,7 +81,7 @@ function chooseTool(body: JsonObject, last: JsonObject, prompt: string): Builtin
       (candidate) => textOf(candidate.name) !== '' && prompt.includes(textOf(candidate.name)),
     );
   }
-  const example = chosen && exampleOf(chosen.parameters ?? { type: 'object' });
+  const example = chosen && jsonExampleOf(chosen.parameters ?? { type: 'object' });
   return chosen && { name: textOf(chosen.name), arguments: JSON.stringify(isObject(example) ? example : {}) };
 }
 

@@ -7,7 +7,7 @@ const DEPTH_MAX = 8;
  * A small value that fits a JSON schema, the same one every time: defaults, examples and first enum members where
  * they are given, plain values elsewhere. Only required members are filled in.
  */
-export function exampleOf(schema: unknown, depth = 0): unknown {
+export function jsonExampleOf(schema: unknown, depth = 0): unknown {
   const object = objectOf(schema);
   const given = firstGiven(object);
   if (given !== undefined) {
@@ -19,7 +19,7 @@ export function exampleOf(schema: unknown, depth = 0): unknown {
   const [alternative] = [object.anyOf, object.oneOf, object.allOf].flatMap((list) =>
     Array.isArray(list) ? list.slice(0, 1) : [],
   );
-  return alternative === undefined ? exampleOfType(object, depth) : exampleOf(alternative, depth + 1);
+  return alternative === undefined ? exampleOfType(object, depth) : jsonExampleOf(alternative, depth + 1);
 }
 
 function firstGiven(schema: JsonObject): unknown {
@@ -40,7 +40,7 @@ function exampleOfType(schema: JsonObject, depth: number): unknown {
     case 'object':
       return exampleOfObject(schema, depth);
     case 'array':
-      return [exampleOf(schema.items, depth + 1)];
+      return [jsonExampleOf(schema.items, depth + 1)];
     case 'integer':
     case 'number':
       return typeof schema.minimum === 'number' ? schema.minimum : 1;
@@ -57,5 +57,5 @@ function exampleOfObject(schema: JsonObject, depth: number): JsonObject {
   const properties = objectOf(schema.properties);
   const required = Array.isArray(schema.required) ? schema.required : Object.keys(properties);
   const names = required.filter((name) => typeof name === 'string');
-  return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name], depth + 1)]));
+  return Object.fromEntries(names.map((name) => [name, jsonExampleOf(properties[name], depth + 1)]));
 }

@@ -3,7 +3,7 @@ import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-rea
 import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
 import { type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
-import type { OpenAiSettings } from './provider-settings.ts';
+import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
@@ -23,10 +23,10 @@ export class OpenAiProvider implements Provider {
   readonly onDisconnect: 'abort' | 'drain';
   readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
-  readonly #settings: OpenAiSettings;
+  readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
 
-  constructor(settings: OpenAiSettings) {
+  constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
     this.passThrough = settings.pass_through;
@@ -89,7 +89,7 @@ export class OpenAiProvider implements Provider {
 
 /** The header that carries a provider's key; none without a key. */
 export function authorization(
-  settings: Pick<OpenAiSettings, 'api_key' | 'api_key_header'>,
+  settings: Pick<OpenAiProviderSettings, 'api_key' | 'api_key_header'>,
 ): Record<string, string> {
   if (settings.api_key === '') {
     return {};

@@ -176,8 +176,8 @@ export const providerSettingsSchema = z.discriminatedUnion('protocol', [
 ]);
 
 export type ProviderSettings = z.output<typeof providerSettingsSchema>;
-export type OpenAiSettings = z.output<typeof openai>;
+export type OpenAiProviderSettings = z.output<typeof openai>;
 export type AnthropicSettings = z.output<typeof anthropic>;
 export type ResponsesSettings = z.output<typeof responses>;
 export type BuiltinSettings = z.output<typeof builtin>;
-export type UpstreamSettings = OpenAiSettings | AnthropicSettings | ResponsesSettings;
+export type UpstreamSettings = OpenAiProviderSettings | AnthropicSettings | ResponsesSettings;

@@ -1,4 +1,4 @@
-import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
+import type { RelaySource, RelayTicket } from '../../queues/relay-feed.ts';
 import { AppError } from '../lib/errors.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -1,4 +1,4 @@
-import type { RelaySource, RelayTicket } from '../../queues/relay-lane.ts';
+import type { RelaySource, RelayTicket } from '../../queues/relay-feed.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {

@@ -62,7 +62,7 @@ export class TaskFinisher {
     lease.report(MADE_PROGRESS);
     lease.signal.throwIfAborted();
     const outputs = await this.#storeAll(task, files, lease.signal);
-    await this.#pace.turn();
+    await this.#pace.begin();
     const fence = { attempt: task.attempt, from: [state] };
     const outcome = await this.#dependencies.endings.succeed(task, fence, chargeOf(task), outputs, run);
     if (outcome !== 'settled') {

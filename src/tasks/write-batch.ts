@@ -38,9 +38,9 @@ export class WriteBatch<Item, Result> {
   async #drain(): Promise<void> {
     this.#running = true;
     while (this.#queue.length > 0) {
-      const turn = this.#pace.turn();
-      if (turn !== undefined) {
-        await turn;
+      const begin = this.#pace.begin();
+      if (begin !== undefined) {
+        await begin;
       }
       const batch = this.#queue.slice(0, ITEMS_MAX);
       this.#queue = this.#queue.slice(batch.length);

@@ -13,7 +13,7 @@ import {
   usageQuery,
   usageResponse,
 } from './usage.schema.ts';
-import type { Report, UsageService } from './usage.service.ts';
+import type { UsageReport, UsageService } from './usage.service.ts';
 
 const report = { method: 'get', tag: 'Usage', access: 'inference', envelope: 'data' } as const;
 
@@ -80,7 +80,7 @@ export function usageRoutes(usage: UsageService): Route[] {
 }
 
 function reply<Row>(
-  { page, range }: Report<Row>,
+  { page, range }: UsageReport<Row>,
   present: (row: Row, range: BucketRange) => object,
   url: string,
 ): Reply {

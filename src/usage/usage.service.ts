@@ -20,7 +20,7 @@ import type {
 import type { ActivityQuery, CostsQuery, UsageQuery } from './usage.schema.ts';
 
 /** A page of a report and the length of its periods. */
-export interface Report<Row> {
+export interface UsageReport<Row> {
   readonly page: Page<Row>;
   readonly range: BucketRange;
 }
@@ -48,7 +48,7 @@ export class UsageService {
     this.#clock = clock;
   }
 
-  async usage(principal: Principal, query: UsageQuery): Promise<Report<UsageSums>> {
+  async usage(principal: Principal, query: UsageQuery): Promise<UsageReport<UsageSums>> {
     const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART, UUID_PART]);
     return this.#report(
       principal,
@@ -59,7 +59,7 @@ export class UsageService {
     );
   }
 
-  async speed(principal: Principal, query: UsageQuery): Promise<Report<SpeedSums>> {
+  async speed(principal: Principal, query: UsageQuery): Promise<UsageReport<SpeedSums>> {
     const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART]);
     return this.#report(
       principal,
@@ -70,7 +70,7 @@ export class UsageService {
     );
   }
 
-  async activity(principal: Principal, query: ActivityQuery): Promise<Report<ActivitySums>> {
+  async activity(principal: Principal, query: ActivityQuery): Promise<UsageReport<ActivitySums>> {
     const after = query.cursor && decodeCursor(query.cursor, [TIME_PART, TEXT_PART, TEXT_PART, UUID_PART]);
     return this.#report(
       principal,
@@ -81,7 +81,7 @@ export class UsageService {
     );
   }
 
-  async costs(principal: UsageReader, query: CostsQuery): Promise<Report<CostSums>> {
+  async costs(principal: UsageReader, query: CostsQuery): Promise<UsageReport<CostSums>> {
     const parts = [TIME_PART, TEXT_PART, KEY_OR_NONE, TEXT_PART, INTEGER_PART];
     const after = query.cursor && decodeCursor(query.cursor, parts);
     const by = {
@@ -110,7 +110,7 @@ export class UsageService {
     granularity: Granularity,
     read: (scope: ReportScope) => Promise<Row[]>,
     position: (row: Row) => string[],
-  ): Promise<Report<Row>> {
+  ): Promise<UsageReport<Row>> {
     const range = bucketRange(query, granularity, this.#clock.now());
     const apiKeyId = await this.#keyFilter(principal, query.api_key_hash);
     const rows =

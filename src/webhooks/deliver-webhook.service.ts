@@ -7,7 +7,7 @@ import { nextTryMs } from './retry-schedule.ts';
 import type { ClaimedDelivery, WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
 import type { WebhookSecretsService } from './webhook-secrets.service.ts';
 import type { TryResult, WebhookSender } from './webhook-sender.ts';
-import { signatureHeaders } from './webhook-signature.ts';
+import { webhookSignatureHeaders } from './webhook-signature.ts';
 
 /** The task-result body of a task as of now, with fresh URLs. Throws AppError task_not_found when the task is gone. */
 export type BuildEventPayload = (taskId: string) => Promise<object>;
@@ -77,7 +77,7 @@ export class DeliverWebhookService {
     const body = JSON.stringify({ event_type: delivery.event, payload });
     const id = publicId('webhookDelivery', delivery.id);
     const signing = previousSecret === null ? [secret] : [secret, previousSecret];
-    const headers = signatureHeaders(id, Math.floor(clock.now() / 1_000), body, signing);
+    const headers = webhookSignatureHeaders(id, Math.floor(clock.now() / 1_000), body, signing);
     return await sender.send(delivery.url, headers, body);
   }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RelaySource } from '../../queues/relay-lane.ts';
+import type { RelaySource } from '../../queues/relay-feed.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {

@@ -12,7 +12,7 @@ export function newWebhookSecret(): string {
  * The three headers of Standard Webhooks (spec/standard-webhooks.md). `timestampSeconds` is the time of this try; the id
  * stays the same over all tries. Several secrets give several signatures: each side of a rotation verifies.
  */
-export function signatureHeaders(
+export function webhookSignatureHeaders(
   id: string,
   timestampSeconds: number,
   body: string,

@@ -10,7 +10,7 @@ import { API_DESCRIPTION } from '../../src/api-description.ts';
 import { Aliases, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { backoffMs, FAILURES_MAX } from '../../src/tasks/retry-policy.ts';
-import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/webhook-signature.ts';
+import { newWebhookSecret, webhookSignatureHeaders } from '../../src/webhooks/webhook-signature.ts';
 import { ROOT } from './compose-file.ts';
 import { alertNames, DOCS, files, pages, presentPages, read } from './documentation-pages.ts';
 
@@ -194,7 +194,7 @@ test('webhooks.md checks a signature as it is made, and gives the tries that are
 
 function signedEvent() {
   const [body, secret] = ['{"event_type":"ASYNC_TASK_RESULT"}', newWebhookSecret()];
-  const headers = signatureHeaders('msg_1', Math.floor(Date.now() / 1_000), body, [
+  const headers = webhookSignatureHeaders('msg_1', Math.floor(Date.now() / 1_000), body, [
     newWebhookSecret(),
     secret,
   ]);

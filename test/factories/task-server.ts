@@ -70,7 +70,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     log: silentLog,
     clock: systemClock,
     bodyBytes: new BodyBytes(),
-    turns: new EventLoopQueue(),
+    loopQueue: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
     recordMemberAct: async () => undefined,

@@ -86,7 +86,7 @@ beforeAll(async () => {
     providers,
     clock,
     log,
-    turns,
+    loopQueue: turns,
     overhead: new HiddenOverhead({ exchange: async () => [] }, log),
     settings,
   });

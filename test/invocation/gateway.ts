@@ -123,7 +123,7 @@ export class Gateway {
       providers,
       clock,
       log: options.log ?? log,
-      turns: new EventLoopQueue(),
+      loopQueue: new EventLoopQueue(),
       overhead: options.overhead ?? new HiddenOverhead({ exchange: async () => [] }, log),
       settings: invocationSettings,
     });

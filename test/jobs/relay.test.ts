@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { createProducerConnection } from '../../queues/connection.ts';
 import { postprocessTask } from '../../queues/jobs/postprocess-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
-import { defineLane, type RelayTicket } from '../../queues/relay-lane.ts';
+import { defineFeed, type RelayTicket } from '../../queues/relay-feed.ts';
 import { oneCell } from '../../src/store/cells.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { startRelay } from '../../workers/start-relay.ts';
@@ -151,7 +151,7 @@ test('with Redis away nothing is marked as dispatched, and the rows go out when 
 test('a send that fails half-way puts the rows back at once', async () => {
   const taken: RelayTicket[][] = [];
   const back: (readonly RelayTicket[])[] = [];
-  const lane = defineLane({
+  const feed = defineFeed({
     queue: 'postprocess',
     contract: postprocessTask,
     // No payload of this contract: the send throws.
@@ -171,7 +171,7 @@ test('a send that fails half-way puts the rows back at once', async () => {
   const errors: unknown[] = [];
   const relay = new Relay({
     producer,
-    lanes: [lane],
+    feeds: [feed],
     liveSlots: async () => new Map(),
     onError: (error) => errors.push(error),
     settings: FAST_RELAY,

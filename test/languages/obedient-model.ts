@@ -1,4 +1,4 @@
-import { exampleOf } from '../../src/providers/example-json.ts';
+import { jsonExampleOf } from '../../src/providers/example-json.ts';
 import type { Script, UpstreamRequest } from '../factories/upstream-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of two dialects
@@ -28,7 +28,7 @@ export function obedient({ body }: UpstreamRequest): Partial<Script> {
 }
 
 function filled(schema: Json, question: string): Json {
-  const example = exampleOf(schema) as Json;
+  const example = jsonExampleOf(schema) as Json;
   const number = /-?\d+/.exec(question)?.[0];
   const [word] = quoted(question);
   for (const [name, { type }] of Object.entries<Json>(schema.properties ?? {})) {

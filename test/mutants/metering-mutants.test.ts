@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
+import type * as ForwardedStream from '../../src/invocation/forward-stream.ts';
 import type * as InputContent from '../../src/invocation/input-content.ts';
 import type * as InputEstimate from '../../src/invocation/input-estimate.ts';
-import type * as StreamRelay from '../../src/invocation/stream-relay.ts';
 import type * as UpstreamSignal from '../../src/invocation/upstream-signal.ts';
 import type * as UsageJudgement from '../../src/invocation/usage-judgement.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
@@ -54,9 +54,12 @@ const MUTANTS: readonly MeteringMutant[] = [
           upstreamSignal: (parts) => upstreamSignal({ ...parts, onDisconnect: 'abort' }),
         }),
       );
-      await replace<typeof StreamRelay>('../../src/invocation/stream-relay.ts', ({ relayStream }) => ({
-        relayStream: (relay) => relayStream({ ...relay, onDisconnect: 'abort' }),
-      }));
+      await replace<typeof ForwardedStream>(
+        '../../src/invocation/forward-stream.ts',
+        ({ forwardStream }) => ({
+          forwardStream: (relay) => forwardStream({ ...relay, onDisconnect: 'abort' }),
+        }),
+      );
     },
   },
   {

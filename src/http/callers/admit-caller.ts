@@ -8,7 +8,7 @@ import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './brow
 import { isRecorded, requireMemberRole } from './member-role.ts';
 import type { WorkerIdentity } from './worker-door.types.ts';
 
-export interface Admission {
+export interface AdmittedCaller {
   /** Undefined on public and operator routes. */
   readonly principal: Principal | undefined;
   /** The browser's session; undefined for a caller with a key. */
@@ -20,7 +20,7 @@ export interface Admission {
   readonly reportTokens: (tokens: number) => void;
 }
 
-const NOBODY: Admission = {
+const NOBODY: AdmittedCaller = {
   principal: undefined,
   session: undefined,
   operator: undefined,
@@ -32,7 +32,7 @@ const NOBODY: Admission = {
 const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
 
 /** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
-export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<Admission> {
+export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<AdmittedCaller> {
   const { request, response } = exchange;
   const address = request.ip ?? '';
   if (route.access === 'public') {
@@ -93,7 +93,7 @@ async function admitWorker(
   kernel: Kernel,
   { request, response }: Exchange,
   address: string,
-): Promise<Admission> {
+): Promise<AdmittedCaller> {
   const worker = await kernel.workers.identify(request.headers, address);
   kernel.onProven(request.socket);
   const call = {

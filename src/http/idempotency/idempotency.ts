@@ -28,7 +28,7 @@ export interface RecordedAnswer {
 export type RepeatableCall = Omit<IdempotencyClaim, 'key'>;
 
 /** A claimed key: exactly one of the three endings has to be called. */
-export interface IdempotencyRun {
+export interface KeyedCall {
   /** The id the call's generation must have. */
   readonly generationId: string;
   answered(answer: RecordedAnswer): Promise<void>;
@@ -39,7 +39,7 @@ export interface IdempotencyRun {
 }
 
 /** A call that goes on though its client left. */
-export interface LeftRun extends IdempotencyRun {
+export interface LeftCall extends KeyedCall {
   /** Whether a retry waits for it, or one may still come. */
   isWanted(): Promise<boolean>;
 }
@@ -90,7 +90,7 @@ export class Idempotency {
    * it nothing is waited for. Throws AppError idempotency_in_progress, idempotency_completed (there is no answer to replay),
    * idempotency_key_reused.
    */
-  async begin(claim: IdempotencyClaim, patience?: StopSignal): Promise<IdempotencyRun | RecordedAnswer> {
+  async begin(claim: IdempotencyClaim, patience?: StopSignal): Promise<KeyedCall | RecordedAnswer> {
     const until = performance.now() + this.#times.waitMs;
     for (;;) {
       const row = await this.#store.claim(claim);
@@ -111,7 +111,7 @@ export class Idempotency {
   }
 
   /** Keeps a call without a key whose client has left. Undefined when that cannot be noted: then nobody can join it. */
-  async leave(call: RepeatableCall): Promise<LeftRun | undefined> {
+  async leave(call: RepeatableCall): Promise<LeftCall | undefined> {
     // the space keeps it apart from what a header can say
     const claim = { ...call, key: `left ${call.generationId}` };
     try {
@@ -173,7 +173,7 @@ export class Idempotency {
     return plain ? (JSON.parse(plain) as RecordedAnswer) : undefined;
   }
 
-  #run(claim: IdempotencyClaim): IdempotencyRun {
+  #run(claim: IdempotencyClaim): KeyedCall {
     const guard = async (what: string, work: Promise<void>): Promise<void> => {
       try {
         await work;

@@ -7,9 +7,9 @@ import type { Kernel } from '../kernel.ts';
 import type { Route } from '../route.ts';
 import {
   fingerprint,
-  type IdempotencyRun,
+  type KeyedCall,
   idempotencyKey,
-  type LeftRun,
+  type LeftCall,
   type RecordedAnswer,
   type RepeatableCall,
 } from './idempotency.ts';
@@ -35,7 +35,7 @@ export interface Repeatable {
 }
 
 /** Who calls: whose what the call makes will be, and whether it may come again. */
-export interface Caller {
+export interface CallOrigin {
   /** Undefined for an operator and where nobody is asked who they are: what they make belongs to no account. */
   readonly accountId: string | undefined;
   readonly repeatable: Repeatable | undefined;
@@ -47,7 +47,7 @@ export interface OpenCall {
   /** Aborts when nobody wants the answer any more. */
   readonly signal: StopSignal;
   /** Where its answer is to be kept; undefined: nowhere. To be called once, when the handler has ended. */
-  end(): Promise<IdempotencyRun | undefined>;
+  end(): Promise<KeyedCall | undefined>;
 }
 
 /**
@@ -92,7 +92,7 @@ export async function beginCall(
   kernel: Kernel,
   route: Route,
   exchange: Exchange,
-  { accountId: caller, repeatable }: Caller,
+  { accountId: caller, repeatable }: CallOrigin,
   body: unknown,
 ): Promise<OpenCall | RecordedAnswer> {
   const departure = departureOf(exchange);
@@ -135,13 +135,13 @@ function givenUp(generationId: string, signal: StopSignal): OpenCall {
 function withKey(
   { idempotency }: Kernel,
   accountId: string,
-  run: IdempotencyRun,
+  keyed: KeyedCall,
   departure: StopSignal,
   isStream: boolean,
 ): OpenCall {
-  const { generationId } = run;
+  const { generationId } = keyed;
   if (isStream || departure.aborted) {
-    return { generationId, signal: departure, end: async () => run };
+    return { generationId, signal: departure, end: async () => keyed };
   }
   const wanted = new StopController();
   let leavePlace: (() => void) | undefined;
@@ -158,7 +158,7 @@ function withKey(
     async end() {
       departure.removeEventListener('abort', onLeave);
       leavePlace?.();
-      return run;
+      return keyed;
     },
   };
 }
@@ -166,21 +166,21 @@ function withKey(
 /** A call that its SDK may repeat without saying more than that it does. */
 function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: StopSignal): OpenCall {
   const wanted = new StopController();
-  let left: Promise<LeftRun | undefined> | undefined;
+  let left: Promise<LeftCall | undefined> | undefined;
   let watch: NodeJS.Timeout | undefined;
   let leavePlace: (() => void) | undefined;
-  const linger = async (): Promise<LeftRun | undefined> => {
-    const run = leavePlace && (await idempotency.leave(call));
-    if (!run) {
+  const linger = async (): Promise<LeftCall | undefined> => {
+    const leftCall = leavePlace && (await idempotency.leave(call));
+    if (!leftCall) {
       wanted.abort();
       return undefined;
     }
-    watch = setInterval(() => void giveUpUnlessWanted(run), idempotency.graceMs / LOOKS_WITHIN_GRACE).unref();
-    return run;
+    watch = setInterval(() => void giveUpUnlessWanted(leftCall), idempotency.graceMs / LOOKS_WITHIN_GRACE).unref();
+    return leftCall;
   };
-  const giveUpUnlessWanted = async (run: LeftRun): Promise<void> => {
+  const giveUpUnlessWanted = async (leftCall: LeftCall): Promise<void> => {
     // an unreadable row is looked at again
-    if (!(await run.isWanted().catch(() => true))) {
+    if (!(await leftCall.isWanted().catch(() => true))) {
       wanted.abort();
     }
   };
@@ -197,10 +197,10 @@ function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: Stop
     signal: wanted.signal,
     async end() {
       departure.removeEventListener('abort', onLeave);
-      const run = await left;
+      const leftCall = await left;
       clearInterval(watch);
       leavePlace?.();
-      return run;
+      return leftCall;
     },
   };
 }

@@ -8,7 +8,7 @@ import express from 'express';
 import fc from 'fast-check';
 import { atOnce } from '../../lib/steps.ts';
 import { createHttpServer } from '../http-server.ts';
-import { readBody, readJson } from './request-body.ts';
+import { readJson, readRequestBody } from './request-body.ts';
 
 const request = (headers: Record<string, string> = {}) =>
   Object.assign(new PassThrough(), { headers, socket: new PassThrough() }) as unknown as IncomingMessage &
@@ -20,7 +20,7 @@ describe('a patient reading', () => {
 
   async function upload(bytesPerSecond: number, seconds: number): Promise<number | string> {
     const body = request();
-    const read = readBody(body, 2 ** 20, { patient: true }).then(
+    const read = readRequestBody(body, 2 ** 20, { patient: true }).then(
       (bytes) => bytes.length,
       (error: { status: number; message: string }) => `${error.status} ${error.message}`,
     );
@@ -151,7 +151,7 @@ describe('a body that nobody wants', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const app = express();
   app.post('/read', async (call, response) => {
-    const said = await readBody(call, bytesMax, { onChunk: refuse }).then(
+    const said = await readRequestBody(call, bytesMax, { onChunk: refuse }).then(
       (bytes) => String(bytes.length),
       (error: Error) => error.message,
     );

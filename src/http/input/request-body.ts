@@ -23,7 +23,7 @@ export interface BodyReading {
  * are not accepted at all: unsupported_media_type), and for a patient reading (408) when fewer bytes come than the floor rate.
  * What is left of a refused body is dropped.
  */
-export function readBody(
+export function readRequestBody(
   request: IncomingMessage,
   bytesMax: number,
   reading: BodyReading = {},
@@ -36,7 +36,7 @@ export function readBody(
 }
 
 /**
- * Reads a request's body as JSON while it comes in, and keeps no more of the text than a piece. Throws what {@link readBody} throws,
+ * Reads a request's body as JSON while it comes in, and keeps no more of the text than a piece. Throws what {@link readRequestBody} throws,
  * AppError invalid_json, and invalid_request for JSON that is nested too deep or holds too much.
  */
 export function readJson(

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { readCookie } from '../../http/callers/cookie.ts';
-import { readBody } from '../../http/input/request-body.ts';
+import { readRequestBody } from '../../http/input/request-body.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { type LoginForm, loginPage, logoutPage } from './login-page.ts';
@@ -123,7 +123,7 @@ function setSession(
 }
 
 async function readForm(request: Request): Promise<URLSearchParams> {
-  return new URLSearchParams((await readBody(request, FORM_BYTES_MAX)).toString('utf8'));
+  return new URLSearchParams((await readRequestBody(request, FORM_BYTES_MAX)).toString('utf8'));
 }
 
 function nextOf(value: unknown): string {

@@ -3,7 +3,7 @@ import { Router } from 'express';
 import type { Producer } from '../../../queues/producer.ts';
 import { exchangeOf } from '../../http/exchange.ts';
 import { AppError } from '../../lib/errors.ts';
-import { presentDelivery } from '../deliveries.presenter.ts';
+import { presentOperatorDelivery } from '../deliveries.presenter.ts';
 import type { DeliveriesService } from '../deliveries.service.ts';
 import { presentOperatorTaskDetails } from '../operator-tasks.presenter.ts';
 import type { OperatorTasksService } from '../operator-tasks.service.ts';
@@ -67,7 +67,7 @@ async function showTask(parts: OperatorPagesParts, request: Request, response: R
     const { row, history } = await parts.tasks.get(id);
     const { rows } = await parts.deliveries.list({ task_id: id, limit: DELIVERIES_SHOWN });
     const task = presentOperatorTaskDetails(row, history);
-    sendOperatorPage(response, taskPage(base, task, rows.map(presentDelivery)));
+    sendOperatorPage(response, taskPage(base, task, rows.map(presentOperatorDelivery)));
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'task_not_found')) {
       throw error;

@@ -13,7 +13,7 @@ export interface CheckStep {
 }
 
 /** What a question found out: plain text where all is well. */
-export type Finding = string | { readonly found: string; readonly said?: string | undefined };
+export type CheckFinding = string | { readonly found: string; readonly said?: string | undefined };
 
 /** A question that need not be asked, or has no answer here. */
 export class StepSkipped extends Error {
@@ -36,7 +36,7 @@ const SAID_MAX = 2_000;
 /** Asks one question. Rejects never: what `ask` throws is the step's failure, told by `explain` where it knows the error. */
 export async function askStep(
   step: string,
-  ask: () => Promise<Finding>,
+  ask: () => Promise<CheckFinding>,
   explain: (error: unknown) => StepFailed | undefined,
 ): Promise<CheckStep> {
   const beganAt = performance.now();

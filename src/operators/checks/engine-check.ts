@@ -13,7 +13,7 @@ import { newUuid } from '../../lib/ids.ts';
 import { identifyContent } from '../../media/file-signature.ts';
 import { sizeInHeader } from '../../media/image-file.ts';
 import { coversRequest } from '../../media/media-limits.ts';
-import { askStep, type CheckStep, type Finding, StepFailed, StepSkipped } from './check-step.ts';
+import { askStep, type CheckStep, type CheckFinding, StepFailed, StepSkipped } from './check-step.ts';
 import { SeenRun } from './seen-run.ts';
 
 export interface EngineCheckPlan {
@@ -46,7 +46,7 @@ interface Run {
 /** Runs the contract of an engine against the system behind it, one question after the other. Never rejects. */
 export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
   const run: Run = { request: requestOf(plan.order), reference: undefined, status: undefined };
-  const questions: [string, () => Promise<Finding>][] = [
+  const questions: [string, () => Promise<CheckFinding>][] = [
     ['away', () => askAbsent(plan)],
     ['ready', () => askReady(plan)],
     ['installation', () => askInstallation(plan)],
@@ -64,7 +64,7 @@ export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
 }
 
 /** An engine that is away must be known as such: its tasks wait then, and lose nothing. */
-async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<Finding> {
+async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<CheckFinding> {
   if (!absent) {
     throw new StepSkipped('it has no address');
   }
@@ -75,7 +75,7 @@ async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<Fi
   throw new StepFailed(`where nobody listens: ${failure?.code ?? 'accepted'}`);
 }
 
-async function askReady({ engine }: EngineCheckPlan): Promise<Finding> {
+async function askReady({ engine }: EngineCheckPlan): Promise<CheckFinding> {
   if (!engine.isReady) {
     return 'it always is';
   }
@@ -86,7 +86,7 @@ async function askReady({ engine }: EngineCheckPlan): Promise<Finding> {
 }
 
 /** What the workflows name must be there: nodes, checkpoints. */
-async function askInstallation({ engine }: EngineCheckPlan): Promise<Finding> {
+async function askInstallation({ engine }: EngineCheckPlan): Promise<CheckFinding> {
   if (!engine.findMistakes) {
     throw new StepSkipped('this kind cannot be asked');
   }
@@ -97,13 +97,13 @@ async function askInstallation({ engine }: EngineCheckPlan): Promise<Finding> {
   return 'it has what its entry needs';
 }
 
-async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<Finding> {
+async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<CheckFinding> {
   requireLeave(plan);
   run.reference = await plan.engine.submit(run.request, contextOf(plan.folder, plan.runMs));
   return `accepted as ${run.reference}`;
 }
 
-async function askProgress(plan: EngineCheckPlan, run: Run): Promise<Finding> {
+async function askProgress(plan: EngineCheckPlan, run: Run): Promise<CheckFinding> {
   const seen = new SeenRun();
   const status = await pollToEnd(plan, requireBegun(run), run.request, seen);
   run.status = status;
@@ -147,7 +147,7 @@ function goesOn({ state }: EngineStatus): boolean {
   return state === 'queued' || state === 'running';
 }
 
-async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run: Run): Promise<Finding> {
+async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run: Run): Promise<CheckFinding> {
   const reference = requireBegun(run);
   if (run.status?.state !== 'succeeded') {
     throw new StepSkipped('the run did not succeed');
@@ -167,7 +167,7 @@ async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run:
   return size ? `${found}, ${size.width}×${size.height}` : found;
 }
 
-async function askCancel(plan: EngineCheckPlan): Promise<Finding> {
+async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
   requireLeave(plan);
   const { engine, folder, runMs } = plan;
   const { cancelQueued, cancelRunning } = engine.capabilities;
@@ -194,7 +194,7 @@ async function askCancel(plan: EngineCheckPlan): Promise<Finding> {
 }
 
 /** What nobody can make must be refused at once, with words, and not be tried again. */
-async function askWrong(plan: EngineCheckPlan): Promise<Finding> {
+async function askWrong(plan: EngineCheckPlan): Promise<CheckFinding> {
   requireLeave(plan);
   const failure = await failureOf(plan.engine, wrongRequest(plan), plan.folder);
   if (!failure) {

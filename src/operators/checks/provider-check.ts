@@ -3,7 +3,7 @@ import { StopController } from '../../lib/stop-signal.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
-import { askStep, type CheckStep, type Finding, StepFailed, StepSkipped } from './check-step.ts';
+import { askStep, type CheckStep, type CheckFinding, StepFailed, StepSkipped } from './check-step.ts';
 
 export interface ProviderCheckPlan {
   readonly provider: Provider;
@@ -31,7 +31,7 @@ const TOOL = 'get_weather';
 /** Asks a provider for everything that its customers will, one question after the other. Costs a few thousand tokens. Never rejects. */
 export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[]> {
   const usages: string[] = [];
-  const text: [string, () => Promise<Finding>][] = [
+  const text: [string, () => Promise<CheckFinding>][] = [
     ['json', () => askJson(plan, usages)],
     ['stream', () => askStream(plan, usages)],
     ['tools', () => askTools(plan)],
@@ -39,7 +39,7 @@ export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[
     ['abort', () => askAbort(plan)],
     ['overflow', () => askOverflow(plan)],
   ];
-  const questions: [string, () => Promise<Finding>][] = [
+  const questions: [string, () => Promise<CheckFinding>][] = [
     ['ready', () => askReady(plan)],
     ...(plan.does === 'text' ? text : [['vectors', () => askVectors(plan)] satisfies (typeof text)[number]]),
   ];
@@ -50,18 +50,18 @@ export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[
   return steps;
 }
 
-async function askReady({ provider }: ProviderCheckPlan): Promise<Finding> {
+async function askReady({ provider }: ProviderCheckPlan): Promise<CheckFinding> {
   await provider.probe(new StopController());
   return 'it answers';
 }
 
-async function askJson(plan: ProviderCheckPlan, usages: string[]): Promise<Finding> {
+async function askJson(plan: ProviderCheckPlan, usages: string[]): Promise<CheckFinding> {
   const answer = await plan.provider.complete(requestOf(plan, 'Say hello.'), new StopController());
   noteUsage(usages, 'json', answer);
   return `${shown(answer.text)}, ${answer.finishReason}`;
 }
 
-async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<Finding> {
+async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<CheckFinding> {
   const beganAt = performance.now();
   const parts = await plan.provider.stream(requestOf(plan, 'Say hello.'), new StopController());
   const firstMs = Math.round(performance.now() - beganAt);
@@ -84,7 +84,7 @@ async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<Fin
   return `${shown(text)}, ${finish}; first after ${firstMs} ms, ${batches} pieces`;
 }
 
-async function askTools(plan: ProviderCheckPlan): Promise<Finding> {
+async function askTools(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const request = requestOf(plan, 'What is the weather in Paris?', toolsOf(plan.provider));
   const { finishReason, wire } = await plan.provider.complete(request, new StopController());
   if (finishReason !== 'tool_calls' || !JSON.stringify(wire).includes(TOOL)) {
@@ -94,7 +94,7 @@ async function askTools(plan: ProviderCheckPlan): Promise<Finding> {
 }
 
 /** What is charged comes from here: without it, from our own count. */
-async function askUsage(usages: readonly string[]): Promise<Finding> {
+async function askUsage(usages: readonly string[]): Promise<CheckFinding> {
   const missing = ['json', 'stream'].filter((way) => !usages.some((usage) => usage.startsWith(way)));
   if (missing.length > 0) {
     throw new StepFailed(`not reported: ${missing.join(', ')}; calls are charged by our own count`);
@@ -103,7 +103,7 @@ async function askUsage(usages: readonly string[]): Promise<Finding> {
 }
 
 /** What a customer leaves must stop being made. Here it is seen that our side of the call ends; the server's log tells its own. */
-async function askAbort(plan: ProviderCheckPlan): Promise<Finding> {
+async function askAbort(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const leaving = new StopController();
   const request = requestOf(plan, 'Count from 1 to 1000 in words.', {}, LONG_ANSWER_TOKENS);
   const parts = await plan.provider.stream(request, leaving);
@@ -132,7 +132,7 @@ async function askAbort(plan: ProviderCheckPlan): Promise<Finding> {
 }
 
 /** Agents shorten their history at this answer, and only at this one. */
-async function askOverflow(plan: ProviderCheckPlan): Promise<Finding> {
+async function askOverflow(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const { provider, contextLength } = plan;
   const tokens = Math.ceil(contextLength * 1.25) + ANSWER_TOKENS;
   if (tokens > OVERFLOW_TOKENS_MAX) {
@@ -155,7 +155,7 @@ async function askOverflow(plan: ProviderCheckPlan): Promise<Finding> {
   }
 }
 
-async function askVectors(plan: ProviderCheckPlan): Promise<Finding> {
+async function askVectors(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const request = { ...requestOf(plan, ''), body: { input: ['one', 'two'] } };
   const { usage } = await plan.provider.embed(request, new StopController());
   if (!usage) {

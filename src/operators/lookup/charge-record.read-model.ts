@@ -18,7 +18,7 @@ export interface ChargeRecordRow {
   readonly attempts: readonly ProviderAttempt[];
 }
 
-export interface WriteOffRow {
+export interface ChargeWriteOffRow {
   readonly reason: string;
   readonly amount: string;
   readonly at: Date;
@@ -29,7 +29,7 @@ export interface ChargeRecord {
   readonly record: ChargeRecordRow;
   /** Its charge and the refunds of it, oldest first. */
   readonly entries: readonly LedgerEntryRow[];
-  readonly writeOffs: readonly WriteOffRow[];
+  readonly writeOffs: readonly ChargeWriteOffRow[];
 }
 
 /** One generation of any account, with all that explains its charge. Never what was said in it. */
@@ -54,7 +54,7 @@ export class ChargeRecordReadModel {
     const [generation, entries, writeOffs] = await Promise.all([
       this.#generations.find(record.account_id, id),
       readRows<LedgerEntryRow>(sequelize, entriesOfCharge, [record.account_id, uuid]),
-      readRows<WriteOffRow>(sequelize, writeOffsOfCharge, [uuid]),
+      readRows<ChargeWriteOffRow>(sequelize, writeOffsOfCharge, [uuid]),
     ]);
     return generation && { generation, record, entries, writeOffs };
   }

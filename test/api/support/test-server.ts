@@ -228,7 +228,7 @@ function createKernel(
     log,
     clock: systemClock,
     bodyBytes: new BodyBytes(),
-    turns: new EventLoopQueue(),
+    loopQueue: new EventLoopQueue(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
     recordMemberAct: options.recordMemberAct ?? (async () => undefined),

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
-import type { Catalog, EngineSettings, Model } from '../../../catalog/catalog.types.ts';
+import type { Catalog, Model } from '../../../catalog/catalog.types.ts';
 import { composeEngines } from '../../../catalog/engine-kinds.ts';
 import { areListed, type MediaOptions, type MediaSize } from '../../../catalog/media-options.ts';
+import type { EngineSettings } from '../../../engines/registry.ts';
 import { withTemporaryFolder } from '../../../media/temporary-folder.ts';
 import { createProvider } from '../../../providers/create-provider.ts';
 import type { CheckStep } from '../../checks/check-step.ts';

@@ -10,7 +10,7 @@ export interface RelayTicket {
   readonly requestId?: string;
 }
 
-/** Where a lane's rows come from. Implemented by a store; safe to call from several relays at once. */
+/** Where a feed's rows come from. Implemented by a store; safe to call from several relays at once. */
 export interface RelaySource {
   /**
    * Marks up to `limit` waiting rows as dispatched, in the order they should run: fair over accounts, then by age. A row that was
@@ -22,18 +22,18 @@ export interface RelaySource {
 }
 
 /** A path from rows that wait in the database to one queue. */
-export interface RelayLane extends RelaySource {
+export interface RelayFeed extends RelaySource {
   readonly queue: string;
   send(producer: Producer, tickets: readonly RelayTicket[]): Promise<void>;
 }
 
 /** Joins a source to the queue and job it feeds. */
-export function defineLane<Payload>(definition: {
+export function defineFeed<Payload>(definition: {
   readonly queue: string;
   readonly contract: JobContract<string, Payload>;
   readonly source: RelaySource;
   readonly toPayload: (ticket: RelayTicket) => Payload;
-}): RelayLane {
+}): RelayFeed {
   const { queue, contract, source, toPayload } = definition;
   return {
     queue,

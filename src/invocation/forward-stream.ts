@@ -14,7 +14,7 @@ export interface StreamSink {
   release(): void;
 }
 
-export interface StreamRelay {
+export interface ForwardedStream {
   readonly parts: AsyncIterable<StreamBatch>;
   readonly presenter: StreamPresenter;
   readonly sink: StreamSink;
@@ -25,34 +25,34 @@ export interface StreamRelay {
 }
 
 /** `complete`: the whole answer was delivered; `cut`: we ended it; `left`: nobody reads any more; `shutdown`. */
-export type RelayOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
+export type ForwardOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
 
 /**
  * Passes a stream on, metering exactly what was handed to the client. Upstream is read no faster than the client reads.
  * Throws {@link ProviderFailure} when the provider breaks off.
  */
-export async function relayStream(relay: StreamRelay): Promise<RelayOutcome> {
+export async function forwardStream(stream: ForwardedStream): Promise<ForwardOutcome> {
   try {
-    const outcome = await pump(relay);
-    return outcome === 'left' && relay.call.finished ? 'complete' : outcome;
+    const outcome = await pump(stream);
+    return outcome === 'left' && stream.call.finished ? 'complete' : outcome;
   } catch (error) {
     if (!(error instanceof ProviderFailure) || error.reason !== 'aborted') {
       throw error;
     }
-    if (relay.call.finished) {
+    if (stream.call.finished) {
       return 'complete';
     }
-    return relay.client.aborted ? 'left' : 'shutdown';
+    return stream.client.aborted ? 'left' : 'shutdown';
   }
 }
 
-async function pump(relay: StreamRelay): Promise<RelayOutcome> {
-  const { call, client } = relay;
+async function pump(stream: ForwardedStream): Promise<ForwardOutcome> {
+  const { call, client } = stream;
   let reading = true;
-  for await (const batch of relay.parts) {
-    reading &&= !client.aborted && (await deliver(relay, batch));
+  for await (const batch of stream.parts) {
+    reading &&= !client.aborted && (await deliver(stream, batch));
     if (!reading) {
-      if (relay.onDisconnect === 'abort') {
+      if (stream.onDisconnect === 'abort') {
         return 'left';
       }
       // Nobody reads it any more, but the provider bills it: all of it counts, up to its own figure.
@@ -69,17 +69,17 @@ async function pump(relay: StreamRelay): Promise<RelayOutcome> {
 }
 
 /** False when the client is gone and the batch was not delivered. */
-async function deliver(relay: StreamRelay, batch: StreamBatch): Promise<boolean> {
+async function deliver(stream: ForwardedStream, batch: StreamBatch): Promise<boolean> {
   let frames = '';
   for (const part of batch) {
-    frames += relay.presenter.part(part);
+    frames += stream.presenter.part(part);
   }
-  const room = frames === '' ? undefined : relay.sink.write(frames);
+  const room = frames === '' ? undefined : stream.sink.write(frames);
   if (room && !(await room)) {
     return false;
   }
   for (const part of batch) {
-    relay.call.deliver(part);
+    stream.call.deliver(part);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-import type { Order, Report } from './messages.ts';
+import type { Order, ProcessReport } from './messages.ts';
 
 /** A process that can be asked. */
 export interface Askable {
@@ -15,7 +15,7 @@ interface Question {
 const PATIENCE_MS = 1_000;
 
 /** A scrape arrives at one of the processes behind the port; here it gets what all of them have to say. */
-export class MetricsRelay {
+export class MetricsCollector {
   readonly #own: () => Promise<string>;
   readonly #questions = new Map<number, Question>();
   #last = 0;
@@ -26,7 +26,11 @@ export class MetricsRelay {
   }
 
   /** `others`: all that serve, with the one that says this. */
-  hear(from: Askable, report: Exclude<Report, { type: 'ready' }>, others: readonly Askable[]): void {
+  receive(
+    from: Askable,
+    report: Exclude<ProcessReport, { type: 'ready' }>,
+    others: readonly Askable[],
+  ): void {
     if (report.type === 'all-metrics') {
       void this.#askAll(others).then((texts) => from.tell({ ...report, texts }));
       return;
