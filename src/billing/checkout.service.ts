@@ -61,7 +61,7 @@ export class CheckoutService {
     if (!provider) {
       throw new AppError(
         'service_unavailable',
-        'Credits cannot be bought here: no payment provider is configured.',
+        'Credits cannot be bought: no payment provider is configured.',
       );
     }
     const sessionId = publicId('checkoutSession', id);

@@ -41,7 +41,7 @@ export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions):
         // the event is safe already; following it now only saves the buyer a wait for the next sweep
         inbox
           .process(EVENTS_PER_RUN)
-          .catch((error: unknown) => log.warn({ error }, 'payment events not followed'));
+          .catch((error: unknown) => log.warn({ error }, 'payment events not processed, trying again'));
         return { body: { received: true } };
       },
     }),

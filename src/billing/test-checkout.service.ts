@@ -38,7 +38,7 @@ export class TestCheckoutService {
       );
       this.#log.warn(
         { session: publicId('checkoutSession', row.id), amount: row.amount },
-        'credits were given by a test payment',
+        'credits were granted by a test payment',
       );
     }
     return this.find(id);

@@ -51,7 +51,7 @@ export function mediaOptions(
   }
   const all = [prices, ...pricesBySize.values()];
   if (own.seconds === undefined && all.some(({ second }) => second > 0n)) {
-    throw new CatalogError(`${path}.pricing.second: needs media.seconds, the lengths on offer`);
+    throw new CatalogError(`${path}.pricing.second: needs media.seconds, the list of lengths offered`);
   }
   if (kind === 'video' && all.some(({ image }) => image > 0n)) {
     throw new CatalogError(`${path}.pricing.image: a video has no price per image; use request or second`);
@@ -70,13 +70,13 @@ function declared(kind: 'image' | 'video', media: MediaEntry, path: string): Off
   const sizes = listed ?? sides ?? STANDARD[kind].sizes;
   const defaultSize = named ?? (areListed(sizes) ? sizes[0] : STANDARD[kind].defaultSize);
   if (defaultSize === undefined || !offersSize({ sizes }, defaultSize)) {
-    throw new CatalogError(`${path}.default_size: must be one of the sizes on offer`);
+    throw new CatalogError(`${path}.default_size: must be one of the offered sizes`);
   }
   if (!areListed(sizes) && sizes.min > sizes.max) {
-    throw new CatalogError(`${path}.sides.min: is larger than max`);
+    throw new CatalogError(`${path}.sides.min: must not be larger than max`);
   }
   if (steps && !(steps.min <= steps.default && steps.default <= steps.max)) {
-    throw new CatalogError(`${path}.steps.default: must be from min to max`);
+    throw new CatalogError(`${path}.steps.default: must be between min and max`);
   }
   return { sizes, defaultSize, steps, seconds, defaultSeed: -1, seedMax: STANDARD[kind].seedMax };
 }

@@ -95,12 +95,12 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   }
   if (entry.media || entry.pricing.second > 0n) {
     throw new CatalogError(
-      `${path}.${entry.media ? 'media' : 'pricing.second'}: is for image and video models`,
+      `${path}.${entry.media ? 'media' : 'pricing.second'}: is only for image and video models`,
     );
   }
   const wordless = entry.endpoints.find((endpoint) => endpoint === 'embeddings' || endpoint === 'rerank');
   if (wordless && entry.endpoints.some((endpoint) => endpoint !== wordless)) {
-    throw new CatalogError(`${path}.endpoints: a model of ${wordless} serves nothing else`);
+    throw new CatalogError(`${path}.endpoints: a model with ${wordless} cannot serve anything else`);
   }
   const { context_length: contextLength } = entry;
   const maxOutputTokens = wordless ? 0 : entry.max_output_tokens;
@@ -109,7 +109,7 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     throw new CatalogError(`${path}.${missing}: is required for chat, messages, embeddings and rerank`);
   }
   if (maxOutputTokens > contextLength) {
-    throw new CatalogError(`${path}.max_output_tokens: is larger than context_length`);
+    throw new CatalogError(`${path}.max_output_tokens: must not be larger than context_length`);
   }
   const routes = entry.routes.map((route, index): ProviderRoute => {
     if (!('provider' in route) || !known.providers.has(route.provider)) {
@@ -148,7 +148,7 @@ function engineRoutes(
       throw new CatalogError(`${place}.when: orders go to the first route; set it on a later one`);
     }
     if (routes.findIndex((one) => 'engine' in one && one.engine === engine) < index) {
-      throw new CatalogError(`${place}.engine: "${engine}" stands twice`);
+      throw new CatalogError(`${place}.engine: "${engine}" is used twice`);
     }
     return { engine, model, when, runs: runPolicy(kind, known.engines.get(engine), runs), extra };
   });

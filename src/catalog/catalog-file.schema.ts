@@ -267,7 +267,7 @@ const seller = z.strictObject({
       name: line.describe('e.g. VAT'),
       percent: z
         .string({ message: 'must be a quoted decimal, e.g. "19"' })
-        .regex(/^\d{1,2}(\.\d{1,3})?$/, 'must be a decimal of percent with up to 3 decimals')
+        .regex(/^\d{1,2}(\.\d{1,3})?$/, 'must be a percentage with up to 3 decimals')
         .describe('a quoted decimal'),
     })
     .nullable()

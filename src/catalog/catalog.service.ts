@@ -104,7 +104,7 @@ export class CatalogService {
       const [endpoint = 'chat'] = model.endpoints;
       throw new AppError(
         'model_not_supported_on_endpoint',
-        `model: "${model.id}" makes no ${kind}s. It is called by ${CALLS[endpoint](model.id)}.`,
+        `model: "${model.id}" does not make ${kind}s. Call it with ${CALLS[endpoint](model.id)}.`,
       );
     }
     return {

@@ -102,7 +102,7 @@ describe('a mistake is one line that names file, path and reason', () => {
     [
       'a model twice',
       (text) => text.replace('id: picture', 'id: acme/small'),
-      /models\[1\]\.id: "acme\/small" stands twice/,
+      /models\[1\]\.id: "acme\/small" is used twice/,
     ],
     [
       'a text model without its length',
@@ -112,7 +112,7 @@ describe('a mistake is one line that names file, path and reason', () => {
     [
       'output above context',
       (text) => text.replace('max_output_tokens: 10', 'max_output_tokens: 101'),
-      /models\[0\]\.max_output_tokens: is larger/,
+      /models\[0\]\.max_output_tokens: must not be larger/,
     ],
     [
       'chat and image in one',
@@ -125,9 +125,9 @@ describe('a mistake is one line that names file, path and reason', () => {
       /models\[1\]\.routes\[0\]\.when: orders go to the first route/,
     ],
     [
-      'an engine that stands twice',
+      'an engine that is used twice',
       (text) => text.replace('{ engine: e, model: m }', '{ engine: e }, { engine: e, when: waiting > 60s }'),
-      /models\[1\]\.routes\[1\]\.engine: "e" stands twice/,
+      /models\[1\]\.routes\[1\]\.engine: "e" is used twice/,
     ],
     ['a route of no kind', (text) => text.replace('provider: p, ', ''), /models\[0\]\.routes\[0\]/],
     [

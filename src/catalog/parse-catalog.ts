@@ -101,7 +101,7 @@ function requireUnique(section: string, entries: readonly { readonly id: string 
   const seen = new Set<string>();
   for (const [index, { id }] of entries.entries()) {
     if (seen.has(id)) {
-      throw new CatalogError(`${section}[${index}].id: "${id}" stands twice`);
+      throw new CatalogError(`${section}[${index}].id: "${id}" is used twice`);
     }
     seen.add(id);
   }

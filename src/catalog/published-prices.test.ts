@@ -100,7 +100,7 @@ describe('what /models publishes is what is charged', () => {
 test.each([
   ['chat', 'image', 'models[0].pricing.image: is never charged'],
   ['chat', 'web_search', 'models[0].pricing.web_search: is never charged'],
-  ['chat', 'second', 'models[0].pricing.second: is for image and video models'],
+  ['chat', 'second', 'models[0].pricing.second: is only for image and video models'],
   ['image', 'prompt', 'models[0].pricing.prompt: is never charged'],
   ['image', 'second', 'models[0].pricing.second: needs media.seconds'],
   ['video', 'image', 'models[0].pricing.image: a video has no price per image'],

@@ -124,8 +124,8 @@ function createPayment(parts: BillingParts): Payment {
   const checkout = new CheckoutService({ store, movements, settings, clock, log });
   log.info(
     provider
-      ? 'the payment page is a test: credits are given, no money is taken'
-      : 'credits cannot be bought here: no payment provider is configured',
+      ? 'the payment page is a test: credits are granted without payment'
+      : 'credits cannot be bought: no payment provider is configured',
   );
   const routes = provider ? paymentPageRoutes(new TestCheckoutService(checkout, movements, log)) : [];
   return { checkout, inbox: undefined, moves: undefined, routes };

@@ -12,7 +12,7 @@ export async function warnOfConnections({ config, cells, log }: Foundation): Pro
     if (wanted > most) {
       log.warn(
         { processes, wanted, most },
-        `${processes} API processes may open ${wanted} connections, and the database takes ${most}: lower API_PROCESSES or DATABASE_CONNECTIONS, or raise max_connections`,
+        `${processes} API processes may open ${wanted} connections, but the database accepts ${most}: lower API_PROCESSES or DATABASE_CONNECTIONS, or raise max_connections`,
       );
     }
   } catch (error) {

@@ -139,12 +139,7 @@ async function openCatalog(
 function composeLedger(
   { ledgerPlans }: Config,
   process: 'api' | 'worker',
-  {
-    cells,
-    registry,
-    tracing,
-    log,
-  }: Pick<Foundation, 'cells' | 'registry' | 'tracing' | 'log'>,
+  { cells, registry, tracing, log }: Pick<Foundation, 'cells' | 'registry' | 'tracing' | 'log'>,
 ): Pick<Foundation, 'ledgerStore' | 'ledger' | 'models'> {
   const models = new ModelMemory();
   const observer = createLedgerObserver({
@@ -185,7 +180,7 @@ async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
       () => false,
     ));
   if (!isThere) {
-    throw new ConfigError(`BOOKS_ROOTS_DIR: ${bookRootsFolder} is no folder`);
+    throw new ConfigError(`BOOKS_ROOTS_DIR: ${bookRootsFolder} is not a folder`);
   }
 }
 
@@ -213,7 +208,9 @@ async function watchDatabase(
   }: { database: Database; clock: DatabaseClock; registry: Registry; log: Logger },
 ): Promise<DatabaseWatch> {
   if (production && !databaseAddresses(databaseUrl).every(isPrivateWay)) {
-    log.warn('DATABASE_URL has no TLS to another host: sslmode=verify-full&sslrootcert=... encrypts it');
+    log.warn(
+      'DATABASE_URL connects to another host without TLS: add sslmode=verify-full&sslrootcert=... to encrypt the connection',
+    );
   }
   const onFailure = (error: unknown) => log.warn({ error }, 'the database cannot be reached');
   const watch = new DatabaseWatch(database, onFailure, clock);

@@ -6,7 +6,11 @@ import { discoverGpus, readGpuMemory, visibleGpus } from '../engines/gpu-slots.t
 import { EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
 import { GpuRooms } from '../tasks/gpu-rooms.ts';
-import { createServerStartCounter, registerGpuGauge, registerServerGauge } from '../telemetry/engine-metrics.ts';
+import {
+  createServerStartCounter,
+  registerGpuGauge,
+  registerServerGauge,
+} from '../telemetry/engine-metrics.ts';
 import type { Foundation } from './foundation.ts';
 
 /** What the engines of a host are told from outside. */
@@ -63,7 +67,7 @@ export async function composeOwnEngines(
         if (!(error instanceof EngineSettingsError)) {
           throw error;
         }
-        log.error({ error: error.message }, 'the engines stay as they were');
+        log.error({ error: error.message }, 'the engines stay unchanged');
       }
     },
     close: async () => {

@@ -78,7 +78,7 @@ async function warnOfVersions(storage: S3Storage, bucket: string, log: Logger): 
   if (keeps) {
     log.warn(
       { bucket },
-      'the bucket keeps versions, so deleted media stays and costs: expire noncurrent versions with a lifecycle rule',
+      'the bucket keeps versions, so deleted media still costs money: expire noncurrent versions with a lifecycle rule',
     );
   }
 }

@@ -40,15 +40,15 @@ test.each<[string, object[]]>([
 
 test.each<[string, string]>([
   ['mysql://u:p@h/d', 'must be a URL that starts with postgres://'],
-  ['postgres://u:p@h', 'names no database'],
-  ['postgres://u:secret@h/d?sslmode=allow', 'has sslmode=allow; it can be disable'],
+  ['postgres://u:p@h', 'has no database'],
+  ['postgres://u:secret@h/d?sslmode=allow', 'has sslmode=allow; it must be one of disable'],
   [
     'postgres://u:secret@a,b/d?target_session_attrs=any',
-    'has target_session_attrs=any; it can be read-write',
+    'has target_session_attrs=any; only read-write is supported',
   ],
-  ['postgres://u:secret@a,b,c/d?port=1,2', 'names more ports than hosts'],
+  ['postgres://u:secret@a,b,c/d?port=1,2', 'must name one port for each host'],
   ['postgres://u:secret@h/d?sslrootcert=/nowhere/ca.pem', 'names a certificate that cannot be read'],
-  ['postgres://u:secret@h:port/d', 'cannot be read'],
+  ['postgres://u:secret@h:port/d', 'cannot be parsed'],
 ])('%s is refused in words, without the password', (url, words) => {
   const message = (() => {
     try {

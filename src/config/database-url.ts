@@ -30,7 +30,7 @@ export function databaseAddresses(text: string, variable = 'DATABASE_URL'): read
   const hosts = (parameters.get('host') ?? authority).split(',');
   const ports = parameters.get('port')?.split(',') ?? [];
   if (hosts.length > 1 && ports.length > 1 && ports.length !== hosts.length) {
-    throw refuse('names more ports than hosts, or fewer');
+    throw refuse('must name one port for each host');
   }
   return hosts.map((host, index) => {
     const single = new URLSearchParams(parameters);
@@ -58,14 +58,14 @@ function settle(parameters: URLSearchParams, refuse: (problem: string) => Config
   if (mode !== null) {
     const known = TLS_MODES[mode];
     if (known === undefined) {
-      throw refuse(`has sslmode=${mode}; it can be ${Object.keys(TLS_MODES).join(', ')}`);
+      throw refuse(`has sslmode=${mode}; it must be one of ${Object.keys(TLS_MODES).join(', ')}`);
     }
     parameters.set('sslmode', known);
   }
   const attributes = parameters.get('target_session_attrs');
   if (attributes !== null && !PRIMARY.includes(attributes)) {
     throw refuse(
-      `has target_session_attrs=${attributes}; it can be read-write: only a primary can book, and a standby is refused anyway`,
+      `has target_session_attrs=${attributes}; only read-write is supported, because the ledger needs a primary`,
     );
   }
   parameters.delete('target_session_attrs');
@@ -81,13 +81,13 @@ function addressOf(url: string, refuse: (problem: string) => ConfigError): Datab
     throw refuse(
       typeof path === 'string'
         ? `names a certificate that cannot be read: ${path}`
-        : 'cannot be read: write special characters of the password as %40 and the like, and one port per host',
+        : 'cannot be parsed: percent-encode special characters in the password (@ is %40) and give one port for each host',
     );
   }
   const { host, user, database } = address;
   if (!host || !user || !database) {
     const missing = !host ? 'host' : !user ? 'user' : 'database';
-    throw refuse(`names no ${missing}: postgres://user:password@host:5432/database`);
+    throw refuse(`has no ${missing}: expected postgres://user:password@host:5432/database`);
   }
   return { ...address, host };
 }

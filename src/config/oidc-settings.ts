@@ -90,7 +90,7 @@ export function oidcSettings(variables: OidcVariables, production: boolean): Oid
     throw new ConfigError('OIDC_OPERATOR_CLAIM and OIDC_OPERATOR_VALUE go together');
   }
   if (production && !issuer.startsWith('https:')) {
-    throw new ConfigError('OIDC_ISSUER must start with https://: who signs in is told by it');
+    throw new ConfigError('OIDC_ISSUER must start with https://, because it decides who signs in');
   }
   return {
     issuer,

@@ -52,7 +52,9 @@ export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWo
   const present: Record<string, string | undefined> = readEnvironment(environment);
   const stray = ['DATABASE_URL', 'REDIS_URL'].find((name) => present[name] !== undefined);
   if (stray !== undefined) {
-    throw new ConfigError(`${stray} is set beside WORKER_API: a worker has one of them; unset the other`);
+    throw new ConfigError(
+      `${stray} and WORKER_API are both set: a worker uses only one of them; unset the other`,
+    );
   }
   const parsed = OWN.safeParse(present);
   if (!parsed.success) {

@@ -52,7 +52,7 @@ export function eventRoutes({ events, sessions, askMs = ASK_MS }: EventRoutePart
           stream.release();
           throw new AppError(
             'service_unavailable',
-            'too many pages follow their account here; poll instead',
+            'too many pages follow their account on this instance; poll instead',
             {
               retryAfterSeconds: POLL_SECONDS,
             },

@@ -182,7 +182,7 @@ function problemOf({ log }: SignInParts, error: unknown): Problem {
   const { name, message, code } = (error.cause ?? {}) as { name?: string; message?: string; code?: string };
   log.warn(
     { reason: error.reason, cause: { name, message, code } },
-    'nobody was signed in by the OpenID provider',
+    'a sign-in with the OpenID provider failed',
   );
   return error.reason;
 }

@@ -21,9 +21,13 @@ export function createStorageTokenGuard(tokens: readonly string[], clock: Clock)
     admit: (headers, address) => {
       const retryAfterSeconds = failures.retryAfterSeconds(address);
       if (retryAfterSeconds > 0) {
-        throw new AppError('rate_limit_exceeded', 'too many failed authentications from this address', {
-          retryAfterSeconds,
-        });
+        throw new AppError(
+          'rate_limit_exceeded',
+          'too many failed authentication attempts from this address',
+          {
+            retryAfterSeconds,
+          },
+        );
       }
       const given = digest(presentedSecret(headers));
       if (digests.filter((right) => timingSafeEqual(given, right)).length === 0) {

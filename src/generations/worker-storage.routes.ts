@@ -61,7 +61,7 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
     if (bytes > uploadBytesMax(mediaType)) {
       throw new AppError(
         'payload_too_large',
-        `a file of that type has at most ${uploadBytesMax(mediaType)} bytes`,
+        `a file of that type may have at most ${uploadBytesMax(mediaType)} bytes`,
       );
     }
     const grant = await options.grantUpload({ key, mediaType, bytes, sha256 });

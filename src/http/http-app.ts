@@ -118,7 +118,7 @@ async function dispatch(
   }
   sendError(
     exchange,
-    new AppError('method_not_allowed', `${request.method} is not allowed here, but ${allow}`),
+    new AppError('method_not_allowed', `${request.method} is not allowed here; use ${allow}`),
   );
 }
 

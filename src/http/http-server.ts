@@ -70,7 +70,7 @@ function closeAfterBody(request: IncomingMessage): void {
 const REFUSALS: Record<string, AppError> = {
   HPE_HEADER_OVERFLOW: new AppError(
     'headers_too_large',
-    `the request's headers and URL are larger than ${HEADER_BYTES_MAX} bytes in all; send fewer or shorter ones`,
+    `the request's headers and URL are larger than ${HEADER_BYTES_MAX} bytes in total; send fewer or shorter ones`,
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new AppError('invalid_request', 'the request took too long to arrive', {
     status: 408,

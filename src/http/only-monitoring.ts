@@ -6,7 +6,7 @@ import { effectiveRequestId } from './request-id.ts';
 const PATHS = new Set(['/healthz', '/readyz', '/metrics']);
 const REFUSAL = new AppError(
   'route_not_found',
-  `this address is for monitoring: it answers ${[...PATHS].join(', ')} only`,
+  `this address is for monitoring: it serves only ${[...PATHS].join(', ')}`,
 );
 
 /** Hands on what monitoring asks for, and nothing else. */

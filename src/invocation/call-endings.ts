@@ -1,6 +1,6 @@
 import type { GenerationStatus } from '../ledger/ledger.types.ts';
 import type { FinishReason } from '../providers/provider.types.ts';
-import type { UsageVerdict } from './usage-judgement.ts';
+import type { Judgement } from './usage-judgement.ts';
 
 /** Who pays for what a call used: nobody, its customer, or its customer beyond an allowance for what providers break. */
 type Payment = 'nothing' | 'usage' | 'usage beyond the allowance';
@@ -40,14 +40,14 @@ export interface EndError {
 
 export const CLIENT_CLOSED: EndError = {
   code: 'client_closed',
-  message: 'the client closed the connection before the answer had ended',
+  message: 'the client closed the connection before the answer was complete',
 };
 
 /** How a call ended, as it is to be written. */
 export interface End {
   readonly ending: CallEnding;
   readonly status: GenerationStatus;
-  readonly verdict: UsageVerdict;
+  readonly verdict: Judgement;
   readonly error?: EndError | null;
   /** Undefined: it failed. */
   readonly finishReason?: FinishReason | null;

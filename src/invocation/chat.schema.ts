@@ -172,7 +172,7 @@ export const chatRequest = z
       .nullish()
       .meta({ description: 'The answer ends before any of these' }),
     n: z
-      .literal(1, { error: 'only one answer per call is offered' })
+      .literal(1, { error: 'only one answer per call is supported' })
       .nullish()
       .meta({ description: 'Answers per call: 1' }),
     seed: seed.nullish().meta({

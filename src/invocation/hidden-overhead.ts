@@ -111,7 +111,7 @@ export class HiddenOverhead {
     try {
       stored = await this.#store.exchange(changes);
     } catch (error) {
-      this.#log.warn({ error }, 'what providers add to inputs was not exchanged, trying again');
+      this.#log.warn({ error }, 'hidden overhead of inputs not exchanged between instances, trying again');
       return;
     }
     const sent = new Map(changes.map((change) => [keyOf(change.provider, change.model), change]));

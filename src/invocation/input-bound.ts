@@ -120,7 +120,7 @@ function requireModalities(content: InputContent, model: InvocableModel): void {
     if (content.items[kind] > 0 && !model.inputModalities.includes(kind)) {
       throw new AppError(
         'unsupported_input',
-        `model ${model.id} takes no input of type ${kind}; it takes: ${model.inputModalities.join(', ')}`,
+        `model ${model.id} does not accept input of type ${kind}; it accepts: ${model.inputModalities.join(', ')}`,
       );
     }
   }

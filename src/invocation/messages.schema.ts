@@ -16,7 +16,7 @@ const source = z
   .refine(
     (value) => value.type !== 'base64' || (value.data !== undefined && value.media_type !== undefined),
     {
-      message: 'a base64 source has media_type and data',
+      message: 'a base64 source needs media_type and data',
     },
   )
   .meta({ id: 'MessageSource' });

@@ -87,7 +87,7 @@ const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
 export function* applyRequestPolicy(dialect: RequestDialect, body: JsonObject): Steps<AdmissibleRequest> {
   for (const name of REFUSED_MEMBERS[dialect]) {
     if (!isHarmless(name, body)) {
-      throw new AppError('invalid_parameter', `${name}: is not offered here`);
+      throw new AppError('invalid_parameter', `${name}: is not supported here`);
     }
   }
   requireOpenRouting(body.provider);
@@ -143,7 +143,7 @@ function requireOpenRouting(provider: unknown): void {
     if (ROUTING_BANS[name]?.(value)) {
       throw new AppError(
         'invalid_parameter',
-        `provider.${name}: is not offered here; which providers serve a model is set up by the operator`,
+        `provider.${name}: is not supported here; the operator decides which providers serve a model`,
       );
     }
   }
@@ -163,7 +163,7 @@ function requireClientTools(dialect: RequestDialect, tools: unknown): void {
       }
       throw new AppError(
         'invalid_parameter',
-        `tools[${index}]${named === '' ? '' : `.type ${JSON.stringify(named)}`}: only tools that the caller runs are offered`,
+        `tools[${index}]${named === '' ? '' : `.type ${JSON.stringify(named)}`}: only tools that the caller runs are supported`,
       );
     }
   }

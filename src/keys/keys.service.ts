@@ -72,7 +72,7 @@ export class KeysService {
     if (!row) {
       throw new AppError(
         'too_many_keys',
-        'The account has as many keys as it may: delete keys that are no longer used, or ask the operator to raise max_keys.',
+        'The account has reached its maximum number of keys: delete keys that are no longer used, or ask the operator to raise max_keys.',
       );
     }
     return { row, secret };
@@ -147,7 +147,7 @@ function mustKeepToPrograms({ member }: Pick<Principal, 'member'>): boolean {
 function beyondDevelopers(): AppError {
   return new AppError(
     'insufficient_scope',
-    'Only an owner makes or changes owner keys and the keys of members.',
+    'Only an owner can create or change owner keys and the keys of members.',
   );
 }
 
@@ -178,7 +178,7 @@ function toNanoUsd(limit: number | null): NanoUsd | null {
   }
   const amount = parseUsdNumber(limit);
   if (amount === undefined) {
-    throw new AppError('invalid_parameter', 'limit: is not an amount of USD.');
+    throw new AppError('invalid_parameter', 'limit: must be an amount of USD.');
   }
   return amount;
 }

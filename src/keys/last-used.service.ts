@@ -53,7 +53,7 @@ export class LastUsedService {
     try {
       left = await this.#store.markUsed(uses);
     } catch (error) {
-      this.#log.warn({ error }, 'last use of keys not written, trying again');
+      this.#log.warn({ error }, 'last use of keys not stored, trying again');
     }
     for (const id of left) {
       const at = uses.get(id);

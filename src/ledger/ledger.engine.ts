@@ -264,7 +264,7 @@ function unusedSettlement({ id, accountId, apiKeyId, task }: HoldRequest): Settl
     beyondMaxCost: ZERO_USD,
     usage: NO_USAGE,
     usageSource: 'none',
-    error: { code: 'service_unavailable', message: 'The ledger answered after the call had been refused.' },
+    error: { code: 'service_unavailable', message: 'The ledger answered after the call had been rejected.' },
     provider: null,
     providerCost: null,
     attempts: [],

@@ -109,7 +109,10 @@ export class MonthClose {
     try {
       proof = await this.#proof.prove(accounts);
     } catch (error) {
-      this.#log.warn({ accounts: accounts.length, error }, 'statements could not be proven together');
+      this.#log.warn(
+        { accounts: accounts.length, error },
+        'statements could not be proven together, proving them one by one',
+      );
     }
     const left = new Set<string>();
     const finalize = async (id: string) => {

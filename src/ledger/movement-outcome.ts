@@ -15,7 +15,7 @@ function refused(outcome: string): Error {
     case 'insufficient_credits':
       return new AppError(
         'insufficient_credits',
-        'The account does not have that much that is not held by running calls.',
+        'The account does not have that much free; running calls may hold part of its balance.',
       );
     case 'charge_not_found':
     case 'purchase_not_found':
@@ -23,14 +23,11 @@ function refused(outcome: string): Error {
     case 'exceeds_charge':
     case 'exceeds_purchase':
     case 'exceeds_reversal':
-      return new AppError(
-        'invalid_parameter',
-        'amount: more than what is left of the transaction to give back.',
-      );
+      return new AppError('invalid_parameter', 'amount: exceeds what is left of the transaction to refund.');
     case 'reference_conflict':
       return new AppError(
         'idempotency_key_reused',
-        'This Idempotency-Key stands for another booking: with other amount, object, description or account.',
+        'This Idempotency-Key was used for another booking, with a different amount, object, description or account.',
       );
     default:
       return new Error(`a movement came back as ${outcome}`);

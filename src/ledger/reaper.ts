@@ -57,7 +57,7 @@ function orphanSettlement(hold: ExpiredHold): Settlement {
     beyondMaxCost: ZERO_USD,
     usage: metered.usage,
     usageSource: delivered ? 'counted' : 'none',
-    error: { code: 'internal_error', message: 'The gateway process that carried this call ended.' },
+    error: { code: 'internal_error', message: 'The gateway process that handled this call stopped.' },
     provider: null,
     providerCost: null,
     attempts: [],

@@ -32,7 +32,7 @@ test.each<[string, string]>([
   ['http://h', 'must be a URL that starts with redis://'],
   ['h:6379', 'must be a URL that starts with redis://'],
   ['redis://a,b', 'names several hosts'],
-  ['redis://h/main', 'has a database that is no number: main'],
+  ['redis://h/main', 'has an invalid database number: main'],
   ['redis+sentinel://a:1', 'names no master'],
 ])('%s is refused in words', (url, words) => {
   expect(() => redisAddress(url)).toThrow(words);

@@ -68,7 +68,7 @@ function accountOf(userInfo: string): Pick<RedisAddress, 'username' | 'password'
 function sentinelsOf(authority: string, path: string, parameters: URLSearchParams): RedisAddress {
   const name = decodeURIComponent(path.slice(1));
   if (name === '') {
-    throw new Error('names no master: redis+sentinel://:password@one:26379,two:26379/name');
+    throw new Error('names no master: expected redis+sentinel://:password@one:26379,two:26379/name');
   }
   const username = parameters.get('sentinel_user');
   const password = parameters.get('sentinel_password');
@@ -103,7 +103,7 @@ function database(text: string | null): { readonly db?: number } {
     return {};
   }
   if (!/^\d+$/.test(text)) {
-    throw new Error(`has a database that is no number: ${text}`);
+    throw new Error(`has an invalid database number: ${text}`);
   }
   return { db: Number(text) };
 }

@@ -8,7 +8,7 @@ export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promi
   const leave = shutDownWhenTold(deadlineMs, log, close);
   const onSignal = (reason: string) => {
     if (!leave(reason)) {
-      log.warn({ reason }, 'leaving at once');
+      log.warn({ reason }, 'stopping at once');
       process.exit(1);
     }
   };

@@ -82,11 +82,14 @@ function check(head: Buffer, bytes: number, kind: 'image' | 'video', bytesMax: n
     throw new MediaError('media_corrupt', 'the engine left an empty file');
   }
   if (bytes > bytesMax) {
-    throw new MediaError('media_too_large', `the ${kind} has ${bytes} bytes, at most ${bytesMax} are taken`);
+    throw new MediaError(
+      'media_too_large',
+      `the ${kind} has ${bytes} bytes, but at most ${bytesMax} are accepted`,
+    );
   }
   const signature = signatureOf(head);
   if (signature?.kind !== kind) {
-    throw new MediaError('media_type_refused', `the file is no ${kind} of a type we take`);
+    throw new MediaError('media_type_refused', `the file is not an accepted type of ${kind}`);
   }
   return { type: signature.type, bytes };
 }

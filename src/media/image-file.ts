@@ -43,7 +43,7 @@ export async function openImage(content: FileContent, requested: Size): Promise<
     ? { ...png, format: type }
     : await guardImage(() => pipeline().metadata());
   if (format !== type) {
-    throw new MediaError('media_type_refused', 'the image is not what its first bytes say');
+    throw new MediaError('media_type_refused', 'the image is not of the type that its first bytes declare');
   }
   if (!coversRequest({ width, height }, requested)) {
     const sizes = `${width}x${height} for ${requested.width}x${requested.height}`;

@@ -30,7 +30,7 @@ export async function receiveUpload(
   door: UploadDoor,
 ): Promise<StoredObject> {
   if (!(await door.used.claim(upload.nonce))) {
-    throw new AppError('idempotency_completed', 'this upload has already been made; request another');
+    throw new AppError('idempotency_completed', 'this upload has already been used; request another');
   }
   try {
     return await withTemporaryFolder(door.folder, 'upload', async (folder) => {

@@ -152,7 +152,7 @@ export class RemoteApi {
 function toStorageError(error: unknown): StorageError {
   const { reason, code } = transportErrorOf(error);
   return reason === 'too_long'
-    ? new StorageError('the storage gave an answer that is too long')
+    ? new StorageError('the storage returned an answer that is too long')
     : new StorageError(`the storage did not answer (${code || reason})`);
 }
 

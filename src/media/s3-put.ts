@@ -87,7 +87,7 @@ async function readPart({ handle, bytes }: S3File, start: number, partBytes: num
   while (filled < part.length) {
     const { bytesRead } = await handle.read(part, filled, part.length - filled, start + filled);
     if (bytesRead === 0) {
-      throw new StorageError('a file became shorter while it was stored');
+      throw new StorageError('a file shrank while it was being stored');
     }
     filled += bytesRead;
   }

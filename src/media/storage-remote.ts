@@ -73,11 +73,11 @@ export class RemoteStorage implements Storage {
     const { body, bytes } = await this.#open(key);
     const { stream, digest } = digestStream(
       bytes,
-      () => new StorageError('an object is longer than it says'),
+      () => new StorageError('an object is longer than declared'),
     );
     await pipeline(body, stream, createWriteStream(path, { flags: 'wx' }));
     if (digest().bytes !== bytes) {
-      throw new StorageError('an object arrived cut off');
+      throw new StorageError('an object arrived incomplete');
     }
   }
 

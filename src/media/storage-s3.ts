@@ -74,7 +74,7 @@ export class S3Storage implements Storage {
     const { bucket } = this.#location;
     const ask = new GetBucketVersioningCommand({ Bucket: bucket });
     const { Status: status } = await this.#client.send(ask).catch((error: unknown) => {
-      throw toStorageError('a question about versions', error);
+      throw toStorageError('a check of its versioning', error);
     });
     return status === 'Enabled';
   }
@@ -83,7 +83,7 @@ export class S3Storage implements Storage {
   async checkBucket(): Promise<void> {
     const { bucket } = this.#location;
     await this.#client.send(new HeadBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
-      throw toStorageError('a look for the bucket', error);
+      throw toStorageError('a check of the bucket', error);
     });
   }
 
@@ -123,13 +123,13 @@ export class S3Storage implements Storage {
     const { Body, Metadata, ContentLength = Number.POSITIVE_INFINITY } = await this.#get(key);
     const { stream, digest } = digestStream(
       ContentLength,
-      () => new StorageError('an object is longer than it says'),
+      () => new StorageError('an object is longer than declared'),
     );
     await pipeline(Body, stream, createWriteStream(path, { flags: 'wx' }));
     const { bytes, sha256 } = digest();
     const expected = Metadata?.[SHA256_METADATA];
     if (bytes < ContentLength || (expected !== undefined && expected !== sha256)) {
-      throw new StorageError('an object arrived with other bytes than were stored');
+      throw new StorageError('an object arrived with different bytes than were stored');
     }
   }
 

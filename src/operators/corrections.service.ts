@@ -134,7 +134,7 @@ export class CorrectionsService {
     if (provider !== 'test') {
       throw new AppError(
         'invalid_parameter',
-        `transaction_id: refund it at ${provider}; it is booked from there.`,
+        `transaction_id: refund this purchase at ${provider}; the refund is then booked automatically.`,
       );
     }
     if (amount === undefined) {

@@ -86,7 +86,7 @@ export class TaskRetryService {
     if (parameters === null || priceVersion === null) {
       throw new AppError(
         'task_not_retryable',
-        'What was ordered was deleted when the task ended (KEEP_PROMPTS=no); the customer has to submit it again.',
+        'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer has to submit it again.',
       );
     }
     const request = {

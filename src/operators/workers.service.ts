@@ -37,7 +37,7 @@ export class WorkersService {
 
   async #require(host: string): Promise<void> {
     if ((await this.#hosts.list(host)).length === 0) {
-      throw new AppError('worker_not_found', 'No live worker runs on a host of that name.');
+      throw new AppError('worker_not_found', 'There is no live worker on a host with that name.');
     }
   }
 }

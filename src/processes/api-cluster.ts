@@ -41,7 +41,7 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
     },
     onCrash: ({ slot, how, pauseMs }) => {
       crashes.inc();
-      log.error({ slot, pauseMs }, `API process ${slot} ${how}; it is started again`);
+      log.error({ slot, pauseMs }, `API process ${slot} ${how}; starting it again`);
     },
     onFailure: ({ slot, how, code }) => {
       log.error({ slot }, `API process ${slot} ${how}; the command ends`);

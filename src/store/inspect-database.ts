@@ -22,7 +22,7 @@ export async function inspectDatabase(database: Database): Promise<void> {
     await second.connect();
     if (await sharesSessions(first, second)) {
       throw new ConfigError(
-        'DATABASE_URL: this looks like a pooler in transaction mode, where prepared statements, locks and LISTEN get lost: use its session mode, or Postgres itself',
+        'DATABASE_URL: this looks like a pooler in transaction mode, which breaks prepared statements, locks and LISTEN: use session mode, or connect to Postgres directly',
       );
     }
   } finally {
@@ -54,11 +54,11 @@ function explain(error: unknown): unknown {
   const refusal = tlsRefusal(error);
   if (refusal !== undefined) {
     return new ConfigError(
-      `DATABASE_URL: the TLS connection is refused (${refusal}); for a CA of your own add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
+      `DATABASE_URL: the TLS connection failed (${refusal}); to trust your own CA, add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
     );
   }
   if (message === 'The server does not support SSL connections') {
-    return new ConfigError('DATABASE_URL: sslmode asks for TLS, which this server does not offer');
+    return new ConfigError('DATABASE_URL: sslmode requires TLS, which this server does not offer');
   }
   return REFUSED.includes(code ?? '') ? new ConfigError(`DATABASE_URL: ${message}`) : error;
 }

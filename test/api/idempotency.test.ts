@@ -400,7 +400,7 @@ test('a POST that does not honour the header refuses it, before it acts', async 
   const call = { key: key.secret, headers: { 'idempotency-key': 'again-1' } };
   const { status, json } = await server.call('POST', '/api/v1/again', call);
   expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'invalid_parameter' });
-  expect(json.error.message).toContain('Idempotency-Key: is not honoured here');
+  expect(json.error.message).toContain('Idempotency-Key: is not supported here');
   expect(runs).toEqual([]);
   expect((await server.call('POST', '/api/v1/again', { key: key.secret })).status).toBe(200);
 });

@@ -159,7 +159,7 @@ describe('two API processes behind one port and socket', () => {
     const serving = async () => (await measured('tollgate_api_processes_serving'))[''] === 2;
     await eventually(serving, 10_000, 'two that serve');
     expect(await measured('tollgate_api_process_crashes_total')).toEqual({ '': 1 });
-    expect(await service.logs()).toContain('API process 2 was ended by SIGKILL; it is started again');
+    expect(await service.logs()).toContain('API process 2 was ended by SIGKILL; starting it again');
   }, 120_000);
 
   test('SIGTERM while streams run: each is delivered to its end and charged', async () => {

@@ -255,7 +255,7 @@ async function send(endpoint: Endpoint, more: object): Promise<Sent> {
   return { status: response.status, text, ignored, upstream: upstream?.requests.at(-1)?.body };
 }
 
-const REFUSALS = /not offered here|only one answer per call|not kept here|not made in the background/;
+const REFUSALS = /not supported here|only one answer per call|not stored here/;
 
 function fateOf(name: string, sent: Sent, plain: Sent): Fate | string {
   if (sent.status === 400 && REFUSALS.test(sent.text)) {
@@ -307,7 +307,7 @@ describe.each(ENDPOINTS)('$path', (endpoint) => {
     const { status, text } = await send(endpoint, { provider });
     expect({ status, text }).toEqual({
       status: 400,
-      text: expect.stringContaining(`provider.${Object.keys(provider)[0]}: is not offered here`),
+      text: expect.stringContaining(`provider.${Object.keys(provider)[0]}: is not supported here`),
     });
   });
 

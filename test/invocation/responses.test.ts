@@ -346,19 +346,22 @@ test('instructions and what developers say first are one message; a forced tool 
 });
 
 test.each([
-  [{ previous_response_id: 'resp_1' }, 'previous_response_id: responses are not kept here'],
-  [{ conversation: 'conv_1' }, 'conversation: responses are not kept here'],
-  [{ background: true }, 'background: responses are not made in the background'],
-  [{ prompt: { id: 'p' } }, 'prompt: prompt templates are not kept'],
+  [{ previous_response_id: 'resp_1' }, 'previous_response_id: responses are not stored here'],
+  [{ conversation: 'conv_1' }, 'conversation: responses are not stored here'],
+  [{ background: true }, 'background: background responses are not supported'],
+  [{ prompt: { id: 'p' } }, 'prompt: prompt templates are not stored'],
   [{ tools: [{ type: 'file_search', vector_store_ids: [] }] }, 'tools[0].type "file_search": only tools'],
   [
     { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
     'tool_choice: there is no tool "web_search"',
   ],
-  [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input: answers are not kept here'],
+  [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input: answers are not stored here'],
   [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'type "web_search_call" is not supported'],
   [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id: is required'],
-  [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }, 'files are not kept here'],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] },
+    'files are not stored here',
+  ],
   [{ model: 'to/pictures' }, 'is not available on this endpoint'],
 ])('%j is refused in words', async (members, words) => {
   const before = upstreams['to/openai'].requests.length;

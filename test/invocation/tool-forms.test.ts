@@ -143,7 +143,7 @@ test('more stop sequences than the model takes are refused in words; others get 
   const request = { max_tokens: 50, stop_sequences, messages: [{ role: 'user' as const, content: 'go' }] };
   await expect(anthropic.messages.create({ model: 'to/openai', ...request })).rejects.toMatchObject({
     status: 400,
-    message: expect.stringContaining('stop_sequences: this model takes at most 4'),
+    message: expect.stringContaining('stop_sequences: this model accepts at most 4'),
   });
   expect(openaiUpstream.requests).toHaveLength(0);
   await anthropic.messages.create({ model: 'to/other', ...request });

@@ -153,7 +153,7 @@ test('a file that shrinks while it is stored leaves no object and no parts behin
     return Promise.resolve();
   });
   const storage = open({ endpoint: forward.url }, { partBytes: 5 * MIB });
-  await expect(storage.putFile(key, path, 'video/mp4')).rejects.toThrow('shorter');
+  await expect(storage.putFile(key, path, 'video/mp4')).rejects.toThrow('shrank');
   expect(await open().stat(key)).toBeUndefined();
   const client = sdk();
   const { Uploads = [] } = await client.send(
@@ -170,7 +170,7 @@ test('bytes that changed in the store are not taken for the file', async () => {
   const Metadata = { sha256: createHash('sha256').update('0123456789').digest('hex') };
   await client.send(new PutObjectCommand({ Bucket: 'media', Key: key, Body: '012345678X', Metadata }));
   client.destroy();
-  await expect(storage.getFile(key, join(folder.path, 'changed'))).rejects.toThrow('other bytes');
+  await expect(storage.getFile(key, join(folder.path, 'changed'))).rejects.toThrow('different bytes');
 });
 
 test('keys lie below the prefix', async () => {

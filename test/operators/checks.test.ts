@@ -189,10 +189,10 @@ describe('tollgate engines check', () => {
   });
 
   test.each([
-    [['nosuch'], /has no engine nosuch; there is comfy, sd, oai, novita, fal, drawn, service, own/],
-    [['own'], /engines.own is started by its worker: give --base-url/],
-    [['sd', '--model', 'i-oai'], /no model i-oai is routed to sd; there is i-sd, i-large/],
-    [['sd', '--timeout', 'long'], /--timeout: long is no number of seconds/],
+    [['nosuch'], /has no engine nosuch; it has comfy, sd, oai, novita, fal, drawn, service, own/],
+    [['own'], /engines.own is started by its worker: add --base-url/],
+    [['sd', '--model', 'i-oai'], /no model i-oai is routed to sd; routed there: i-sd, i-large/],
+    [['sd', '--timeout', 'long'], /--timeout: long is not a number of seconds/],
   ])('refuses %j as wrong usage', async (args, message) => {
     const { code, stderr } = await run('engines', 'check', ...args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
@@ -220,7 +220,7 @@ describe('tollgate providers check', () => {
     const { code, report, outcomes, found } = await check('providers', 'check', provider);
     expect(report.steps.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     expect({ code, outcomes }).toEqual({ code: 0, outcomes: TEXT });
-    expect(found.abort).toMatch(/^left after the first piece, ended within \d+ ms$/);
+    expect(found.abort).toMatch(/^closed after the first piece, ended within \d+ ms$/);
     expect(found.usage).toMatch(/^json \d+ in, \d+ out; stream \d+ in, \d+ out$/);
   });
 
@@ -230,7 +230,7 @@ describe('tollgate providers check', () => {
     expect(code).toBe(1);
     expect(outcomes).toEqual({ ...TEXT, usage: 'failed', overflow: 'failed' });
     expect(found.usage).toBe('not reported: json, stream; calls are charged by our own count');
-    expect(found.overflow).toMatch(/^it took \d+ tokens: more than context_length \(4000\)/);
+    expect(found.overflow).toMatch(/^it accepted \d+ tokens: more than context_length \(4000\)/);
   });
 
   test('one that is away fails, one that refuses the key says so', async () => {

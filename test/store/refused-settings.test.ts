@@ -49,7 +49,7 @@ test('a certificate that is not trusted is one line that says what to set', asyn
   const refused = await refusal({ port: String(port), search: '?sslmode=verify-full' });
   expect(refused).toEqual([
     'ConfigError',
-    expect.stringMatching(/^DATABASE_URL: the TLS connection is refused \(self-signed .*sslrootcert=/),
+    expect.stringMatching(/^DATABASE_URL: the TLS connection failed \(self-signed .*sslrootcert=/),
   ]);
   server.close();
 });

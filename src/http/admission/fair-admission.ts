@@ -148,10 +148,10 @@ function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => 
       calm.refresh();
       return;
     }
-    log.warn({ waiting: pacer.waiting }, 'overloaded: some calls are turned away');
+    log.warn({ waiting: pacer.waiting }, 'overloaded: some calls are rejected');
     calm = setTimeout(() => {
       calm = undefined;
-      log.warn('the overload is over');
+      log.warn('no longer overloaded');
     }, CALM_MS).unref();
   };
 }

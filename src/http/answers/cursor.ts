@@ -29,5 +29,5 @@ export const UUID_PART = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const INTEGER_PART = /^\d{1,18}$/;
 
 function invalid(): AppError {
-  return new AppError('invalid_cursor', 'cursor: is not one that this list returned');
+  return new AppError('invalid_cursor', 'cursor: must be one that this list returned');
 }

@@ -104,7 +104,7 @@ export class Authenticator {
       this.#refuseFlood(address);
       throw new AppError(
         'invalid_api_key',
-        'the API key is not valid: it is mistyped, cut off or of another service',
+        'the API key is not valid: it is mistyped, cut off or from another service',
       );
     }
     return hash;
@@ -129,7 +129,7 @@ export class Authenticator {
   #refuseFlood(address: string): void {
     const retryAfterSeconds = this.#failures.retryAfterSeconds(address);
     if (retryAfterSeconds > 0) {
-      throw new AppError('rate_limit_exceeded', 'too many failed authentications from this address', {
+      throw new AppError('rate_limit_exceeded', 'too many failed authentication attempts from this address', {
         retryAfterSeconds,
       });
     }

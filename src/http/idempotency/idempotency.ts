@@ -117,7 +117,7 @@ export class Idempotency {
     try {
       await this.#store.leave(claim);
     } catch (error) {
-      this.#log.error({ error, requestId: call.requestId }, 'a call that was left could not be kept');
+      this.#log.error({ error, requestId: call.requestId }, 'a call whose client left could not be kept');
       return undefined;
     }
     const isWanted = () => this.#store.isWanted(claim, this.#times.graceMs);
@@ -162,7 +162,7 @@ export class Idempotency {
       const generation = publicId('generation', row.generationId);
       throw new AppError(
         'idempotency_completed',
-        `the request with this Idempotency-Key is finished and its answer is not kept; see generation ${generation}`,
+        `the request with this Idempotency-Key has finished and its answer was not stored; see generation ${generation}`,
       );
     }
     return recorded;

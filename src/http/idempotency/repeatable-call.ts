@@ -7,8 +7,8 @@ import type { Kernel } from '../kernel.ts';
 import type { Route } from '../route.ts';
 import {
   fingerprint,
-  type KeyedCall,
   idempotencyKey,
+  type KeyedCall,
   type LeftCall,
   type RecordedAnswer,
   type RepeatableCall,
@@ -63,7 +63,7 @@ export function repeatableOf(
   if (route.method === 'post' && route.idempotency === undefined && header !== undefined) {
     throw new FieldError(
       'Idempotency-Key',
-      'is not honoured here, the request would act again; leave it out',
+      'is not supported here: a repeated request would act again; leave it out',
     );
   }
   if (route.idempotency !== 'replay' || !owner) {
@@ -175,7 +175,10 @@ function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: Stop
       wanted.abort();
       return undefined;
     }
-    watch = setInterval(() => void giveUpUnlessWanted(leftCall), idempotency.graceMs / LOOKS_WITHIN_GRACE).unref();
+    watch = setInterval(
+      () => void giveUpUnlessWanted(leftCall),
+      idempotency.graceMs / LOOKS_WITHIN_GRACE,
+    ).unref();
     return leftCall;
   };
   const giveUpUnlessWanted = async (leftCall: LeftCall): Promise<void> => {

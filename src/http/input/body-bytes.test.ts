@@ -4,14 +4,14 @@ test('an account holds so many bytes at once, all accounts together so many, and
   const bodies = new BodyBytes({ account: 10, process: 15 });
   const [one, same, other] = [bodies.share('a'), bodies.share('a'), bodies.share('b')];
   one.take(6);
-  expect(() => same.take(5)).toThrow('bodies of more than 10 bytes of this account are in flight');
+  expect(() => same.take(5)).toThrow('this account has more than 10 bytes of request bodies in flight');
   same.take(4);
   expect(() => other.take(6)).toThrow('too many large bodies');
   other.take(5);
   one.release();
   one.release();
   same.take(6);
-  expect(() => same.take(1)).toThrow('of this account');
+  expect(() => same.take(1)).toThrow('this account');
 });
 
 test('of bodies that grow together only those are refused that do not fit', () => {

@@ -71,14 +71,18 @@ export class BodyBytes {
     if (held > this.#limits.account) {
       throw new AppError(
         'concurrency_limit_exceeded',
-        `bodies of more than ${this.#limits.account} bytes of this account are in flight`,
+        `this account has more than ${this.#limits.account} bytes of request bodies in flight`,
         { retryAfterSeconds: 1 },
       );
     }
     if (this.#total + bytes > this.#limits.process) {
-      throw new AppError('service_unavailable', 'this instance holds too many large bodies, please retry', {
-        retryAfterSeconds: 1,
-      });
+      throw new AppError(
+        'service_unavailable',
+        'too many large request bodies are in flight on this instance, please retry',
+        {
+          retryAfterSeconds: 1,
+        },
+      );
     }
     this.#byAccount.set(accountId, held);
     this.#total += bytes;

@@ -131,10 +131,10 @@ test.each(['{"__proto__":[1,2,3,4]}', '{"\\u005f_proto__":{"a":"long text"}}'])(
   },
 );
 
-test('refuses a name, a number or blanks of megabytes before their end has come', () => {
+test('refuses a name, a number or whitespace of megabytes before their end has come', () => {
   for (const start of ['{"', '[1', '[ ']) {
     const endless = Buffer.from(start + (start === '[ ' ? ' ' : '1').repeat(2 ** 21));
     const pieces = new JsonPieces();
-    expect(() => pieces.add(endless)).toThrow('a name, a number or blanks of more than 1048576 bytes');
+    expect(() => pieces.add(endless)).toThrow('a name, a number or whitespace of more than 1048576 bytes');
   }
 });

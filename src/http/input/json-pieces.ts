@@ -68,7 +68,7 @@ export class JsonPieces {
       if (this.#pendingBytes > this.#pieceBytes + UNCUT_BYTES_MAX) {
         throw new AppError(
           'invalid_request',
-          `the body has a name, a number or blanks of more than ${UNCUT_BYTES_MAX} bytes`,
+          `the body has a name, a number or whitespace of more than ${UNCUT_BYTES_MAX} bytes`,
         );
       }
     }

@@ -24,7 +24,7 @@ export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<Js
   yield undefined;
   const messages = yield* flatMapInSteps(objectsOf(body.messages), tidyTurn);
   if (messages.length === 0 && Array.isArray(body.messages)) {
-    throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
+    throw new AppError('invalid_parameter', 'messages: must contain at least one message with content');
   }
   const thinking = claudeThinking(body.thinking, messages, rules);
   const config = objectOf(body.output_config);

@@ -28,7 +28,7 @@ export function* messagesRequestToChat(body: JsonObject, target: ChatTarget): St
   const given = systemTurnsInPlace(body.messages);
   const turns = yield* flatMapInSteps(given, (turn) => messagesOfTurn(turn, target));
   if (turns.length === 0 && Array.isArray(body.messages)) {
-    throw new AppError('invalid_parameter', 'messages: must hold at least one message with content');
+    throw new AppError('invalid_parameter', 'messages: must contain at least one message with content');
   }
   const tools = yield* mapInSteps([...objectsOf(body.tools), ...addedTools(given)], toolOf);
   const system = textBlocks(body.system);
@@ -55,7 +55,7 @@ function stops(sequences: unknown, { stopsMax }: ChatTarget): readonly unknown[]
     return undefined;
   }
   if (sequences.length > stopsMax) {
-    throw new AppError('invalid_parameter', `stop_sequences: this model takes at most ${stopsMax}`);
+    throw new AppError('invalid_parameter', `stop_sequences: this model accepts at most ${stopsMax}`);
   }
   return sequences;
 }

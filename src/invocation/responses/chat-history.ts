@@ -197,6 +197,9 @@ function requireInline(part: JsonObject, value: unknown): void {
   if (textOf(value) === '') {
     const wanted =
       part.type === 'input_image' ? 'image_url (a URL or a data: URL)' : 'file_data (a data: URL)';
-    throw new AppError('unsupported_input', `${textOf(part.type)}: files are not kept here; send ${wanted}`);
+    throw new AppError(
+      'unsupported_input',
+      `${textOf(part.type)}: files are not stored here; send ${wanted}`,
+    );
   }
 }

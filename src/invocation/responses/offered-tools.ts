@@ -119,7 +119,7 @@ export class OfferedTools {
         'invalid_parameter',
         type === 'function' || type === 'custom'
           ? `${path}.name: is required`
-          : `${path}.type ${JSON.stringify(named)}: only tools that the caller runs are offered (function, custom)`,
+          : `${path}.type ${JSON.stringify(named)}: only tools that the caller runs are supported (function, custom)`,
       );
     }
     const chatName = chatNameOf(name, namespace);

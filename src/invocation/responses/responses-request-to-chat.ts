@@ -83,7 +83,7 @@ function* typedItems(input: readonly unknown[]): Steps<unknown> {
     if (item.type === 'item_reference') {
       throw new AppError(
         'unsupported_input',
-        'input: answers are not kept here, so items cannot be named by their id; send them whole ("store": false makes clients do so)',
+        'input: answers are not stored here, so items cannot be referenced by id; send them in full (clients do so with "store": false)',
       );
     }
     return item.type === undefined || item.type === null ? { ...item, type: 'message' } : item;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { modelId, usageJson } from '../../http/input/wire-shapes.ts';
 import { fallbackModels } from '../chat.schema.ts';
 
-const NOT_KEPT = 'responses are not kept here: send the earlier items in `input`';
+const NOT_KEPT = 'responses are not stored here: send the earlier items in `input`';
 
 const textPart = z
   .looseObject({
@@ -143,12 +143,12 @@ export const responsesRequest = z
       .optional()
       .meta({ description: 'Not offered: send the earlier items in input' }),
     prompt: z
-      .null({ error: 'prompt templates are not kept here: send the text in `instructions` and `input`' })
+      .null({ error: 'prompt templates are not stored here: send the text in `instructions` and `input`' })
       .optional()
       .meta({ description: 'Not offered: send the text in instructions and input' }),
     background: z
       .literal(false, {
-        error: 'responses are not made in the background here: use "stream": true for long ones',
+        error: 'background responses are not supported here: use "stream": true for long ones',
       })
       .nullish()
       .meta({ description: 'Only false' }),

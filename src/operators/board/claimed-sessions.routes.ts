@@ -43,7 +43,7 @@ export function claimedSessionRoutes(
       method: 'get',
       path: '/admin/v1/sessions',
       operationId: 'listOperatorSessions',
-      summary: 'List the browsers of operators who signed in by the OpenID provider, newest first',
+      summary: 'List the browser sessions of operators who signed in with the OpenID provider, newest first',
       query: z.strictObject(pageQuery),
       response: { status: 200, schema: listOf(operatorBrowserJson, 'Sessions, newest first') },
       errors: ['invalid_cursor'],

@@ -64,7 +64,10 @@ export function requireProof(
   const site = headers['sec-fetch-site'];
   const isForeign = site !== undefined && site !== 'same-origin';
   if (isForeign || cookie === undefined || !sessions.isProof(cookie, proof)) {
-    throw new AppError('csrf_rejected', 'the request does not come from a page of this service; reload it');
+    throw new AppError(
+      'csrf_rejected',
+      'the request does not come from a page of this service; reload the page',
+    );
   }
 }
 

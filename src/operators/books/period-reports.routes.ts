@@ -45,7 +45,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
           const { granularity, group_by: groups } = query;
           const rows = await books.margin(period, leastId, { granularity, groups }, MARGIN_ROWS_MAX + 1);
           if (rows.length > MARGIN_ROWS_MAX) {
-            throw new FieldError('granularity', `would give more than ${MARGIN_ROWS_MAX} rows: ask for less`);
+            throw new FieldError('granularity', `would return more than ${MARGIN_ROWS_MAX} rows: choose a coarser one`);
           }
           const data = rows.map((row) => ({
             ...row,

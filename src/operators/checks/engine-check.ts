@@ -13,12 +13,12 @@ import { newUuid } from '../../lib/ids.ts';
 import { identifyContent } from '../../media/file-signature.ts';
 import { sizeInHeader } from '../../media/image-file.ts';
 import { coversRequest } from '../../media/media-limits.ts';
-import { askStep, type CheckStep, type CheckFinding, StepFailed, StepSkipped } from './check-step.ts';
+import { askStep, type CheckFinding, type CheckStep, StepFailed, StepSkipped } from './check-step.ts';
 import { SeenRun } from './seen-run.ts';
 
 export interface EngineCheckPlan {
   readonly engine: Engine;
-  /** The same entry at an address where nobody listens; undefined where it has no address. */
+  /** The same entry at an address where nothing listens; undefined where it has no address. */
   readonly absent: Engine | undefined;
   readonly order: Omit<EngineRequest, 'taskId' | 'attempt'>;
   /** Whether runs may be begun that the upstream bills. */
@@ -66,13 +66,13 @@ export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
 /** An engine that is away must be known as such: its tasks wait then, and lose nothing. */
 async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<CheckFinding> {
   if (!absent) {
-    throw new StepSkipped('it has no address');
+    throw new StepSkipped('the entry has no address');
   }
   const failure = await failureOf(absent, requestOf(order), folder);
   if (failure && ENGINE_AWAY.has(failure.code)) {
-    return `where nobody listens: ${failure.code}, tasks wait`;
+    return `at an address where nothing listens: ${failure.code}, tasks wait`;
   }
-  throw new StepFailed(`where nobody listens: ${failure?.code ?? 'accepted'}`);
+  throw new StepFailed(`at an address where nothing listens: ${failure?.code ?? 'accepted'}`);
 }
 
 async function askReady({ engine }: EngineCheckPlan): Promise<CheckFinding> {
@@ -82,7 +82,7 @@ async function askReady({ engine }: EngineCheckPlan): Promise<CheckFinding> {
   if (await engine.isReady(AbortSignal.timeout(ANSWER_MS))) {
     return 'it answers';
   }
-  throw new StepFailed('it does not answer, or not as one that can work: tasks wait until it does');
+  throw new StepFailed('it does not answer, or says that it is not ready: tasks wait until it is');
 }
 
 /** What the workflows name must be there: nodes, checkpoints. */
@@ -130,7 +130,7 @@ async function pollToEnd(
     failed = 'error' in answer ? failed + 1 : 0;
     seen.polled('error' in answer ? undefined : answer);
     if (signal.aborted) {
-      throw new StepFailed(`not done after ${runMs / 1_000} s: --timeout allows more`);
+      throw new StepFailed(`not done after ${runMs / 1_000} s: allow more with --timeout`);
     }
     if ('error' in answer) {
       if (failed >= POLL_FAILURES_MAX) {
@@ -172,23 +172,23 @@ async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
   const { engine, folder, runMs } = plan;
   const { cancelQueued, cancelRunning } = engine.capabilities;
   if (!cancelQueued && !cancelRunning) {
-    throw new StepSkipped('this kind stops no run');
+    throw new StepSkipped('this kind cannot stop a run');
   }
   const request = requestOf(plan.order);
   const reference = await engine.submit(request, contextOf(folder, runMs));
   const answer = await engine.cancel(reference, request);
   if (answer === 'unsupported') {
     if (cancelRunning) {
-      throw new StepFailed('a run goes on that the engine should be able to stop');
+      throw new StepFailed('the run goes on, though the engine should be able to stop it');
     }
-    return 'a run that has begun goes on, as this kind says';
+    return 'a run that has begun goes on, as declared for this kind';
   }
   const after = await engine.poll(reference, request, contextOf(folder, ANSWER_MS)).then(
     ({ state }) => state,
     (error: unknown) => explain(error)?.message ?? 'unknown',
   );
   if (answer === 'stopped' && (after === 'running' || after === 'queued')) {
-    throw new StepFailed(`it says stopped, and is ${after} afterwards`);
+    throw new StepFailed(`it says that the run is stopped, but afterwards it is ${after}`);
   }
   return `${answer}; afterwards ${after}`;
 }
@@ -198,10 +198,10 @@ async function askWrong(plan: EngineCheckPlan): Promise<CheckFinding> {
   requireLeave(plan);
   const failure = await failureOf(plan.engine, wrongRequest(plan), plan.folder);
   if (!failure) {
-    throw new StepSkipped('it took the request: it does not look at what was wrong with it');
+    throw new StepSkipped('it accepted the request and did not check what was wrong with it');
   }
   if (failure.retryable) {
-    throw new StepFailed(`${failure.code}: would be tried again and again`, failure.said);
+    throw new StepFailed(`${failure.code}: the task would be retried again and again`, failure.said);
   }
   return { found: `refused: ${failure.code}`, said: failure.said };
 }
@@ -240,7 +240,7 @@ function wrongRequest({ engine, order }: EngineCheckPlan): EngineRequest {
     case 'sdcpp':
       return requestOf({ ...order, kind: order.kind === 'image' ? 'video' : 'image' });
     case 'builtin':
-      throw new StepSkipped('it draws whatever is asked');
+      throw new StepSkipped('it draws whatever it is asked for');
     default:
       return requestOf({ ...order, model: NO_SUCH_MODEL });
   }
@@ -256,13 +256,13 @@ function contextOf(folder: string, milliseconds: number): EngineContext {
 
 function requireLeave({ engine, mayPay }: EngineCheckPlan): void {
   if (engine.capabilities.paid && !mayPay) {
-    throw new StepSkipped('costs money upstream: --pay does it');
+    throw new StepSkipped('costs money upstream: add --pay to run it');
   }
 }
 
 function requireBegun({ reference }: Run): string {
   if (reference === undefined) {
-    throw new StepSkipped('no run was begun');
+    throw new StepSkipped('no run was started');
   }
   return reference;
 }

@@ -3,7 +3,7 @@ import { StopController } from '../../lib/stop-signal.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
-import { askStep, type CheckStep, type CheckFinding, StepFailed, StepSkipped } from './check-step.ts';
+import { askStep, type CheckFinding, type CheckStep, StepFailed, StepSkipped } from './check-step.ts';
 
 export interface ProviderCheckPlan {
   readonly provider: Provider;
@@ -78,7 +78,7 @@ async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<Che
     }
   }
   if (finish === undefined) {
-    throw new StepFailed('it ended without a reason');
+    throw new StepFailed('it ended without a finish reason');
   }
   noteUsage(usages, 'stream', { usage });
   return `${shown(text)}, ${finish}; first after ${firstMs} ms, ${batches} pieces`;
@@ -124,11 +124,11 @@ async function askAbort(plan: ProviderCheckPlan): Promise<CheckFinding> {
     }
     const ms = Math.round(performance.now() - leftAt);
     if (ms > ABORT_MS) {
-      throw new StepFailed(`ended only ${ms} ms after it was left`);
+      throw new StepFailed(`the stream ended only ${ms} ms after it was closed`);
     }
-    return `left after the first piece, ended within ${ms} ms`;
+    return `closed after the first piece, ended within ${ms} ms`;
   }
-  return 'the answer was whole before it could be left';
+  return 'the answer was complete before it could be closed';
 }
 
 /** Agents shorten their history at this answer, and only at this one. */
@@ -136,13 +136,13 @@ async function askOverflow(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const { provider, contextLength } = plan;
   const tokens = Math.ceil(contextLength * 1.25) + ANSWER_TOKENS;
   if (tokens > OVERFLOW_TOKENS_MAX) {
-    throw new StepSkipped(`its context of ${contextLength} tokens is larger than what is tried`);
+    throw new StepSkipped(`its context of ${contextLength} tokens is too large to test`);
   }
   try {
     const { usage } = await provider.complete(requestOf(plan, FILLER.repeat(tokens)), new StopController());
     const counted = usage ? `, counted as ${usage.inputTokens}` : '';
     throw new StepFailed(
-      `it took ${tokens} tokens${counted}: more than context_length (${contextLength}), or it cuts inputs silently`,
+      `it accepted ${tokens} tokens${counted}: more than context_length (${contextLength}), or it truncates inputs silently`,
     );
   } catch (error) {
     if (error instanceof ProviderFailure && error.reason === 'context_length') {

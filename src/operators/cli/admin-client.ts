@@ -105,7 +105,7 @@ function parseAnswer(text: string, url: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${url} does not answer as Tollgate does`);
+    throw new CliError(`${url} does not seem to be a Tollgate server`);
   }
 }
 

@@ -24,7 +24,7 @@ export async function cliSettings(
 ): Promise<CliSettings> {
   const url = (urlOption ?? environment.TOLLGATE_URL ?? DEFAULT_URL).replace(/\/+$/, '');
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CliError(`${url} is no http:// or https:// address`, EXIT.usage);
+    throw new CliError(`${url} is not an http:// or https:// address`, EXIT.usage);
   }
   const folder = resolve(environment.DATA_DIR ?? DEFAULT_FOLDER);
   const token = tokenOf(environment) ?? (await readSecretFile(folder, MADE_TOKEN_FILE));

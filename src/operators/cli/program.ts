@@ -68,9 +68,9 @@ export function createProgram(surroundings: CliSurroundings): Command {
     .description('Runs a Tollgate installation: accounts, money, tasks, queues, books.')
     .version(VERSION)
     .option('-u, --url <address>', 'where the service is')
-    .option('-j, --json', 'answer as JSON, for scripts')
+    .option('-j, --json', 'print JSON, for scripts')
     .helpCommand(true)
-    .showHelpAfterError('(add --help for what it takes)')
+    .showHelpAfterError('(add --help to see the options)')
     .addHelpText('after', AFTER_HELP)
     .configureOutput({
       writeOut: (text) => void surroundings.stdout.write(text),

@@ -51,7 +51,7 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
   accounts
     .command('erase <account>')
     .description('close an account for good and remove personal data; its ledger stays')
-    .requiredOption('--yes', 'there is no way back')
+    .requiredOption('--yes', 'confirm; this cannot be undone')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const { data } = await context.client.send<{ data: AccountJson }>('DELETE', accountPath(id));
@@ -77,7 +77,7 @@ function addCreateCommand(accounts: Command, surroundings: CliSurroundings): voi
         { 'idempotency-key': options.idempotencyKey ?? randomUUID() },
       );
       const { data, key } = created;
-      context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown this once)`]]);
+      context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown only once)`]]);
     });
 }
 
@@ -86,7 +86,7 @@ function addPermissionCommands(accounts: Command, surroundings: CliSurroundings)
   for (const suspended of [true, false]) {
     accounts
       .command(`${suspended ? 'suspend' : 'resume'} <account>`)
-      .description(suspended ? "refuse an account's paid calls from now on" : 'end a suspension')
+      .description(suspended ? "reject an account's paid calls from now on" : 'end a suspension')
       .action(async (id: string, _options: object, command: Command) => {
         await change(await CliContext.of(command, surroundings), id, { suspended });
       });
@@ -97,7 +97,7 @@ function addPermissionCommands(accounts: Command, surroundings: CliSurroundings)
     .option('--all', 'let it use every model')
     .action(async (id: string, models: string[], options: { all?: boolean }, command: Command) => {
       if ((options.all ?? false) === models.length > 0) {
-        throw new CliError('name the models, or say --all', EXIT.usage);
+        throw new CliError('name the models, or use --all', EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       await change(context, id, { allowed_models: options.all ? null : models });
@@ -118,7 +118,7 @@ function addBoundCommands(accounts: Command, surroundings: CliSurroundings): voi
     .option('--requests-per-minute <count>', 'requests per minute', countOf)
     .option('--tokens-per-minute <count>', 'tokens per minute', countOf)
     .option('--concurrency <count>', 'paid calls in flight at once', countOf)
-    .option('--queued-tasks <count>', 'most tasks that wait for one pool', countOf)
+    .option('--queued-tasks <count>', 'how many tasks may wait for one pool', countOf)
     .action(async (id: string, options: LimitOptions, command: Command) => {
       const limits = {
         requests_per_minute: options.requestsPerMinute,
@@ -139,10 +139,10 @@ function addBillingCommand(accounts: Command, surroundings: CliSurroundings): vo
     .option('-n, --name <name>', 'name of the customer')
     .option('-l, --address <lines...>', 'lines of the address')
     .option('-t, --tax-id <id>', 'tax number of the customer')
-    .option('--clear', "use the account's name alone again")
+    .option('--clear', 'go back to the name of the account alone')
     .action(async (id: string, options: BillingOptions, command: Command) => {
       if ((options.name === undefined) !== (options.clear ?? false)) {
-        throw new CliError('give the --name, or say --clear', EXIT.usage);
+        throw new CliError('give --name, or use --clear', EXIT.usage);
       }
       const { name, address, taxId } = options;
       const context = await CliContext.of(command, surroundings);
@@ -159,7 +159,7 @@ interface LimitOptions {
 
 function countOf(text: string): number {
   if (!/^[1-9][0-9]*$/.test(text)) {
-    throw new CliError(`a count above zero, not "${text}"`, EXIT.usage);
+    throw new CliError(`must be a count above zero, not "${text}"`, EXIT.usage);
   }
   return Number(text);
 }

@@ -21,7 +21,7 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
   const archive = program
     .command('archive')
     .description(
-      "old months' calls in files; needs DATABASE_OWNER_URL (or DATABASE_URL) of the schema's owner",
+      "keep the calls of old months in files; needs DATABASE_OWNER_URL (or DATABASE_URL) of the schema's owner",
     );
   const show = async (command: Command, work: (archives: CallArchives) => Promise<CallArchive[]>) => {
     const rows = await CallArchives.as(ownerUrl(surroundings), work);
@@ -38,14 +38,14 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
     .description(
       'write the calls of a closed month, e.g. 2028-05, to calls-2028-05.csv.gz; they stay in the database',
     )
-    .requiredOption('-t, --to <folder>', 'where to; best on another machine')
+    .requiredOption('-t, --to <folder>', 'target folder; best on another machine')
     .action((month: string, { to }: { to: string }, command: Command) =>
       show(command, async (archives) => [await archives.export(monthIn(month), resolve(to))]),
     );
   archive
     .command('drop <month>')
     .description(
-      'drop the exported calls of a month from the database, once their file is found as it was written',
+      'drop the exported calls of a month from the database, after checking that their file is unchanged',
     )
     .requiredOption('-f, --from <folder>', 'where the file is')
     .option('-y, --yes', 'do not ask for confirmation')
@@ -77,7 +77,7 @@ async function confirm(
     return;
   }
   if (!ask) {
-    throw new CliError('nobody can be asked here: add --yes', EXIT.usage);
+    throw new CliError('cannot ask for confirmation without a terminal: add --yes', EXIT.usage);
   }
   if (!(await ask(question))) {
     throw new CliError('nothing was dropped');
@@ -99,7 +99,7 @@ function ownerUrl({ environment }: CliSurroundings): string {
 function monthIn(text: string): Date {
   const month = new Date(`${text}-01T00:00:00Z`);
   if (!/^\d{4}-\d{2}$/.test(text) || Number.isNaN(month.getTime())) {
-    throw new CliError(`${text} is no month like 2028-05`, EXIT.usage);
+    throw new CliError(`${text} is not a month such as 2028-05`, EXIT.usage);
   }
   return month;
 }

@@ -67,7 +67,7 @@ function addExport(books: Command, surroundings: CliSurroundings): void {
     .option('-f, --format <format>', EXPORT_FORMATS.join(', '), 'csv')
     .action(async ({ from, to, format }: ExportOptions, command: Command) => {
       if (!isFormat(format)) {
-        throw new CliError(`--format: ${format} is none of ${EXPORT_FORMATS.join(', ')}`, EXIT.usage);
+        throw new CliError(`--format: must be one of ${EXPORT_FORMATS.join(', ')}, not ${format}`, EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const query = { start_time: from, end_time: to };
@@ -80,7 +80,7 @@ function addInstantReports(books: Command, surroundings: CliSurroundings): void 
   books
     .command('deferred')
     .description('what is owed to customers at an instant, and what they owe')
-    .requiredOption('--at <time>', 'what was booked before it counts')
+    .requiredOption('--at <time>', 'only what was booked before this time counts')
     .action(async ({ at }: { at: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = '/admin/v1/reports/deferred-revenue';
@@ -95,7 +95,7 @@ function addInstantReports(books: Command, surroundings: CliSurroundings): void 
   books
     .command('debts')
     .description('what each account owes at an instant, by age')
-    .requiredOption('--at <time>', 'what was booked before it counts')
+    .requiredOption('--at <time>', 'only what was booked before this time counts')
     .action(async ({ at }: { at: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       await context.showList('/admin/v1/reports/aged-debts', { at }, 'all', DEBT_COLUMNS);
@@ -182,7 +182,7 @@ const PERIOD_REPORTS = [
   }),
   report<WriteOffJson>({
     name: 'write-offs',
-    description: 'what was delivered and not charged, or owed and forgiven',
+    description: 'what was delivered but not charged, or owed but forgiven',
     path: '/admin/v1/reports/write-offs',
     isWhole: true,
     columns: [
@@ -214,7 +214,7 @@ const PERIOD_REPORTS = [
   }),
   report<CreditsByKindJson>({
     name: 'credits',
-    description: 'paid and granted credits; granted ones are used first, the first in are the first out',
+    description: 'paid and granted credits; granted credits are used first, oldest first',
     path: '/admin/v1/reports/credits',
     columns: [
       { title: 'account', value: (row) => row.account_id },

@@ -48,16 +48,16 @@ const COLUMNS: readonly Column<CheckStep>[] = [
 export function addCheckCommands(program: Command, surroundings: CliSurroundings): void {
   checkCommand(program, 'engines', 'engines make images and videos')
     .description(
-      'test a real engine: submit, progress, result, cancel, a wrong request, an engine that is away',
+      'test a real engine: submit, progress, result, cancel, a wrong request, an unreachable engine',
     )
-    .option('--pay', 'run it even if the upstream bills runs')
-    .option('--timeout <seconds>', 'the most that one run may take', TIMEOUT_SECONDS)
+    .option('--pay', 'run the tests even if the upstream bills them')
+    .option('--timeout <seconds>', 'maximum duration of one run', TIMEOUT_SECONDS)
     .option('--base-url <address>', "instead of the entry's address, for an engine that a worker starts")
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runEngineCheck(id, options, surroundings)),
     );
   checkCommand(program, 'providers', 'providers answer text models')
-    .description('test a real provider: JSON, a stream, tools, usage, and what it must refuse; costs tokens')
+    .description('test a real provider: JSON, streaming, tools, usage, and what it must reject; costs tokens')
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runProviderCheck(id, options, surroundings)),
     );
@@ -155,7 +155,7 @@ function find<Entry extends { readonly id: string }>(
   const entry = entries.find((one) => one.id === id);
   if (!entry) {
     const known = entries.map((one) => one.id).join(', ') || 'none';
-    throw new CliError(`${file} has no ${what} ${id}; there is ${known}`, EXIT.usage);
+    throw new CliError(`${file} has no ${what} ${id}; it has ${known}`, EXIT.usage);
   }
   return entry;
 }
@@ -167,7 +167,7 @@ function addressed(
 ): EngineSettings {
   if (supervised !== undefined && baseUrl === undefined) {
     throw new CliError(
-      `engines.${entry.id} is started by its worker: give --base-url http://127.0.0.1:PORT, the port is in that worker's log`,
+      `engines.${entry.id} is started by its worker: add --base-url http://127.0.0.1:PORT with the port from that worker's log`,
       EXIT.usage,
     );
   }
@@ -184,7 +184,7 @@ function modelFor(
   const model = wanted === undefined ? routed[0] : routed.find((one) => one.id === wanted);
   if (!model) {
     const known = routed.map((one) => one.id).join(', ') || 'none';
-    throw new CliError(`no model ${wanted ?? ''} is routed to ${id}; there is ${known}`, EXIT.usage);
+    throw new CliError(`no model ${wanted ?? ''} is routed to ${id}; routed there: ${known}`, EXIT.usage);
   }
   return model;
 }
@@ -212,7 +212,7 @@ function sizeOf(media: MediaOptions | undefined): MediaSize {
 
 function secondsOf(text = TIMEOUT_SECONDS): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) {
-    throw new CliError(`--timeout: ${text} is no number of seconds`, EXIT.usage);
+    throw new CliError(`--timeout: ${text} is not a number of seconds`, EXIT.usage);
   }
   return Number(text);
 }

@@ -39,7 +39,7 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
     .action(async (account: string, name: string, options: CreateOptions, command: Command) => {
       const limit = options.limit === undefined ? null : Number(options.limit);
       if (Number.isNaN(limit)) {
-        throw new CliError(`--limit: ${options.limit} is no amount`, EXIT.usage);
+        throw new CliError(`--limit: ${options.limit} is not an amount`, EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const body = { name, role: options.role, limit };
@@ -49,13 +49,13 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
         ['Hash', created.data.hash],
         ['Name', created.data.name],
         ['Role', created.data.role],
-        ['Key', `${created.key}  (shown this once)`],
+        ['Key', `${created.key}  (shown only once)`],
       ]);
     });
   for (const disabled of [true, false]) {
     keys
       .command(`${disabled ? 'disable' : 'enable'} <account> <hash>`)
-      .description(disabled ? 'refuse a key everywhere from now on' : 'accept a disabled key again')
+      .description(disabled ? 'reject a key from now on' : 'accept a disabled key again')
       .action(async (account: string, hash: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `${accountPath(account)}/keys/${encodeURIComponent(hash)}`;

@@ -41,9 +41,7 @@ const TRANSACTIONS: readonly Column<TransactionJson>[] = [
 export function addLookupCommands(program: Command, surroundings: CliSurroundings): void {
   program
     .command('search <text>')
-    .description(
-      "find what an id, a key's hash or label, a payment, a document's number or a name stands for",
-    )
+    .description("find what an id, a key's hash or label, a payment, a document number or a name refers to")
     .action(async (text: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await search(context, text), FINDINGS);

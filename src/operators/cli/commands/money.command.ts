@@ -114,7 +114,10 @@ async function book<Answer>(
 ): Promise<void> {
   const { ask } = surroundings;
   if (!options.yes && !options.dryRun && ask === undefined) {
-    throw new CliError('nobody can be asked here: add --yes to book, or --dry-run to look', EXIT.usage);
+    throw new CliError(
+      'cannot ask for confirmation without a terminal: add --yes to book, or --dry-run to look',
+      EXIT.usage,
+    );
   }
   const context = await CliContext.of(command, surroundings);
   const headers = keyOf(options);

@@ -34,7 +34,9 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
   for (const verb of ['pause', 'resume'] as const) {
     queues
       .command(`${verb} <queue>`)
-      .description(verb === 'pause' ? 'let no worker take its jobs; running jobs finish' : 'end a pause')
+      .description(
+        verb === 'pause' ? 'stop workers from taking its jobs; running jobs finish' : 'end a pause',
+      )
       .action(async (name: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `/admin/v1/queues/${encodeURIComponent(name)}/${verb}`;

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<OperatorBrowserJson>[] = [
 export function addSessionCommands(program: Command, surroundings: CliSurroundings): void {
   const sessions = program
     .command('sessions')
-    .description('browsers of operators who signed in by the OpenID provider');
+    .description('browser sessions of operators who signed in with the OpenID provider');
   sessions
     .command('list')
     .description('list them, newest first')

@@ -17,18 +17,18 @@ const COLUMNS: readonly Column<WorkerTokenJson>[] = [
 export function addWorkerTokenCommands(program: Command, surroundings: CliSurroundings): void {
   const tokens = program
     .command('worker-tokens')
-    .description('what workers on hosts without a database show to the API');
+    .description('tokens of workers on hosts without a database');
   tokens
     .command('list')
-    .description('list them, newest first, revoked ones among them')
+    .description('list tokens, newest first, revoked ones included')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<WorkerTokenJson[]>(PATH), COLUMNS);
     });
   tokens
     .command('create <name>')
-    .description('make one; it is shown this once')
-    .requiredOption('--pools <ids>', 'pools whose tasks it opens, separated by commas')
+    .description('create a token; it is shown only once')
+    .requiredOption('--pools <ids>', 'pools whose tasks it gives access to, separated by commas')
     .action(async (name: string, options: { pools: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, pools: options.pools.split(',').map((pool) => pool.trim()) };
@@ -42,7 +42,7 @@ export function addWorkerTokenCommands(program: Command, surroundings: CliSurrou
     });
   tokens
     .command('revoke <name>')
-    .description('refuse its workers from their next call on')
+    .description('reject its workers from their next call on')
     .action(async (name: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${PATH}/${encodeURIComponent(name)}`;

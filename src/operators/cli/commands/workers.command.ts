@@ -28,7 +28,7 @@ export function addWorkerCommands(program: Command, surroundings: CliSurrounding
       .command(`${verb} <host>`)
       .description(
         verb === 'drain'
-          ? 'let its workers finish what runs and take nothing more, also after a restart'
+          ? 'let its workers finish what runs and take nothing new, even after a restart'
           : 'let its workers take work again',
       )
       .action(async (host: string, _options: object, command: Command) => {
