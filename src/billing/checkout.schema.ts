@@ -57,7 +57,7 @@ export const checkoutJson = z
     url: z.string().meta({ description: 'Where the customer pays' }),
     status: z
       .enum(['open', 'complete', 'expired'])
-      .meta({ description: 'open until it is paid (complete) or its time is over (expired)' }),
+      .meta({ description: 'open until it is paid (complete) or expires (expired)' }),
     payment_status: z
       .enum(['unpaid', 'paid', 'no_payment_required'])
       .meta({ description: 'paid: the credits are in the account' }),

@@ -35,8 +35,8 @@ export const invoiceJson = z
     opening_balance: usdString.meta({ description: 'Balance at the start of the period, USD' }),
     credit_purchase_total: usdString.meta({ description: 'Credits bought' }),
     usage_charge_total: usdString.meta({ description: 'Magnitude: subtracted from the balance' }),
-    refund_total: usdString.meta({ description: 'Signed: usage given back less purchases taken back' }),
-    adjustment_total: usdString.meta({ description: 'Signed: what the operator booked by hand' }),
+    refund_total: usdString.meta({ description: 'Signed: usage refunded minus purchases taken back' }),
+    adjustment_total: usdString.meta({ description: 'Signed: what the operator booked manually' }),
     closing_balance: usdString.meta({
       description:
         'opening_balance + credit_purchase_total − usage_charge_total + refund_total + adjustment_total',

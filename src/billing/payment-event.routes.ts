@@ -15,7 +15,7 @@ const BODY_BYTES_MAX = 512 * 1024;
 const EVENTS_PER_RUN = 10;
 
 const received = z.object({
-  received: z.literal(true).meta({ description: 'The event is stored; it is followed on its own' }),
+  received: z.literal(true).meta({ description: 'The event is stored and processed later' }),
 });
 
 /** Stripe's events; mounted only where Stripe is configured. */
@@ -25,7 +25,7 @@ export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions):
       method: 'post',
       path: '/webhooks/stripe',
       operationId: 'receiveStripeEvent',
-      summary: 'Receives events of the payment provider, verified by their signature',
+      summary: 'Receive events of the payment provider, verified by their signature',
       tag: 'Billing',
       access: 'public',
       envelope: 'bare',

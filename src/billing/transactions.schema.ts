@@ -34,7 +34,7 @@ export const transactionJson = z
     description: z.string().meta({ description: 'Display name' }),
     reason_code: z
       .enum(REASON_CODES)
-      .meta({ description: 'Tells apart what shares a type', examples: ['usage'] }),
+      .meta({ description: 'Distinguishes entries of the same type', examples: ['usage'] }),
     contra: z
       .enum(CONTRA_ACCOUNTS)
       .meta({ description: 'The other side of the entry', examples: ['revenue'] }),

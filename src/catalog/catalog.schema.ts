@@ -9,11 +9,11 @@ const price = z
 
 /** What is charged: a price that the catalog leaves out stands here as the one that takes its place. */
 const pricing = z.object({
-  prompt: price.meta({ description: 'USD per input token that no cache had' }),
+  prompt: price.meta({ description: 'USD per input token that was not read from a cache' }),
   completion: price.meta({ description: 'USD per output token' }),
   request: price.meta({ description: 'USD per call or order' }),
   image: price.meta({ description: 'USD per image made' }),
-  web_search: price.meta({ description: 'Always "0": searches are not offered' }),
+  web_search: price.meta({ description: 'Always "0": searches are not supported' }),
   internal_reasoning: price.meta({ description: 'USD per reasoning token' }),
   input_cache_read: price.meta({ description: 'USD per input token read from a cache' }),
   input_cache_write: price.meta({ description: 'USD per input token written to a cache' }),
@@ -33,34 +33,37 @@ const media = z
       .meta({ description: 'width*height in pixels; null: any within sides', examples: [['1280*720']] }),
     sides: z
       .object({
-        min: z.int().meta({ description: 'Least, in pixels' }),
-        max: z.int().meta({ description: 'Most, in pixels' }),
+        min: z.int().meta({ description: 'Minimum, in pixels' }),
+        max: z.int().meta({ description: 'Maximum, in pixels' }),
       })
       .nullable()
       .meta({ description: 'Pixels of either side; null: the sizes are listed' }),
     default_size: z
       .string()
       .nullable()
-      .meta({ description: 'width*height where the order names none; null: it must' }),
+      .meta({ description: 'width*height used when the order names none; null: the order must name one' }),
     steps: z
       .object({
         min: z.int().meta({ description: 'Least' }),
         max: z.int().meta({ description: 'Most' }),
-        default: z.int().nullable().meta({ description: 'Where the order names none; null: it must' }),
+        default: z
+          .int()
+          .nullable()
+          .meta({ description: 'Used when the order names none; null: the order must name one' }),
       })
       .nullable()
-      .meta({ description: 'null: the model takes none' }),
+      .meta({ description: 'null: the model does not take it' }),
     seconds: z
       .array(z.int())
       .nullable()
       .meta({ description: 'Lengths of a video, the default first; null: there is one' }),
-    price: mediaPrice.meta({ description: 'What an order costs, but for the sizes of price_by_size' }),
-    price_by_size: z.record(z.string(), mediaPrice).meta({ description: 'Sizes that cost something else' }),
+    price: mediaPrice.meta({ description: 'What an order costs, except for the sizes in price_by_size' }),
+    price_by_size: z.record(z.string(), mediaPrice).meta({ description: 'Sizes with a different price' }),
   })
   .meta({ id: 'MediaOptions', description: 'What an order of an image or video model may ask for' });
 
 const openAiModel = {
-  id: z.string().meta({ description: 'What a call names as its model', examples: ['acme/small'] }),
+  id: z.string().meta({ description: 'The id that calls use for the model', examples: ['acme/small'] }),
   object: z.literal('model').meta({ description: 'Always model' }),
   created: z.int().meta({ description: 'Unix seconds; 0 = not known' }),
   owned_by: z.string().meta({ description: 'The first part of the id', examples: ['acme'] }),
@@ -71,9 +74,9 @@ export const modelJson = z
     ...openAiModel,
     aliases: z.array(z.string()).meta({ description: 'Other ids of the same model' }),
     name: z.string().meta({ description: 'Display name' }),
-    description: z.string().meta({ description: 'Text for people; may be empty' }),
+    description: z.string().meta({ description: 'Description for people; may be empty' }),
     context_length: z.number().meta({
-      description: 'Tokens that prompt and answer may have together; 0 where the catalog names none',
+      description: 'Maximum tokens of prompt and answer together; 0 where the catalog names none',
     }),
     architecture: z
       .object({
@@ -92,7 +95,7 @@ export const modelJson = z
     top_provider: z
       .object({
         context_length: z.number().meta({
-          description: 'Tokens that prompt and answer may have together; 0 where the catalog names none',
+          description: 'Maximum tokens of prompt and answer together; 0 where the catalog names none',
         }),
         max_completion_tokens: z
           .number()
@@ -106,7 +109,7 @@ export const modelJson = z
     supported_parameters: z
       .array(z.string())
       .meta({ description: 'Request members that the model supports' }),
-    canonical_slug: z.string().meta({ description: 'The id again' }),
+    canonical_slug: z.string().meta({ description: 'Same as id' }),
     per_request_limits: z
       .record(z.string(), z.number())
       .nullable()
@@ -124,7 +127,7 @@ export const modelJson = z
       .meta({ description: 'Where it can be called: chat, messages, embeddings, image, video' }),
     categories: z
       .array(z.string())
-      .meta({ description: 'As the operator sorts it; listModels filters by them' }),
+      .meta({ description: 'Categories set by the operator; listModels filters by them' }),
   })
   .meta({ id: 'Model' });
 
@@ -148,7 +151,7 @@ export const modelListResponse = z.object({
   total_count: z.int().meta({ description: 'How many models there are' }),
   links: z
     .object({ next: z.string().nullable().meta({ description: 'Always null: all models come at once' }) })
-    .meta({ description: 'Where the list goes on' }),
+    .meta({ description: 'Where the list continues' }),
   request_id: requestId,
 });
 export const modelResponse = z.object({
@@ -161,7 +164,7 @@ export const modelResponse = z.object({
 const anthropicModel = z
   .object({
     type: z.literal('model').meta({ description: 'Always model' }),
-    id: z.string().meta({ description: 'What a call names as its model' }),
+    id: z.string().meta({ description: 'The id that calls use for the model' }),
     display_name: z.string().meta({ description: 'Display name' }),
     created_at: z.iso.datetime().meta({ description: '1970-01-01T00:00:00Z = not known' }),
   })
@@ -182,7 +185,7 @@ export const vendorModelsQuery = z.strictObject({
 });
 
 const page = {
-  has_more: z.boolean().meta({ description: 'Whether after_id: last_id gives more' }),
+  has_more: z.boolean().meta({ description: 'Whether a request with after_id = last_id returns more' }),
   first_id: z.string().nullable().meta({ description: 'Id of the first model; null: the list is empty' }),
   last_id: z.string().nullable().meta({ description: 'Id of the last model; null: the list is empty' }),
 };

@@ -11,18 +11,20 @@ export const accountOverviewJson = z
   .object({
     id: accountId,
     name: z.string().meta({ description: 'Display name that the operator gave it' }),
-    suspended: z.boolean().meta({ description: 'true: its keys only read; paid calls are refused with 403' }),
+    suspended: z
+      .boolean()
+      .meta({ description: 'true: its keys can only read, and paid calls are rejected with 403' }),
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
     remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
-    held: usdString.meta({ description: 'Set aside for what runs now' }),
+    held: usdString.meta({ description: 'Reserved for running calls and tasks' }),
     available: usdString.meta({ description: 'What a new call may cost at most' }),
     debt: usdString.meta({ description: 'Taken back by a payment reversal beyond the balance' }),
     currency: currencyJson,
     running_calls: count.meta({
-      description: 'Calls that hold money now; those of this key where it is no owner key',
+      description: 'Calls that hold money now; a key that is not an owner key sees only its own',
     }),
     running_tasks: count.meta({
-      description: 'Tasks that have not ended; those of this key where it is no owner key',
+      description: 'Tasks that have not ended; a key that is not an owner key sees only its own',
     }),
     limits: z
       .object({

@@ -20,17 +20,17 @@ export const memberJson = z
     key_hash: z
       .string()
       .meta({ description: "Hash of the member's own key, under which reports show what they spent" }),
-    disabled: z.boolean().meta({ description: 'true: shut out for now, because that key is disabled' }),
+    disabled: z.boolean().meta({ description: 'true: cannot sign in for now, because that key is disabled' }),
     created_at: z.iso.datetime().meta({ description: 'When they joined' }),
     signed_in_at: z.iso.datetime().meta({ description: 'When they last signed in' }),
-    you: z.boolean().meta({ description: 'The member who asks' }),
+    you: z.boolean().meta({ description: 'true for the member who makes this request' }),
   })
   .meta({ id: 'Member' });
 
 export const invitationJson = z
   .object({
     id: invitationId,
-    email: z.string().meta({ description: 'Address that the link is good for' }),
+    email: z.string().meta({ description: 'Address that the link is valid for' }),
     role,
     invited_by: z.string().meta({ description: 'Member who invites, or `an owner key`' }),
     created_at: z.iso.datetime().meta({ description: 'When it was made' }),
@@ -47,7 +47,7 @@ export const sessionMember = z
     role,
     accounts: z
       .array(z.object({ id: accountId, name: z.string().meta({ description: 'Display name' }), role }))
-      .meta({ description: 'Every account that the person is in' }),
+      .meta({ description: 'Every account that the person belongs to' }),
   })
   .nullable()
   .meta({ description: 'The person who signed in as themselves; null for a sign-in by key' });
@@ -73,9 +73,7 @@ export const memberListResponse = listOf(memberJson, 'Members, newest first');
 export const memberResponse = answerOf(memberJson, 'The member as they are now');
 export const invitationListResponse = listOf(invitationJson, 'Open invitations, newest first');
 export const invitedResponse = answerOf(invitationJson, 'The new invitation').extend({
-  url: z
-    .string()
-    .meta({ description: 'The link, good for one use. It is shown this once and stored nowhere' }),
+  url: z.string().meta({ description: 'The link, good for one use. It is shown only once and not stored' }),
 });
 export const removedMemberResponse = answerOf(
   z.object({ removed: z.literal(true).meta({ description: 'Always true' }) }),

@@ -18,7 +18,7 @@ export function moveSessionRoute(
     method: 'post',
     path: '/api/v1/session/account',
     operationId: 'moveSession',
-    summary: 'Go on in another account that the signed-in person is in',
+    summary: 'Switch to another account that the signed-in person belongs to',
     access: 'inference',
     leastRole: 'viewer',
     body: moveSessionBody,

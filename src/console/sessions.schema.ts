@@ -7,7 +7,7 @@ const sessionId = z.string().meta({ description: 'Id of the session, ses_…' })
 const keyHash = z.string().meta({ description: 'Hash of the key it was opened with' });
 const keyName = z.string().meta({ description: 'Name of that key' });
 const createdAt = z.iso.datetime().meta({ description: 'When it was opened' });
-const endsAt = z.iso.datetime().meta({ description: 'When it ends by itself' });
+const endsAt = z.iso.datetime().meta({ description: 'When it expires' });
 
 export const createSessionBody = z
   .object({
@@ -30,11 +30,11 @@ export const sessionJson = z
         name: keyName,
         role: z
           .enum(['owner', 'inference'])
-          .meta({ description: 'What the session may do: as much as its key' }),
+          .meta({ description: 'What the session may do: the same as its key' }),
       })
-      .meta({ description: 'The key it was opened with; of a member, their own' }),
+      .meta({ description: 'The key it was opened with; for a member, their own key' }),
     member: sessionMember,
-    csrf: z.string().meta({ description: 'To be sent as x-csrf-token with everything but GET' }),
+    csrf: z.string().meta({ description: 'Send it as x-csrf-token with every request except GET' }),
     created_at: createdAt,
     ends_at: endsAt,
   })
@@ -47,9 +47,9 @@ export const sessionSummaryJson = z
     created_at: createdAt,
     seen_at: z.iso.datetime().meta({ description: 'When it was last used' }),
     ends_at: endsAt,
-    user_agent: z.string().meta({ description: 'What the browser said of itself' }),
+    user_agent: z.string().meta({ description: 'User agent of the browser' }),
     address: z.string().meta({ description: 'Address that signed in' }),
-    current: z.boolean().meta({ description: 'The session that asks' }),
+    current: z.boolean().meta({ description: 'true for the session that makes this request' }),
   })
   .meta({ id: 'SessionSummary' });
 

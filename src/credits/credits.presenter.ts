@@ -6,7 +6,7 @@ import type { CreditsRow } from './credits.read-model.ts';
 export const creditsJson = z
   .object({
     total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
-    total_usage: usdString.meta({ description: 'Charged so far less what was refunded of it, USD' }),
+    total_usage: usdString.meta({ description: 'Charged so far minus refunds, USD' }),
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
     debt: usdString.meta({ description: 'Owed for reversed payments; blocks new calls until it is paid' }),
     currency: currencyJson,

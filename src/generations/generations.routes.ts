@@ -18,7 +18,7 @@ export function generationRoutes(generations: GenerationsService): Route[] {
       method: 'get',
       path: '/api/v1/generation',
       operationId: 'getGeneration',
-      summary: 'Get what one call used and cost; never what was said in it',
+      summary: 'Get what one call used and cost; never its content',
       tag: 'Usage',
       access: 'inference',
       envelope: 'data',

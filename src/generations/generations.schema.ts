@@ -63,7 +63,7 @@ export const generationJson = z
     charged_amount: usdString.meta({ description: 'USD; refunds are entries of their own' }),
     currency: currencyJson,
     error: failure,
-    usage_source: z.string().meta({ description: 'Who counted: provider, counted (our tokenizer), none' }),
+    usage_source: z.string().meta({ description: 'Who counted: provider, counted (our tokenizer) or none' }),
     cost_details: z.record(z.string(), usdString).meta({ description: 'The charge by line item' }),
     price_version: z.string().meta({ description: 'Which prices of the model it was charged at' }),
     unit_prices: z
@@ -90,7 +90,8 @@ export const generationListResponse = listOf(
   'Generations that have ended, newest first',
 ).extend({
   searched_until: z.iso.datetime().optional().meta({
-    description: 'Only where the filters left the page short: how far back it looked; the next page goes on',
+    description:
+      'Only when the filters left the page short: how far back it looked; the next page continues there',
   }),
 });
 

@@ -103,7 +103,7 @@ export const chatChunk = z
           })
           .meta({ id: 'ChatChunkChoice' }),
       )
-      .meta({ description: 'One, or none in the event that brings usage alone' }),
+      .meta({ description: 'One, or none in the event that carries only usage' }),
     usage: chatUsage
       .nullish()
       .meta({ description: 'In the last event, or in one of its own with stream_options.include_usage' }),

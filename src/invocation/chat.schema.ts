@@ -77,7 +77,7 @@ const message = z
       .array(toolCall)
       .nullish()
       .meta({ description: 'Of an assistant message: what the model called' }),
-    function_call: functionCall.nullish().meta({ description: 'Of the form before tools' }),
+    function_call: functionCall.nullish().meta({ description: 'Of the older form, before tools' }),
   })
   .refine(({ role, content }) => !ASKING.has(role) || (content !== undefined && content !== null), {
     path: ['content'],

@@ -62,7 +62,7 @@ const message = z
 const tool = z
   .looseObject({
     name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
-    type: z.string().nullish().meta({ description: 'Left out or custom for a tool of yours' }),
+    type: z.string().nullish().meta({ description: 'Omit it or use custom for your own tool' }),
     description: z.string().nullish().meta({ description: 'What it does, for the model' }),
     input_schema: z.looseObject({}).optional().meta({ description: 'A JSON schema' }),
   })
@@ -115,7 +115,7 @@ export const messagesRequest = z
         budget_tokens: z.int().min(1).optional().meta({ description: 'Cap on the tokens of its thinking' }),
       })
       .nullish()
-      .meta({ description: 'Whether the model thinks before it answers; default not' }),
+      .meta({ description: 'Whether the model thinks before it answers; by default it does not' }),
     metadata: z
       .looseObject({
         user_id: z.string().max(512).nullish().meta({ description: 'Your id of the end user' }),

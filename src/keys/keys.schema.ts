@@ -127,7 +127,7 @@ export const apiKey = z
 export const keyResponse = answerOf(apiKey, 'The key as it is now');
 export const keyListResponse = listOf(apiKey, 'Keys, newest first');
 export const createdKeyResponse = answerOf(apiKey, 'The new key').extend({
-  key: z.string().meta({ description: 'The secret. It is shown this once and stored nowhere.' }),
+  key: z.string().meta({ description: 'The secret. It is shown only once and not stored.' }),
 });
 
 export type CreateKeyBody = z.output<typeof createKeyBody>;

@@ -53,7 +53,7 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
       ...correction,
       path: '/admin/v1/accounts/{id}/refunds',
       operationId: 'createRefund',
-      summary: 'Give back a charge or take back a purchase; booked once per Idempotency-Key',
+      summary: 'Refund a charge or take back a purchase; booked once per Idempotency-Key',
       body: refundBody,
       response: { status: 201, schema: refundResponse, headers: REPLAY_HEADER },
       errors: ['account_not_found', 'transaction_not_found', 'idempotency_key_reused'],

@@ -25,7 +25,7 @@ export const deliveryJson = z
     task_id: z
       .string()
       .nullable()
-      .meta({ description: "The task whose end it tells; null for the account's own events" }),
+      .meta({ description: "The task whose end it reports; null for the account's own events" }),
     event_type: z
       .string()
       .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),

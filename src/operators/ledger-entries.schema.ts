@@ -7,7 +7,7 @@ import { accountId, listOf } from '../http/input/wire-shapes.ts';
 export const listEntriesQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
-  booked_by: z.literal('operators').optional().meta({ description: 'Only what an operator booked by hand' }),
+  booked_by: z.literal('operators').optional().meta({ description: 'Only what operators booked manually' }),
   ...pageQuery,
 });
 

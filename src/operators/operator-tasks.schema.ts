@@ -17,7 +17,7 @@ const time = z.iso.datetime();
 const said = z
   .string()
   .nullable()
-  .meta({ description: 'What the upstream said of its failure, without keys and prompts' });
+  .meta({ description: 'What the upstream said about the failure, without keys and prompts' });
 
 export const operatorTaskParams = z.object({
   id: z.string().min(1).max(64).meta({ description: 'Id of the task, gen-…' }),
@@ -51,7 +51,7 @@ const taskMembers = {
     .int()
     .meta({ description: 'How often its generation was begun: the attempts that its customer sees' }),
   failures: z.int().meta({ description: 'Runs that failed; the fifth ends the task' }),
-  interruptions: z.int().meta({ description: 'Runs that an engine or a host broke off by going away' }),
+  interruptions: z.int().meta({ description: 'Runs that were cut off because an engine or host went away' }),
   dispatches: z.int().meta({ description: 'How often it was handed to its queue' }),
   worker: z.string().nullable().meta({ description: 'Process that holds its lease; null: none' }),
   engine: z.string().nullable().meta({ description: 'Engine that runs it, or ran it last' }),

@@ -29,13 +29,13 @@ export const createAccountBody = z
     credits: usdAmount
       .refine((amount) => amount >= 0n, 'must not be negative')
       .optional()
-      .meta({ description: 'USD that it is granted to begin with; default none' }),
+      .meta({ description: 'USD granted at the start; default none' }),
   })
   .meta({ id: 'CreateAccount' });
 
 const billing = z
   .strictObject({
-    name: name.meta({ description: 'Name of the customer on paper' }),
+    name: name.meta({ description: 'Name of the customer on statements and receipts' }),
     address: z
       .array(storableText.trim().min(1).max(100))
       .max(8)
@@ -50,7 +50,7 @@ const billing = z
       .meta({ description: 'Tax number of the customer; null: none' }),
   })
   .nullable()
-  .meta({ description: "What statements and receipts call the customer; null: the account's name alone" });
+  .meta({ description: "Customer details on statements and receipts; null: only the account's name" });
 const accountRateLimits = rateLimits
   .extend({
     queued_tasks: z
@@ -62,16 +62,15 @@ const accountRateLimits = rateLimits
   })
   .nullable()
   .meta({
-    description: 'What all keys of the account may do together; null, or a member left out: as configured',
+    description: 'What all keys of the account may do together; null, or an omitted member: as configured',
   });
 
 export const updateAccountBody = z
   .object({
     name: name.optional(),
-    suspended: z
-      .boolean()
-      .optional()
-      .meta({ description: 'true: its keys only read, paid calls are refused with 403; false ends that' }),
+    suspended: z.boolean().optional().meta({
+      description: 'true: its keys can only read, and paid calls are rejected with 403; false ends that',
+    }),
     allowed_models: z
       .array(storableText.min(1).max(128))
       .max(1000)
@@ -94,7 +93,7 @@ export const adjustmentBody = z
     amount: usdAmount
       .refine((amount) => amount !== 0n, 'must not be zero')
       .meta({
-        description: 'USD, signed: what the balance gains or loses; it cannot fall below what is held',
+        description: 'USD, signed: change of the balance, which cannot fall below what is held',
       }),
     description,
     reason: z
@@ -119,13 +118,13 @@ export const refundBody = z
       .min(1)
       .max(64)
       .optional()
-      .meta({ description: 'Charge to give back or purchase to take back, txn_…; or name a generation' }),
+      .meta({ description: 'Charge to refund or purchase to take back, txn_…; or name a generation' }),
     generation_id: z
       .string()
       .min(1)
       .max(64)
       .optional()
-      .meta({ description: 'Generation whose charge is given back, gen-…; or name a transaction' }),
+      .meta({ description: 'Generation whose charge is refunded, gen-…; or name a transaction' }),
     amount: positive.optional().meta({ description: 'Default: what is left of the transaction' }),
     description,
   })
@@ -139,7 +138,7 @@ export const dryRunQuery = z.strictObject({
   dry_run: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'true: refused as it would be, answered as it would be, and nothing is booked' }),
+    .meta({ description: 'true: checked and answered like a real booking, but nothing is booked' }),
 });
 
 const bookedAs = z.string().nullable().meta({ description: 'Id of the entry, txn_…; null for a dry run' });
@@ -174,7 +173,9 @@ export const accountJson = z
   .object({
     id: accountId,
     name: z.string().meta({ description: 'Display name of the customer' }),
-    suspended: z.boolean().meta({ description: 'true: its keys only read, paid calls are refused with 403' }),
+    suspended: z
+      .boolean()
+      .meta({ description: 'true: its keys can only read, and paid calls are rejected with 403' }),
     allowed_models: z
       .array(z.string())
       .nullable()
@@ -182,16 +183,16 @@ export const accountJson = z
     max_keys: z.int().meta({ description: 'Keys it may have at once' }),
     billing: z
       .object({
-        name: z.string().meta({ description: 'Name of the customer on paper' }),
+        name: z.string().meta({ description: 'Name of the customer on statements and receipts' }),
         address: z.array(z.string()).meta({ description: 'Lines of the address' }),
         tax_id: z.string().nullable().meta({ description: 'Tax number of the customer; null: none' }),
       })
       .nullable()
-      .meta({ description: 'What statements and receipts call the customer' }),
+      .meta({ description: 'Customer details on statements and receipts' }),
     rate_limits: accountRateLimits,
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
     total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
-    total_usage: usdString.meta({ description: 'Charged so far less what was refunded of it, USD' }),
+    total_usage: usdString.meta({ description: 'Charged so far minus refunds, USD' }),
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
     held: usdString.meta({ description: 'Held by running calls, part of remaining_credits' }),
     debt: usdString.meta({ description: 'Owed after a reversed payment; blocks new calls' }),
@@ -212,7 +213,7 @@ export const adjustmentResponse = answerOf(accountJson, 'The account after the b
 });
 export const accountListResponse = listOf(accountJson, 'Accounts, newest first');
 export const createdAccountResponse = answerOf(accountJson, 'The new account').extend({
-  key: z.string().meta({ description: 'Owner key of the account; shown this once' }),
+  key: z.string().meta({ description: 'Owner key of the account; shown only once' }),
 });
 export const refundResponse = answerOf(
   z.object({

@@ -31,7 +31,7 @@ export function queueRoutes(queues: QueuesService): Route[] {
       ...change,
       path: '/admin/v1/queues/{name}/pause',
       operationId: 'pauseQueue',
-      summary: 'Let no worker take jobs of a queue; running jobs finish',
+      summary: 'Stop workers from taking jobs of a queue; running jobs finish',
       async handle({ params, operator, requestId }) {
         return { body: { data: presentQueue(await queues.pause(params.name, { operator, requestId })) } };
       },

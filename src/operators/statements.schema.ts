@@ -9,7 +9,7 @@ export const statementParams = z.object({
     .string()
     .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month, e.g. 2028-05')
     .transform((month) => new Date(`${month}-01T00:00:00Z`))
-    .meta({ description: 'Month of UTC that is over', examples: ['2028-05'] }),
+    .meta({ description: 'A month (UTC) that has ended', examples: ['2028-05'] }),
 });
 
 export const reissueBody = z
@@ -18,8 +18,8 @@ export const reissueBody = z
 
 export const statementJson = invoiceJson
   .extend({
-    version: z.int().min(1).meta({ description: 'Above 1: stated again' }),
-    reissue_reason: z.string().nullable().meta({ description: 'Why it was stated again; null on the first' }),
+    version: z.int().min(1).meta({ description: 'Above 1: reissued' }),
+    reissue_reason: z.string().nullable().meta({ description: 'Why it was reissued; null on the first' }),
     reissued_by: z
       .string()
       .nullable()
@@ -29,7 +29,7 @@ export const statementJson = invoiceJson
       .string()
       .nullable()
       .meta({
-        description: 'On its document, without gaps; null until it is issued',
+        description: 'Number on the document, without gaps; null until it is issued',
         examples: ['ST-000042'],
       }),
     digest: z.string().nullable().meta({ description: 'Over all entries up to its last one' }),

@@ -14,21 +14,21 @@ export const createWorkerTokenBody = z
       .array(z.string().min(1).max(100))
       .min(1)
       .max(100)
-      .meta({ description: 'Pools whose tasks it opens, as the engines of tollgate.yaml are called' }),
+      .meta({ description: 'Pools whose tasks it gives access to: ids of engines in tollgate.yaml' }),
   })
   .meta({ id: 'CreateWorkerToken' });
 
 const workerTokenJson = z
   .object({
     name: z.string().meta({ description: 'Its workers are listed as <name>:<host>' }),
-    pools: z.array(z.string()).meta({ description: 'Pools whose tasks it opens' }),
+    pools: z.array(z.string()).meta({ description: 'Pools whose tasks it gives access to' }),
     created_by: z.string().meta({ description: 'Operator who made it' }),
     created_at: z.iso.datetime().meta({ description: 'When that was' }),
     last_used_at: z.iso
       .datetime()
       .nullable()
       .meta({ description: 'When a worker last called with it, to the minute' }),
-    revoked_at: z.iso.datetime().nullable().meta({ description: 'Since when it is refused' }),
+    revoked_at: z.iso.datetime().nullable().meta({ description: 'Since when it is rejected' }),
   })
   .meta({ id: 'WorkerToken' });
 export type WorkerTokenJson = z.output<typeof workerTokenJson>;

@@ -25,19 +25,20 @@ export const workerJson = z
     version: z.string().nullable().meta({ description: 'Release that it runs' }),
     queues: z.array(z.string()).meta({ description: 'Queues that it takes jobs of' }),
     away: z.array(z.string()).meta({
-      description: 'Pools that it takes no tasks for: their engine is away from it, or misconfigured',
+      description:
+        'Pools that it takes no tasks for: it cannot reach their engine, or the engine is misconfigured',
     }),
     misconfigured: z.array(z.string()).meta({
-      description: 'Those of them whose engine refuses every run until an operator mends it',
+      description: 'Those of them whose engine rejects every run until an operator fixes it',
     }),
     running: z.int().meta({ description: 'Tasks it has claimed' }),
     draining: z.enum(['operator', 'notice']).nullable().meta({
-      description: 'Why it takes no work: an operator drained its host, or its host is about to go',
+      description: 'Why it takes no work: an operator drained its host, or the host is about to be stopped',
     }),
     drained_by: z.string().nullable().meta({ description: 'Operator who drained the host' }),
     drained_at: time.meta({ description: 'When that was' }),
     started_at: time.meta({ description: 'When the process began' }),
-    seen_at: time.meta({ description: 'When it was last heard of' }),
+    seen_at: time.meta({ description: 'When it last reported' }),
   })
   .meta({ id: 'Worker' });
 

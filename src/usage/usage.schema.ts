@@ -69,8 +69,8 @@ export const costsQuery = z.strictObject({
 
 const count = z.int().min(0);
 const period = {
-  period_start: z.iso.datetime().meta({ description: 'Inclusive; cut by the start of the range' }),
-  period_end: z.iso.datetime().meta({ description: 'Exclusive; cut by the end of the range' }),
+  period_start: z.iso.datetime().meta({ description: 'Inclusive; not before the start of the range' }),
+  period_end: z.iso.datetime().meta({ description: 'Exclusive; not after the end of the range' }),
 };
 const requestCount = count.meta({ description: 'Calls and tasks that ended in the period' });
 const keyHash = z

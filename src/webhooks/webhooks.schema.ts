@@ -8,7 +8,7 @@ export const WEBHOOK_SECRET = z
   .object({
     secret: z.string().meta({ description: 'whsec_ + base64, as Standard Webhooks libraries take it' }),
     previous_secret_expires_at: TIME.nullable().meta({
-      description: 'Until when deliveries are signed with the secret before, too; null: with this one alone',
+      description: 'Until when deliveries are also signed with the previous secret; null: only with this one',
     }),
   })
   .meta({ id: 'WebhookSecret' });
@@ -33,7 +33,7 @@ export const DELIVERY = z
     task_id: z
       .string()
       .nullable()
-      .meta({ description: "The task whose end it tells; null for the account's own events" }),
+      .meta({ description: "The task whose end it reports; null for the account's own events" }),
     event_type: z
       .string()
       .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),

@@ -6,7 +6,7 @@ test('an account holds so many bytes at once, all accounts together so many, and
   one.take(6);
   expect(() => same.take(5)).toThrow('this account has more than 10 bytes of request bodies in flight');
   same.take(4);
-  expect(() => other.take(6)).toThrow('too many large bodies');
+  expect(() => other.take(6)).toThrow('too many large request bodies');
   other.take(5);
   one.release();
   one.release();

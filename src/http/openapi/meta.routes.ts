@@ -31,7 +31,9 @@ export interface MetaOptions {
 const meta = { method: 'get', tag: 'Service', access: 'public', envelope: 'bare' } as const;
 
 const health = z.object({
-  status: z.literal('ok').meta({ description: 'The process answers; /readyz says whether it can serve' }),
+  status: z
+    .literal('ok')
+    .meta({ description: 'The process answers; /readyz says whether it can serve requests' }),
   version: z.string().meta({ description: 'Version of Tollgate that runs' }),
 });
 const readiness = z.object({
@@ -41,7 +43,7 @@ const readiness = z.object({
     .meta({ description: 'What must work, by name: true when it does' }),
   optional: z
     .record(z.string(), z.boolean())
-    .meta({ description: 'What calls are served without, by name: true when it works' }),
+    .meta({ description: 'What calls can be served without, by name: true when it works' }),
 });
 const openApi = z.looseObject({
   openapi: z.string().meta({ description: 'Version of the OpenAPI specification' }),
@@ -95,7 +97,7 @@ function metricsRoute(options: MetaOptions): Route {
     ...meta,
     path: '/metrics',
     operationId: 'getMetrics',
-    summary: 'Metrics for Prometheus; outside private networks only with the operator token',
+    summary: 'Metrics for Prometheus; from outside private networks only with the operator token',
     response: { status: 200, schema: z.string(), mediaTypes: ['text/plain'] },
     errors: ['invalid_api_key'],
     async handle({ headers, response }) {

@@ -53,7 +53,7 @@ function errorMember(): JsonSchema {
         examples: codes,
         'x-extensible-enum': codes,
       },
-      message: { type: 'string', description: 'For people; begins with the path of a wrong member' },
+      message: { type: 'string', description: 'For people; starts with the path of the invalid member' },
       type: {
         type: 'string',
         description: 'The class of the code, as Anthropic names them',
@@ -91,13 +91,13 @@ function taskErrorBody(error: JsonSchema): JsonSchema {
       code: { type: 'integer', description: 'The HTTP status' },
       reason: {
         type: 'string',
-        description: "Novita's word for the code of `error`",
+        description: "Novita's name for the code of `error`",
         examples: ['INVALID_REQUEST_BODY'],
       },
       message: { type: 'string', description: 'For people: the message of `error`' },
       metadata: {
         type: 'object',
-        description: 'Details of the reason; mostly empty',
+        description: 'Details of the reason; usually empty',
         additionalProperties: { type: 'string' },
       },
       error,

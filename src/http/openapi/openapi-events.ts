@@ -43,6 +43,6 @@ export function eventOperation(type: string, event: EventDescription, schemas: S
       schema: { type: 'string' },
     })),
     requestBody: { required: true, content: { 'application/json': { schema } } },
-    responses: { '2XX': { description: 'Heard; anything else is tried again, 410 is not' } },
+    responses: { '2XX': { description: 'Received; any other status is retried, except 410' } },
   };
 }

@@ -29,7 +29,7 @@ export const rerankRequest = z
       .min(1)
       .nullish()
       .meta({ description: 'How many of the best to answer with; all by default' }),
-    return_documents: z.boolean().nullish().meta({ description: 'Whether the results bring their texts' }),
+    return_documents: z.boolean().nullish().meta({ description: 'Whether the results include their texts' }),
   })
   .meta({ id: 'RerankRequest' });
 

@@ -132,20 +132,20 @@ export const responsesRequest = z
       .array(z.string())
       .nullish()
       .meta({ description: '`reasoning.encrypted_content` returns reasoning in the form to send back' }),
-    store: z.boolean().nullish().meta({ description: 'Nothing is kept in either case' }),
-    metadata: z.record(z.string(), z.string()).nullish().meta({ description: 'Told back with the answer' }),
+    store: z.boolean().nullish().meta({ description: 'Nothing is stored in either case' }),
+    metadata: z.record(z.string(), z.string()).nullish().meta({ description: 'Returned with the answer' }),
     previous_response_id: z
       .null({ error: NOT_KEPT })
       .optional()
-      .meta({ description: 'Not offered: send the earlier items in input' }),
+      .meta({ description: 'Not supported: send the earlier items in input' }),
     conversation: z
       .null({ error: NOT_KEPT })
       .optional()
-      .meta({ description: 'Not offered: send the earlier items in input' }),
+      .meta({ description: 'Not supported: send the earlier items in input' }),
     prompt: z
       .null({ error: 'prompt templates are not stored here: send the text in `instructions` and `input`' })
       .optional()
-      .meta({ description: 'Not offered: send the text in instructions and input' }),
+      .meta({ description: 'Not supported: send the text in instructions and input' }),
     background: z
       .literal(false, {
         error: 'background responses are not supported here: use "stream": true for long ones',

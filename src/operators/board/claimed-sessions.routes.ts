@@ -16,12 +16,12 @@ const sessionId = z.string().min(1).max(64).meta({ description: 'Id of the sessi
 const operatorBrowserJson = z
   .object({
     id: z.string().meta({ description: 'Id of the session, ses_…' }),
-    operator: z.string().meta({ description: 'Who it is, as the audit log says' }),
+    operator: z.string().meta({ description: 'Who it is, as named in the audit log' }),
     created_at: z.iso.datetime().meta({ description: 'When they signed in' }),
-    ends_at: z.iso.datetime().meta({ description: 'When it ends by itself' }),
-    user_agent: z.string().meta({ description: 'What the browser said of itself' }),
+    ends_at: z.iso.datetime().meta({ description: 'When it expires' }),
+    user_agent: z.string().meta({ description: 'User agent of the browser' }),
     address: z.string().meta({ description: 'Address that signed in' }),
-    current: z.boolean().meta({ description: 'The session that asks' }),
+    current: z.boolean().meta({ description: 'true for the session that makes this request' }),
   })
   .meta({ id: 'OperatorBrowser' });
 

@@ -10,7 +10,7 @@ const operatorSessionJson = z
   .object({
     operator: z.string().meta({ description: 'Name of the operator; `operator` for ADMIN_TOKEN' }),
     csrf: z.string().nullable().meta({
-      description: 'Goes as x-csrf-token with whatever a browser changes; null for a caller with a token',
+      description: 'Send it as x-csrf-token with every change from a browser; null for a caller with a token',
     }),
     ends_at: z.iso
       .datetime()
@@ -21,7 +21,7 @@ const operatorSessionJson = z
         board: z.string().meta({ description: 'Path of the page that shows the queues' }),
         grafana: z.url().nullable().meta({ description: 'Dashboards; null: GRAFANA_URL is not set' }),
       })
-      .meta({ description: 'Other places where operators look' }),
+      .meta({ description: 'Links to other tools for operators' }),
   })
   .meta({ id: 'OperatorSession' });
 

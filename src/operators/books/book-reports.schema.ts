@@ -4,7 +4,7 @@ import { timeParameter } from '../../http/input/time-range.ts';
 import { accountId, answerOf, listOf, modelId, usdString } from '../../http/input/wire-shapes.ts';
 import { MARGIN_GROUPS } from './book-reports.read-model.ts';
 
-const instant = timeParameter.meta({ description: 'What was booked before it counts' });
+const instant = timeParameter.meta({ description: 'Only what was booked before this time counts' });
 const period = {
   start_time: timeParameter.meta({ description: 'Inclusive' }),
   end_time: timeParameter.meta({ description: 'Exclusive' }),
@@ -69,7 +69,7 @@ export const marginJson = z
     month,
     period_start: z.iso
       .datetime()
-      .meta({ description: 'Start of the period; cut by the start of the range' }),
+      .meta({ description: 'Start of the period; not before the start of the range' }),
     model: z.string().nullable().meta({ description: 'null unless grouped by model' }),
     endpoint: z.string().nullable().meta({ description: 'null unless grouped by endpoint' }),
     provider: z
@@ -84,7 +84,7 @@ export const marginJson = z
     }),
     charged_without_cost: usdString.meta({ description: 'The part of charged that these calls brought in' }),
     charged: usdString.meta({ description: 'Charged to customers, USD' }),
-    refunded: usdString.meta({ description: 'Given back in the period, of charges of any time' }),
+    refunded: usdString.meta({ description: 'Refunded in the period, for charges of any time' }),
     provider_cost: usdString.meta({ description: 'Failed calls included' }),
     margin: usdString.meta({ description: 'charged − refunded − provider_cost' }),
   })
@@ -117,7 +117,7 @@ const paymentMoveJson = z
       .meta({ description: 'From the currency paid to `currency`; null: the same' }),
     created_at: z.iso.datetime().meta({ description: 'When the provider booked it' }),
     available_at: z.iso.datetime().meta({ description: 'From when it can be paid out' }),
-    payout_id: z.string().nullable().meta({ description: 'null: not paid out yet, or by hand' }),
+    payout_id: z.string().nullable().meta({ description: 'null: not paid out yet, or paid out manually' }),
     arrives_at: z.iso.datetime().nullable().meta({ description: 'When the payout is expected at the bank' }),
   })
   .meta({ id: 'PaymentMove' });

@@ -51,7 +51,7 @@ export function instantReportRoutes(books: BookReportsReadModel): Route[] {
       ...report,
       path: '/admin/v1/prices',
       operationId: 'listPricePeriods',
-      summary: 'Which price was in force when, and by whose catalog; newest first',
+      summary: 'Which price was in force when, and from which catalog; newest first',
       query: pricesQuery,
       response: { status: 200, schema: pricesResponse },
       errors: ['invalid_cursor'],

@@ -45,7 +45,10 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
           const { granularity, group_by: groups } = query;
           const rows = await books.margin(period, leastId, { granularity, groups }, MARGIN_ROWS_MAX + 1);
           if (rows.length > MARGIN_ROWS_MAX) {
-            throw new FieldError('granularity', `would return more than ${MARGIN_ROWS_MAX} rows: choose a coarser one`);
+            throw new FieldError(
+              'granularity',
+              `would return more than ${MARGIN_ROWS_MAX} rows: choose a coarser one`,
+            );
           }
           const data = rows.map((row) => ({
             ...row,
@@ -65,7 +68,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
       ...report,
       path: '/admin/v1/reports/write-offs',
       operationId: 'reportWriteOffs',
-      summary: 'What was delivered and not charged, or owed and forgiven, by month and reason',
+      summary: 'What was delivered but not charged, or owed but forgiven, by month and reason',
       query: periodQuery,
       response: { status: 200, schema: writeOffsResponse },
       errors: [],

@@ -32,7 +32,7 @@ export function fleetRoutes(fleet: FleetService): Route[] {
     list({
       path: '/admin/v1/alarms',
       operationId: 'listAlarms',
-      summary: 'What needs a person now: by the thresholds of the alerting rules',
+      summary: 'What needs attention now, by the thresholds of the alerting rules',
       row: alarmJson,
       read: () => fleet.alarms(),
     }),

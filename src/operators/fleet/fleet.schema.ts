@@ -48,7 +48,7 @@ export const providerJson = z
     last_said: z
       .string()
       .nullable()
-      .meta({ description: 'What it said of its last failure, without secrets' }),
+      .meta({ description: 'What it said about its last failure, without secrets' }),
   })
   .meta({ id: 'ProviderHealth' });
 
@@ -82,7 +82,7 @@ export const alarmJson = z
   .object({
     code: z.enum(ALARM_CODES).meta({ description: 'What it is' }),
     object: z.string().nullable().meta({ description: 'Queue, worker or kind of check that it is about' }),
-    count: count.nullable().meta({ description: 'How many are concerned' }),
+    count: count.nullable().meta({ description: 'How many are affected' }),
     seconds: seconds.nullable().meta({ description: 'For how long' }),
     amount: usdString.nullable().meta({ description: 'What is at stake, USD' }),
   })

@@ -13,7 +13,7 @@ const attempt = z.strictObject({
   outcome: z.string().meta({ description: 'ok, or why it failed' }),
   latency_ms: z.number().meta({ description: 'How long it took' }),
   cost: usdString.nullable().meta({ description: 'What it bills you, where that is known' }),
-  said: z.string().nullable().meta({ description: 'What it said of its failure, without secrets' }),
+  said: z.string().nullable().meta({ description: 'What it said about the failure, without secrets' }),
 });
 
 const writeOff = z.strictObject({
@@ -31,16 +31,15 @@ export const chargeRecordJson = generationJson
     api_key_name: z.string().meta({ description: 'Name of the key' }),
     request_id: requestId.meta({ description: 'Id of the request that made it' }),
     held: usdString.meta({ description: 'The most it could cost, set aside before it ran' }),
-    not_charged: usdString.meta({ description: 'What it was worth above its charge' }),
+    not_charged: usdString.meta({ description: 'What it was worth beyond its charge' }),
     provider: z.string().nullable().meta({ description: 'Provider or engine that answered; null: none did' }),
     provider_cost: usdString
       .nullable()
       .meta({ description: 'What the attempts cost you, USD; null: not known' }),
     attempts: z.array(attempt).meta({ description: 'Who was asked, in order' }),
-    reported_usage: z
-      .record(z.string(), z.number())
-      .nullable()
-      .meta({ description: 'Tokens by the provider, where they were not believed or exceeded the hold' }),
+    reported_usage: z.record(z.string(), z.number()).nullable().meta({
+      description: 'Tokens reported by the provider, where they were not accepted or exceeded the hold',
+    }),
     counted_usage: z.record(z.string(), z.number()).nullable().meta({ description: 'Tokens by our count' }),
     transactions: z
       .array(ledgerEntryJson)
