@@ -28,7 +28,7 @@ export function eventRoutes({ events, sessions, askMs = ASK_MS }: EventRoutePart
       operationId: 'followAccount',
       summary: 'Follow the balance and the tasks of the account as server-sent events',
       description:
-        'Events: `hello` first, then within about a second of each change `balance` (what `GET /api/v1/account` says of money), `generation` (id of the newest that ended) and `task` (id and status); a key that is no owner key hears of its own only. The stream ends after five minutes: connect again. Read what is shown anew after each `hello`: what changed before it is not told. Where too many follow, 503 says when to try again; poll until then.',
+        'Events: `hello` first, then within about a second of each change `balance` (what `GET /api/v1/account` says about money), `generation` (id of the newest that ended) and `task` (id and status); a key that is no owner key hears of its own only. The stream ends after five minutes: connect again. Read what is shown anew after each `hello`: what changed before it is not told. Where too many follow, 503 says when to try again; poll until then.',
       tag: 'Console',
       access: 'inference',
       envelope: 'bare',

@@ -75,7 +75,7 @@ export const documentsUnlikeIssued: Statement = {
 /**
  * Walks the entries of accounts between two times, and adds them up. $1 accounts, $2 starts (inclusive), $3 ends (exclusive), one of
  * each per slice. One row a slice, in the order they were given: what was there before it, what is there after it, sums by type,
- * what the five-minute roll-ups charged, and where an entry does not continue the chain, is not what was sealed, or is no equal of its call.
+ * what the five-minute roll-ups charged, and where an entry does not continue the chain, is not what was sealed, or does not match its call.
  */
 export const walkSlices: Statement = {
   name: 'ledger_walk_slices',
@@ -103,7 +103,7 @@ export const walkSlices: Statement = {
             OR (w.entry).balance_after - (w.entry).amount <> w.balance_before THEN 'does not follow the entry before'
           WHEN (w.entry).type = 'usage_charge' AND ((w.call).id IS NULL OR (w.call).account_id <> (w.entry).account_id
             OR (w.call).api_key_id <> (w.entry).api_key_id OR (w.call).charge <> -(w.entry).amount
-            OR (w.call).completed_at <> (w.entry).at) THEN 'is no equal of its call'
+            OR (w.call).completed_at <> (w.entry).at) THEN 'does not match its call'
           WHEN (w.entry).type = 'usage_charge' AND (w.call).charge <>
             (SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text((w.call).lines)) THEN 'has lines that do not add up to it'
           WHEN w.digest IS DISTINCT FROM entry_digest(w.digest_before, w.entry, w.call) THEN 'is not what was sealed' END AS fault

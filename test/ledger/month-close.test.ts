@@ -124,7 +124,7 @@ const FORGERIES: readonly [string, string, RegExp][] = [
   [
     'an amount',
     `UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE seq = 2 AND account_id = $1`,
-    /seq 2 is no equal of its call/,
+    /seq 2 does not match its call/,
   ],
   [
     'a balance',

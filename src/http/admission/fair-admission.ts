@@ -130,7 +130,7 @@ const CALM_MS = 5_000;
 function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => void {
   const shed = new Counter({
     name: 'tollgate_http_requests_shed_total',
-    help: 'Calls turned away with 503 because they would have waited too long for their turn',
+    help: 'Calls rejected with 503 because they would have waited too long for their turn',
     registers: [registry],
   });
   new Gauge({

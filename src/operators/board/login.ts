@@ -141,7 +141,7 @@ function problemOf(error: AppError): string {
   }
   return error.status === 429
     ? `Too many wrong tokens from here. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
-    : "That is no operator's token.";
+    : "That is not an operator's token.";
 }
 
 function record(

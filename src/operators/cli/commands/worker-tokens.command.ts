@@ -37,7 +37,7 @@ export function addWorkerTokenCommands(program: Command, surroundings: CliSurrou
         PATH,
         body,
       );
-      const text = `Token ${data.name} opens ${data.pools.join(', ')}. It is shown this once:\nWORKER_TOKEN=${token}`;
+      const text = `Token ${data.name} gives access to ${data.pools.join(', ')}. It is shown only once:\nWORKER_TOKEN=${token}`;
       context.showResult({ ...data, token }, text);
     });
   tokens
