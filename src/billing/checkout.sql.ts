@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 end. → the row of that id, new or
  * as it stands
  */
-export const insertCheckoutSession: Statement = {
+export const insertCheckoutSession: SqlStatement = {
   name: 'insert_checkout_session',
   text: `
     WITH made AS (
@@ -17,7 +17,7 @@ export const insertCheckoutSession: Statement = {
 };
 
 /** $1 session, $2 status, $3 payment status. Only forward: open → complete | expired; a credited one stays. */
-export const moveCheckoutSession: Statement = {
+export const moveCheckoutSession: SqlStatement = {
   name: 'move_checkout_session',
   text: `
     UPDATE checkout_sessions SET status = $2, payment_status = $3
@@ -25,7 +25,7 @@ export const moveCheckoutSession: Statement = {
 };
 
 /** Own sessions whose time is over. → how many */
-export const expireCheckoutSessions: Statement = {
+export const expireCheckoutSessions: SqlStatement = {
   name: 'expire_checkout_sessions',
   text: `
     UPDATE checkout_sessions SET status = 'expired'
@@ -34,7 +34,7 @@ export const expireCheckoutSessions: Statement = {
 };
 
 /** Sessions that the provider should be asked about, because no event came. $1 provider, $2 how many. */
-export const staleCheckoutSessions: Statement = {
+export const staleCheckoutSessions: SqlStatement = {
   name: 'stale_checkout_sessions',
   text: `
     SELECT id FROM checkout_sessions

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const COLUMNS = `id, encode(digest, 'hex') AS digest, period_start, period_end, version, status, opening, purchases, usage, refunds, adjustments, closing,
            opening_seq, closing_seq, true AS is_over`;
@@ -7,7 +7,7 @@ const COLUMNS = `id, encode(digest, 'hex') AS digest, period_start, period_end, 
  * $1 account, $2–$3 month and version of the last row or NULL, $4 status or NULL (then those in force), $5–$6 overlapping period
  * or NULL, $7 how many.
  */
-export const closedInvoices: Statement = {
+export const closedInvoices: SqlStatement = {
   name: 'closed_invoices',
   text: `
     SELECT ${COLUMNS} FROM invoices
@@ -18,13 +18,13 @@ export const closedInvoices: Statement = {
 };
 
 /** $1 account, $2 start of the month, $3 version. */
-export const closedInvoice: Statement = {
+export const closedInvoice: SqlStatement = {
   name: 'closed_invoice',
   text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND period_start = $2 AND version = $3`,
 };
 
 /** $1 account. Every statement with why it was stated again, newest first. */
-export const allStatements: Statement = {
+export const allStatements: SqlStatement = {
   name: 'all_statements',
   text: `SELECT i.*, d.number::integer AS number, encode(d.pdf_sha256, 'hex') AS pdf_sha256, encode(d.csv_sha256, 'hex') AS csv_sha256
      FROM (SELECT ${COLUMNS}, reissue_reason, reissued_by, created_at FROM invoices WHERE account_id = $1) i
@@ -32,13 +32,13 @@ export const allStatements: Statement = {
 };
 
 /** $1 account. Those that are reconciled or about to be, oldest first. */
-export const openInvoices: Statement = {
+export const openInvoices: SqlStatement = {
   name: 'open_invoices',
   text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND status = 'open' ORDER BY period_start`,
 };
 
 /** $1 account. The names of every statement that was ever made of it, void ones included. */
-export const statementVersions: Statement = {
+export const statementVersions: SqlStatement = {
   name: 'statement_versions',
   text: 'SELECT period_start, version FROM invoices WHERE account_id = $1 ORDER BY period_start, version',
 };
@@ -47,7 +47,7 @@ export const statementVersions: Statement = {
  * $1 account. The first month that is not closed, and until when entries can be: the ledger's time, or that of the last entry where
  * the clock was set back behind it.
  */
-export const statementMonths: Statement = {
+export const statementMonths: SqlStatement = {
   name: 'statement_months',
   text: `
     SELECT coalesce((SELECT max(i.period_end) FROM invoices i WHERE i.account_id = a.id),
@@ -61,7 +61,7 @@ export const statementMonths: Statement = {
  * other movements leave over, so the many usage entries of a month need not be read: the identity holds by itself, and
  * the closing balance is the ledger's own.
  */
-export const draftInvoice: Statement = {
+export const draftInvoice: SqlStatement = {
   name: 'draft_invoice',
   text: `
     WITH opening AS (
@@ -85,7 +85,7 @@ export const draftInvoice: Statement = {
  * Lines of a statement, oldest first. $1 account, $2 start, $3 end, $4–$5 position of the last line or NULL, $6 how many,
  * $7–$8 seq before the first line and of the last one, NULL for a draft: a void statement keeps the lines it had.
  */
-export const statementLines: Statement = {
+export const statementLines: SqlStatement = {
   name: 'statement_lines',
   text: `
     SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses, e.reason_code,
@@ -105,7 +105,7 @@ const SUMS_NAMED_MAX = 100;
  * Charges of a statement by day, by model and by key. $1 account, $2 start, $3 end, $4–$5 seq before the first line and of the last
  * one, NULL for a draft. → kind, name (NULL: all others), calls, amount
  */
-export const statementSums: Statement = {
+export const statementSums: SqlStatement = {
   name: 'statement_sums',
   text: `
     WITH sums AS (
@@ -127,7 +127,7 @@ export const statementSums: Statement = {
 };
 
 /** $1 account, $2 end of the period, $3 seq of the last line or NULL. → owed for reversed payments then */
-export const owedAt: Statement = {
+export const owedAt: SqlStatement = {
   name: 'owed_at',
   text: `SELECT coalesce(sum(e.amount), 0)::text AS owed FROM ledger_entries e
      WHERE e.account_id = $1 AND e.type = 'adjustment' AND e.contra = 'receivable' AND e.at < $2

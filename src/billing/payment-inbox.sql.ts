@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 provider, $2 event, $3 type, $4 object, $5 what is kept of it as JSON. No row: the event came before. */
-export const storePaymentEvent: Statement = {
+export const storePaymentEvent: SqlStatement = {
   name: 'store_payment_event',
   text: `
     INSERT INTO webhook_inbox (provider, event_id, type, object_id, body) VALUES ($1, $2, $3, $4, $5::jsonb)
@@ -9,7 +9,7 @@ export const storePaymentEvent: Statement = {
 };
 
 /** Events that wait, taken for half a minute; each further try waits twice as long, an hour at most. $1 provider, $2 how many. */
-export const claimPaymentEvents: Statement = {
+export const claimPaymentEvents: SqlStatement = {
   name: 'claim_payment_events',
   text: `
     UPDATE webhook_inbox i
@@ -22,14 +22,14 @@ export const claimPaymentEvents: Statement = {
 };
 
 /** $1 provider, $2 event, $3 what was wrong with it or NULL. */
-export const finishPaymentEvent: Statement = {
+export const finishPaymentEvent: SqlStatement = {
   name: 'finish_payment_event',
   text: `
     UPDATE webhook_inbox SET processed_at = statement_timestamp(), error = $3 WHERE provider = $1 AND event_id = $2`,
 };
 
 /** $1 provider, $2 event, $3 why it will be tried again. */
-export const failPaymentEvent: Statement = {
+export const failPaymentEvent: SqlStatement = {
   name: 'fail_payment_event',
   text: `UPDATE webhook_inbox SET error = $3 WHERE provider = $1 AND event_id = $2`,
 };

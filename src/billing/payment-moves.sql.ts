@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 provider. From when on moves are to be read: where the last run ended, else the first payment that was credited. → since (NULL:
  * nothing was paid yet), now
  */
-export const movesSeen: Statement = {
+export const movesSeen: SqlStatement = {
   name: 'payment_moves_seen',
   text: `SELECT coalesce((SELECT until FROM payment_moves_seen WHERE provider = $1),
                          (SELECT min(created_at) FROM checkout_sessions WHERE provider = $1 AND credited_at IS NOT NULL)) AS since,
@@ -12,13 +12,13 @@ export const movesSeen: Statement = {
 };
 
 /** $1 provider, $2 until when they were read. */
-export const keepMovesSeen: Statement = {
+export const keepMovesSeen: SqlStatement = {
   name: 'keep_payment_moves_seen',
   text: `INSERT INTO payment_moves_seen VALUES ($1, $2) ON CONFLICT (provider) DO UPDATE SET until = excluded.until`,
 };
 
 /** $1 provider, $2 moves as JSON. Those of payments that are ours; what was known of one stays, but for its payout. → id */
-export const keepMoves: Statement = {
+export const keepMoves: SqlStatement = {
   name: 'keep_payment_moves',
   text: `
     INSERT INTO payment_moves (provider, id, account_id, payment_id, kind, amount, fee, currency, exchange_rate, created_at, available_at,
@@ -35,7 +35,7 @@ export const keepMoves: Statement = {
 };
 
 /** $1 provider. The oldest time of a move that no payout has. → since (NULL: none) */
-export const movesWithoutPayout: Statement = {
+export const movesWithoutPayout: SqlStatement = {
   name: 'payment_moves_without_payout',
   text: `SELECT min(created_at) AS since FROM payment_moves
           WHERE provider = $1 AND payout_id IS NULL AND created_at > clock_timestamp() - interval '90 days'`,

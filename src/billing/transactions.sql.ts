@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** statement_version: of the statement in force that has the entry; NULL where that is the first or there is none yet. */
 const ENTRY = `
@@ -18,10 +18,10 @@ const RANGE = `e.account_id = $1 AND e.at >= coalesce($2::timestamptz, '-infinit
    ORDER BY e.at DESC, e.seq DESC LIMIT $6`;
 
 /** Every type. */
-export const transactionsPage: Statement = { name: 'transactions_page', text: `${ENTRY} WHERE ${RANGE}` };
+export const transactionsPage: SqlStatement = { name: 'transactions_page', text: `${ENTRY} WHERE ${RANGE}` };
 
 /** One type each, spelt out: the planner must see which index holds it. */
-export const transactionsPageByType: Readonly<Record<string, Statement>> = Object.fromEntries(
+export const transactionsPageByType: Readonly<Record<string, SqlStatement>> = Object.fromEntries(
   ['credit_purchase', 'usage_charge', 'refund', 'adjustment'].map((type) => [
     type,
     { name: `transactions_page_${type}`, text: `${ENTRY} WHERE e.type = '${type}' AND ${RANGE}` },
@@ -29,13 +29,13 @@ export const transactionsPageByType: Readonly<Record<string, Statement>> = Objec
 );
 
 /** As above; $7 key, $8 type or NULL. */
-export const transactionsPageByKey: Statement = {
+export const transactionsPageByKey: SqlStatement = {
   name: 'transactions_page_by_key',
   text: `${ENTRY} WHERE e.api_key_id = $7 AND ($8::text IS NULL OR e.type::text = $8) AND ${RANGE}`,
 };
 
 /** $1 account, $2 reference, $3 type. */
-export const transactionByReference: Statement = {
+export const transactionByReference: SqlStatement = {
   name: 'transaction_by_reference',
   text: `${ENTRY} WHERE e.account_id = $1 AND e.reference = $2 AND e.type = $3::ledger_entry_type`,
 };

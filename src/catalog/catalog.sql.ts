@@ -1,4 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1: [{id, model, pricing}] as JSON, $2 whose catalog. */
-export const recordPrices: Statement = { name: 'record_prices', text: 'SELECT record_prices($1::jsonb, $2)' };
+export const recordPrices: SqlStatement = {
+  name: 'record_prices',
+  text: 'SELECT record_prices($1::jsonb, $2)',
+};

@@ -1,14 +1,14 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1: names of the migrations this build needs. → those the database does not have */
-export const missingMigrations: Statement = {
+export const missingMigrations: SqlStatement = {
   name: 'missing_migrations',
   text: `SELECT needed AS name FROM unnest($1::text[]) needed
           WHERE NOT EXISTS (SELECT 1 FROM schema_migrations m WHERE m.name = needed)`,
 };
 
 /** $1: names of the function files this build has, $2: their checksums. → those that were never applied */
-export const missingFunctions: Statement = {
+export const missingFunctions: SqlStatement = {
   name: 'missing_functions',
   text: `SELECT needed.name FROM unnest($1::text[], $2::text[]) needed (name, checksum)
           WHERE NOT EXISTS (SELECT 1 FROM schema_functions f WHERE f.name = needed.name AND f.checksum = needed.checksum)`,

@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 account, $2 key or NULL for all. What runs now. */
-export const accountOverview: Statement = {
+export const accountOverview: SqlStatement = {
   name: 'console_account_overview',
   text: `
     SELECT a.id, a.name, a.suspended, a.created_at, b.posted, b.held, b.debt,

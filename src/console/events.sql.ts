@@ -1,11 +1,11 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 accounts, $2 how many of its newest tasks, $3 least id of a generation. What pages show live of each account: its money, how far its
  * books are, its newest generation, its tasks that run or ended within the last minute. Ids are time-ordered; a task that still runs below
  * the newest is read by its page as before.
  */
-export const liveFacts: Statement = {
+export const liveFacts: SqlStatement = {
   name: 'console_live_facts',
   text: `
     SELECT b.account_id, b.posted::text AS posted, b.held::text AS held, b.seq::text AS seq, newest.tasks, last.generation

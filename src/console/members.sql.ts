@@ -1,23 +1,23 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const MEMBER = `m.id, m.account_id, m.email, m.name, m.role, m.created_at, m.signed_in_at, k.hash AS key_hash,
   k.disabled OR coalesce(k.expires_at <= statement_timestamp(), false) AS disabled, a.name AS account_name`;
 const LIVING = `members m JOIN api_keys k ON k.id = m.api_key_id AND k.deleted_at IS NULL JOIN accounts a ON a.id = m.account_id`;
 
 /** $1 account, $2 before id or NULL, $3 how many. Newest first. */
-export const listMembers: Statement = {
+export const listMembers: SqlStatement = {
   name: 'member_list',
   text: `SELECT ${MEMBER} FROM ${LIVING} WHERE m.account_id = $1 AND ($2::uuid IS NULL OR m.id < $2) ORDER BY m.id DESC LIMIT $3`,
 };
 
 /** $1 issuer, $2 subject, $3 how many. The account that was used last comes first; closed ones are left out. */
-export const membershipsOfPerson: Statement = {
+export const membershipsOfPerson: SqlStatement = {
   name: 'member_of_person',
   text: `SELECT ${MEMBER} FROM ${LIVING} WHERE m.issuer = $1 AND m.subject = $2 ORDER BY m.signed_in_at DESC, m.id DESC LIMIT $3`,
 };
 
 /** $1 member, $2 how many. Every account that the same person is in. */
-export const membershipsBesides: Statement = {
+export const membershipsBesides: SqlStatement = {
   name: 'member_besides',
   text: `SELECT ${MEMBER} FROM ${LIVING}
            JOIN members self ON self.issuer = m.issuer AND self.subject = m.subject
@@ -25,7 +25,7 @@ export const membershipsBesides: Statement = {
 };
 
 /** $1 account, $2 member, $3 role. → its row; none when there is no such member */
-export const changeMemberRole: Statement = {
+export const changeMemberRole: SqlStatement = {
   name: 'member_change_role',
   text: `WITH changed AS (
            UPDATE members m SET role = $3 FROM api_keys k
@@ -34,13 +34,13 @@ export const changeMemberRole: Statement = {
 };
 
 /** $1 account, $2 member. → key_hash; none when there is no such member */
-export const removeMember: Statement = {
+export const removeMember: SqlStatement = {
   name: 'member_remove',
   text: 'SELECT remove_member($1, $2) AS key_hash',
 };
 
 /** $1 member, $2 e-mail, $3 name: as the provider says them now. */
-export const noteMemberSignIn: Statement = {
+export const noteMemberSignIn: SqlStatement = {
   name: 'member_note_sign_in',
   text: 'UPDATE members SET signed_in_at = statement_timestamp(), email = $2, name = $3 WHERE id = $1',
 };
@@ -49,7 +49,7 @@ export const noteMemberSignIn: Statement = {
  * $1 id, $2 token hash, $3 account, $4 e-mail, $5 role, $6 who invites, $7 hours it is good for, $8 how many an account may have. → its row;
  * none when the account has as many. Another one to the same address takes its place; ended ones of all accounts are taken away.
  */
-export const insertInvitation: Statement = {
+export const insertInvitation: SqlStatement = {
   name: 'invitation_insert',
   text: `
     WITH ended AS (
@@ -64,27 +64,27 @@ export const insertInvitation: Statement = {
 };
 
 /** $1 account, $2 before id or NULL, $3 how many. Newest first, ended ones left out. */
-export const listInvitations: Statement = {
+export const listInvitations: SqlStatement = {
   name: 'invitation_list',
   text: `SELECT id, account_id, email, role, invited_by, created_at, ends_at FROM invitations
           WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2) AND ends_at > statement_timestamp() ORDER BY id DESC LIMIT $3`,
 };
 
 /** $1 token hash. */
-export const findInvitation: Statement = {
+export const findInvitation: SqlStatement = {
   name: 'invitation_find',
   text: `SELECT id, account_id, email, role, invited_by, created_at, ends_at FROM invitations
           WHERE token_hash = $1 AND ends_at > statement_timestamp()`,
 };
 
 /** $1 account, $2 invitation. */
-export const deleteInvitation: Statement = {
+export const deleteInvitation: SqlStatement = {
   name: 'invitation_delete',
   text: 'DELETE FROM invitations WHERE account_id = $1 AND id = $2 RETURNING id',
 };
 
 /** $1 account, $2 invitation, $3 person as JSON, $4 key as JSON, $5 act. → id of the member; see join_account */
-export const joinAccount: Statement = {
+export const joinAccount: SqlStatement = {
   name: 'member_join',
   text: `SELECT (joined).id FROM (SELECT join_account($1, $2, $3::jsonb, $4::jsonb) AS joined FROM act_as($5::jsonb) OFFSET 0) j`,
 };

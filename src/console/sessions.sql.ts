@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** What idle and ended sessions have in common: nobody may use them any more. */
 const LIVE = `s.ends_at > statement_timestamp() AND s.seen_at > statement_timestamp() - interval '2 hours'`;
 
 /** $1 id, $2 token hash, $3 account, $4 key, $5 hours it lasts, $6 user agent, $7 address. Takes ended ones of all accounts away. */
-export const insertConsoleSession: Statement = {
+export const insertConsoleSession: SqlStatement = {
   name: 'console_session_insert',
   text: `
     WITH ended AS (
@@ -16,7 +16,7 @@ export const insertConsoleSession: Statement = {
 };
 
 /** $1 session, $2 new id, $3 new token hash, $4 account, $5 key. The same sign-in goes on under another key. */
-export const moveConsoleSession: Statement = {
+export const moveConsoleSession: SqlStatement = {
   name: 'console_session_move',
   text: `
     WITH ended AS (DELETE FROM console_sessions s WHERE s.id = $1 AND ${LIVE} RETURNING s.*)
@@ -26,7 +26,7 @@ export const moveConsoleSession: Statement = {
 };
 
 /** $1 token hash. Being looked up is being used: noted once a minute. */
-export const findConsoleSession: Statement = {
+export const findConsoleSession: SqlStatement = {
   name: 'console_session_find',
   text: `
     WITH found AS (
@@ -40,7 +40,7 @@ export const findConsoleSession: Statement = {
 };
 
 /** $1 account, $2 key hash or NULL for all, $3 before id or NULL, $4 how many. Newest first. */
-export const listConsoleSessions: Statement = {
+export const listConsoleSessions: SqlStatement = {
   name: 'console_session_list',
   text: `
     SELECT s.id, k.hash AS key_hash, k.name AS key_name, s.created_at, s.seen_at, s.ends_at, s.user_agent, s.address
@@ -50,7 +50,7 @@ export const listConsoleSessions: Statement = {
 };
 
 /** $1 account, $2 key hash or NULL for all, $3 session or NULL for all. */
-export const deleteConsoleSessions: Statement = {
+export const deleteConsoleSessions: SqlStatement = {
   name: 'console_session_delete',
   text: `
     DELETE FROM console_sessions s USING api_keys k

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const CLOSED = `
   SELECT g.id, g.created_at, g.request_id, g.endpoint, g.model, k.hash AS api_key_hash, g.api_key_id,
@@ -19,14 +19,14 @@ const OPEN = `
     LEFT JOIN price_versions v ON v.id = h.price_version`;
 
 /** $1 account, $2 generation id. */
-export const generationById: Statement = {
+export const generationById: SqlStatement = {
   name: 'generation_by_id',
   text: `${CLOSED} WHERE g.account_id = $1 AND g.id = $2
     UNION ALL ${OPEN} WHERE h.account_id = $1 AND h.id = $2 LIMIT 1`,
 };
 
 /** $1 account, $2 request id. A caller's request id need not be unique: the newest generation is meant. */
-export const generationByRequest: Statement = {
+export const generationByRequest: SqlStatement = {
   name: 'generation_by_request',
   text: `SELECT * FROM (
     ${CLOSED} WHERE g.account_id = $1 AND g.request_id = $2
@@ -41,7 +41,7 @@ export const GENERATIONS_SCANNED_MAX = 10_000;
  * $1 account, $2 before id or NULL, $3 not below id, $4 key or NULL, $5 model or NULL, $6 status or NULL, $7–$8 range of time or
  * NULL, $9 endpoint or NULL, $10 how many. Newest first. The inner list has a bound, so that a filter without a hit answers in time.
  */
-export const generationsPage: Statement = {
+export const generationsPage: SqlStatement = {
   name: 'generations_page',
   text: `${CLOSED.replace(
     'FROM generations g',
@@ -56,7 +56,7 @@ export const generationsPage: Statement = {
 };
 
 /** $1–$3 as above. The last id that a page looks at; none when it looks at all there is. */
-export const generationsScanned: Statement = {
+export const generationsScanned: SqlStatement = {
   name: 'generations_scanned',
   text: `SELECT id FROM generations WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2::uuid) AND id >= $3::uuid
      ORDER BY id DESC OFFSET ${GENERATIONS_SCANNED_MAX - 1} LIMIT 1`,

@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * Adds what a process learnt to what all know: where it moved up the larger of both, else its move back.
  * $1: [{provider, model, ratio, tokens, ratioBefore, tokensBefore, reports}] as JSON.
  */
-export const saveMargins: Statement = {
+export const saveMargins: SqlStatement = {
   name: 'save_input_margins',
   text: `
     WITH learnt AS (
@@ -24,7 +24,7 @@ export const saveMargins: Statement = {
 };
 
 /** The margins of the models that were called last. $1: at most so many. */
-export const readMargins: Statement = {
+export const readMargins: SqlStatement = {
   name: 'read_input_margins',
   text: 'SELECT provider, model, ratio, tokens FROM input_margins ORDER BY updated_at DESC LIMIT $1',
 };

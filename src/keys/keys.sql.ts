@@ -1,6 +1,6 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
-export const findKeyFacts: Statement = {
+export const findKeyFacts: SqlStatement = {
   name: 'find_key_facts',
   text: `
     SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
@@ -13,7 +13,7 @@ export const findKeyFacts: Statement = {
 };
 
 /** SKIP LOCKED: a key that is being charged right now is stamped by the next round, so nobody waits for anybody here. */
-export const markKeysUsed: Statement = {
+export const markKeysUsed: SqlStatement = {
   name: 'mark_keys_used',
   text: `
     WITH used AS (SELECT * FROM unnest($1::uuid[], $2::timestamptz[]) u (id, at)),
@@ -23,19 +23,19 @@ export const markKeysUsed: Statement = {
 };
 
 /** $1 account, $2 key as JSON. → its row; none when the account has as many keys as it may. */
-export const createApiKey: Statement = {
+export const createApiKey: SqlStatement = {
   name: 'create_api_key',
   text: 'SELECT * FROM create_api_key($1, $2::jsonb)',
 };
 
 /** $1 key. → is_members: whether a person signs in by it */
-export const isMembersKey: Statement = {
+export const isMembersKey: SqlStatement = {
   name: 'key_is_members',
   text: 'SELECT EXISTS (SELECT FROM members m WHERE m.api_key_id = $1) AS is_members',
 };
 
 /** $1 days since a key was deleted or expired, $2 how many at most. → how many were ended or judged */
-export const forgetApiKeys: Statement = {
+export const forgetApiKeys: SqlStatement = {
   name: 'forget_api_keys',
   text: `SELECT forget_api_keys(make_interval(days => $1), $2) AS handled`,
 };

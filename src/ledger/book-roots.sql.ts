@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 minutes. → today (UTC, YYYY-MM-DD), as it was that long ago: what began before midnight has ended */
-export const settledDay: Statement = {
+export const settledDay: SqlStatement = {
   name: 'book_roots_settled_day',
   text: `SELECT to_char((ledger_now() - $1 * interval '1 minute') AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS today`,
 };
@@ -10,7 +10,7 @@ export const settledDay: Statement = {
  * $1 start, $2 end, $3 only accounts above this or NULL, $4 how many. The last entry before the end of each account that moved since
  * the start. → account, seq, digest (hex; NULL: not sealed yet)
  */
-export const rootsOfAccounts: Statement = {
+export const rootsOfAccounts: SqlStatement = {
   name: 'book_roots_of_accounts',
   text: `
     SELECT b.account_id AS account, e.seq::text AS seq, encode(s.digest, 'hex') AS digest
@@ -21,14 +21,14 @@ export const rootsOfAccounts: Statement = {
 };
 
 /** $1 end. The last sealed row of the audit log before it. → position, digest (hex) */
-export const rootOfAuditLog: Statement = {
+export const rootOfAuditLog: SqlStatement = {
   name: 'book_root_of_audit_log',
   text: `SELECT s.position::text AS position, encode(s.digest, 'hex') AS digest
            FROM audit_seals s JOIN audit_log a ON a.id = s.audit_id WHERE a.at < $1 ORDER BY s.position DESC LIMIT 1`,
 };
 
 /** $1 accounts, $2 seqs, $3 digests (hex). Those that are not sealed like that. → account, seq */
-export const unlikeRoots: Statement = {
+export const unlikeRoots: SqlStatement = {
   name: 'book_roots_unlike',
   text: `SELECT r.account, r.seq::text AS seq FROM unnest($1::uuid[], $2::bigint[], $3::text[]) r (account, seq, digest)
            LEFT JOIN ledger_seals s ON s.account_id = r.account AND s.seq = r.seq
@@ -36,7 +36,7 @@ export const unlikeRoots: Statement = {
 };
 
 /** $1 position, $2 digest (hex). → one row when the audit log is not sealed like that */
-export const unlikeAuditRoot: Statement = {
+export const unlikeAuditRoot: SqlStatement = {
   name: 'book_roots_audit_unlike',
   text: `SELECT 1 AS unlike WHERE NOT EXISTS
            (SELECT 1 FROM audit_seals WHERE position = $1::bigint AND encode(digest, 'hex') = $2)`,

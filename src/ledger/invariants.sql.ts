@@ -1,8 +1,8 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 import { ROLLUPS_UNLIKE_CALLS, unlikeRollups } from './rollup-invariants.sql.ts';
 
 /** A query that returns no row while the books are right. $1: one account's id, or NULL for all. */
-export interface Invariant extends Statement {
+export interface Invariant extends SqlStatement {
   /** What is true while no row comes back. */
   readonly claim: string;
   /**

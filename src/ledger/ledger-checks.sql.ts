@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1: how many at most. Accounts with entries behind their watermark, the longest unproven first. */
-export const accountsToCheck: Statement = {
+export const accountsToCheck: SqlStatement = {
   name: 'ledger_accounts_to_check',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN ledger_watermarks w USING (account_id)
           WHERE b.seq > coalesce(w.seq, 0) ORDER BY w.at NULLS FIRST LIMIT $1`,
@@ -11,7 +11,7 @@ export const accountsToCheck: Statement = {
  * $1: account. Rows where the entries behind the watermark do not continue the chain, do not add up to the balance,
  * have no equal generation, or where held money is not what the open holds add up to.
  */
-export const tailViolations: Statement = {
+export const tailViolations: SqlStatement = {
   name: 'ledger_tail_violations',
   text: `
     WITH mark AS (
@@ -39,7 +39,7 @@ export const tailViolations: Statement = {
 };
 
 /** $1: account. Moves the watermark to the balance as this snapshot sees it. */
-export const advanceWatermark: Statement = {
+export const advanceWatermark: SqlStatement = {
   name: 'ledger_advance_watermark',
   text: `INSERT INTO ledger_watermarks (account_id, seq, balance, at)
          SELECT b.account_id, b.seq, b.posted, b.last_at FROM balances b WHERE b.account_id = $1
@@ -47,13 +47,13 @@ export const advanceWatermark: Statement = {
 };
 
 /** $1 kind, $2 accounts checked, $3 violations as JSON, $4 duration in ms. */
-export const recordCheck: Statement = {
+export const recordCheck: SqlStatement = {
   name: 'ledger_record_check',
   text: 'INSERT INTO ledger_checks (kind, accounts, violations, duration_ms) VALUES ($1, $2, $3, $4)',
 };
 
 /** The newest check of each kind: its age in seconds, how many violations it found, in how many accounts, in how many ms. */
-export const latestChecks: Statement = {
+export const latestChecks: SqlStatement = {
   name: 'ledger_latest_checks',
   text: `SELECT c.kind, extract(epoch FROM statement_timestamp() - c.at)::double precision AS age_seconds,
                 jsonb_array_length(c.violations) AS violations, c.at, c.accounts::text AS accounts, c.duration_ms
@@ -62,13 +62,13 @@ export const latestChecks: Statement = {
 };
 
 /** $1 days. Checks that found nothing; what was found stays. */
-export const forgetCleanChecks: Statement = {
+export const forgetCleanChecks: SqlStatement = {
   name: 'ledger_forget_clean_checks',
   text: `DELETE FROM ledger_checks WHERE at < statement_timestamp() - $1 * interval '1 day' AND violations = '[]'`,
 };
 
 /** $1: how many at most. Accounts with entries that are not sealed. */
-export const accountsToSeal: Statement = {
+export const accountsToSeal: SqlStatement = {
   name: 'ledger_accounts_to_seal',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN LATERAL
            (SELECT s.seq FROM ledger_seals s WHERE s.account_id = b.account_id ORDER BY s.seq DESC LIMIT 1) s ON true
@@ -76,7 +76,13 @@ export const accountsToSeal: Statement = {
 };
 
 /** $1 account, $2 how many at most. → sealed: how many entries */
-export const sealAccount: Statement = { name: 'seal_account', text: 'SELECT seal_account($1, $2) AS sealed' };
+export const sealAccount: SqlStatement = {
+  name: 'seal_account',
+  text: 'SELECT seal_account($1, $2) AS sealed',
+};
 
 /** → sealed: how many rows */
-export const sealAuditLog: Statement = { name: 'seal_audit_log', text: 'SELECT seal_audit_log() AS sealed' };
+export const sealAuditLog: SqlStatement = {
+  name: 'seal_audit_log',
+  text: 'SELECT seal_audit_log() AS sealed',
+};

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 import {
   INVARIANTS,
   type Invariant,
@@ -32,7 +32,7 @@ export const NIGHTLY_INVARIANTS: readonly Invariant[] = [
 ];
 
 /** Time (UTC) before which all that is booked is settled, rounded down to a roll-up. $1 minutes. → until */
-export const settledUntil: Statement = {
+export const settledUntil: SqlStatement = {
   name: 'nightly_settled_until',
   text: `SELECT date_bin('5 minutes', ledger_now() - $1 * interval '1 minute', 'epoch'::timestamptz) AS until`,
 };
@@ -46,7 +46,7 @@ const SUMS = `count(e.seq) AS entries, coalesce(sum(e.amount), 0) AS amount,
  * $1 only accounts above this or NULL, $2 how many. Accounts by id, with what is proven of them, and whether their state is that and what
  * was booked since. → {@link AccountToProve}
  */
-export const accountsToProve: Statement = {
+export const accountsToProve: SqlStatement = {
   name: 'nightly_accounts_to_prove',
   text: `
     WITH page AS MATERIALIZED (
@@ -76,7 +76,7 @@ export const accountsToProve: Statement = {
 };
 
 /** $1 accounts, $2 times, one each. Calls begun since then that were charged without an entry, or have lines that do not add up. */
-export const callsUnlikeEntries: Statement = {
+export const callsUnlikeEntries: SqlStatement = {
   name: 'nightly_calls_unlike_entries',
   text: `
     SELECT DISTINCT g.account_id AS account
@@ -88,7 +88,7 @@ export const callsUnlikeEntries: Statement = {
 };
 
 /** $1 accounts, $2 time. What is booked before that time is proven: the state there is, less what was booked since. */
-export const placeProofs: Statement = {
+export const placeProofs: SqlStatement = {
   name: 'nightly_place_proofs',
   text: `
     WITH since AS MATERIALIZED (

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** A slice that is broken can be broken in every entry; this many say enough. */
 const VIOLATIONS_PER_SLICE = 20;
@@ -6,7 +6,7 @@ const VIOLATIONS_PER_SLICE = 20;
 const STATEMENTS_REPROVEN_MAX = 5_000;
 
 /** $1 accounts. Their statements that are not final, oldest first. → {@link StatedMonth} */
-export const statementsToProve: Statement = {
+export const statementsToProve: SqlStatement = {
   name: 'ledger_statements_to_prove',
   text: `SELECT id, account_id, period_start, period_end, opening, purchases, usage, refunds, adjustments, closing, opening_seq, closing_seq,
                 encode(digest, 'hex') AS digest
@@ -17,7 +17,7 @@ export const statementsToProve: Statement = {
  * $1 entries. Final statements, those first that were not proven for the longest time, until they have so many entries; at least one.
  * Those whose calls are archived wait until they are restored. One of an earlier release has no digest of its own. → {@link StatedMonth}
  */
-export const statementsToReprove: Statement = {
+export const statementsToReprove: SqlStatement = {
   name: 'ledger_statements_to_reprove',
   text: `
     SELECT id, account_id, period_start, period_end, opening, purchases, usage, refunds, adjustments, closing, opening_seq, closing_seq,
@@ -32,7 +32,7 @@ export const statementsToReprove: Statement = {
 };
 
 /** $1 statements, $2 their accounts, one each. They are proven now. */
-export const rememberProven: Statement = {
+export const rememberProven: SqlStatement = {
   name: 'ledger_remember_proven',
   text: `INSERT INTO statement_proofs (statement_id, account_id)
          SELECT s.id, s.account FROM unnest($1::uuid[], $2::uuid[]) s (id, account)
@@ -43,7 +43,7 @@ export const rememberProven: Statement = {
  * $1 accounts, $2 starts (inclusive), $3 ends (exclusive), both multiples of five minutes, $4 names of what is compared, one of each per
  * slice. Roll-ups that did not charge what the entries did, by key, endpoint and model. → object: the name, detail
  */
-export const rollupsUnlikeEntries: Statement = {
+export const rollupsUnlikeEntries: SqlStatement = {
   name: 'ledger_rollups_unlike_entries',
   text: `
     WITH slices AS MATERIALIZED (
@@ -65,7 +65,7 @@ export const rollupsUnlikeEntries: Statement = {
 };
 
 /** $1 statements. Their documents that are not as they were issued. → object: the statement, detail */
-export const documentsUnlikeIssued: Statement = {
+export const documentsUnlikeIssued: SqlStatement = {
   name: 'ledger_documents_unlike_issued',
   text: `SELECT d.id AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
           WHERE d.id = ANY($1::uuid[]) AND (sha256(d.pdf) <> d.pdf_sha256 OR EXISTS
@@ -77,7 +77,7 @@ export const documentsUnlikeIssued: Statement = {
  * each per slice. One row a slice, in the order they were given: what was there before it, what is there after it, sums by type,
  * what the five-minute roll-ups charged, and where an entry does not continue the chain, is not what was sealed, or does not match its call.
  */
-export const walkSlices: Statement = {
+export const walkSlices: SqlStatement = {
   name: 'ledger_walk_slices',
   text: `
     WITH slices AS MATERIALIZED (

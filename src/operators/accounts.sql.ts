@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** What was charged lately, from the sums that settlements write: days where they are filled, five minutes elsewhere. */
 const LATELY = `
@@ -22,55 +22,55 @@ const ACCOUNTS = `
 const WANTED = `($1::text IS NULL OR strpos(lower(a.name), lower($1)) > 0) AND ($2::boolean IS NULL OR a.suspended = $2)`;
 
 /** $1 id. */
-export const accountById: Statement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
+export const accountById: SqlStatement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
 
 /** $1 part of the name or NULL, $2 suspended or NULL, $3 how many, $4: only ids below it, NULL = from the newest. Ids are time-ordered. */
-export const accountsPage: Statement = {
+export const accountsPage: SqlStatement = {
   name: 'accounts_page',
   text: `${ACCOUNTS} WHERE ${WANTED} AND ($4::uuid IS NULL OR a.id < $4::uuid) ORDER BY a.id DESC LIMIT $3`,
 };
 
 /** The most first, by a number of each account; it is computed for all of them. */
-const by = (name: string, rank: string): Statement => ({
+const by = (name: string, rank: string): SqlStatement => ({
   name,
   text: `SELECT * FROM (${ACCOUNTS.replace('SELECT ', `SELECT (${rank})::numeric::text AS rank, `)} WHERE ${WANTED}) ranked
      WHERE $4::uuid IS NULL OR (rank::numeric, id) < ($5::numeric, $4::uuid) ORDER BY rank::numeric DESC, id DESC LIMIT $3`,
 });
 
 /** $1–$3 as above; $4 id and $5 rank of the last row before the page, or NULL. */
-export const accountsByBalance: Statement = by('accounts_by_balance', 'b.posted');
+export const accountsByBalance: SqlStatement = by('accounts_by_balance', 'b.posted');
 
 /** As above. */
-export const accountsByUsage: Statement = by('accounts_by_usage', 'lately.usage_30d');
+export const accountsByUsage: SqlStatement = by('accounts_by_usage', 'lately.usage_30d');
 
 /** As above; the rank is microseconds, 0 for accounts that were never used. */
-export const accountsByLastUse: Statement = by(
+export const accountsByLastUse: SqlStatement = by(
   'accounts_by_last_use',
   'coalesce(floor(extract(epoch FROM lately.last_used_at) * 1000000), 0)',
 );
 
 /** $1 name: the oldest account of that name. */
-export const accountByName: Statement = {
+export const accountByName: SqlStatement = {
   name: 'account_by_name',
   text: 'SELECT id FROM accounts WHERE name = $1 ORDER BY created_at, id LIMIT 1',
 };
 
-export const anyAccount: Statement = { name: 'any_account', text: 'SELECT id FROM accounts LIMIT 1' };
+export const anyAccount: SqlStatement = { name: 'any_account', text: 'SELECT id FROM accounts LIMIT 1' };
 
 /** $1 account, $2 purchase reference. */
-export const purchaseProvider: Statement = {
+export const purchaseProvider: SqlStatement = {
   name: 'purchase_provider',
   text: 'SELECT provider FROM checkout_sessions WHERE account_id = $1 AND id = $2',
 };
 
 /** $1 reference of a reversal. → what of it the balance could not give, in nano-USD */
-export const reversalDebt: Statement = {
+export const reversalDebt: SqlStatement = {
   name: 'reversal_debt',
   text: 'SELECT amount - from_balance AS debt FROM payment_reversals WHERE reference = $1',
 };
 
 /** $1 account, $2 name of the request. → reference */
-export const bookingReference: Statement = {
+export const bookingReference: SqlStatement = {
   name: 'booking_reference',
   text: 'SELECT booking_reference($1, $2) AS reference',
 };

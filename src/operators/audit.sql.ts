@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 action, $2 object, $3 actor, $4–$5 range of time, $6 only rows below this id, all or NULL, $7 limit. Newest first. */
-export const auditPage: Statement = {
+export const auditPage: SqlStatement = {
   name: 'operator_audit_page',
   text: `SELECT id, at, actor, action, object, request_id, detail FROM audit_log
      WHERE ($1::text IS NULL OR action = $1::text) AND ($2::text IS NULL OR object = $2::text)

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** Who else than operators books. */
 const SERVICES = `'system', 'upgrade', 'stripe', 'test'`;
@@ -7,7 +7,7 @@ const SERVICES = `'system', 'upgrade', 'stripe', 'test'`;
  * $1 from or NULL, $2 before or NULL, $3–$5 account, time with µs and seq of the last row or NULL, $6 how many, $7 whether only what
  * operators booked. By account and time.
  */
-export const allEntries: Statement = {
+export const allEntries: SqlStatement = {
   name: 'all_ledger_entries',
   text: `
     SELECT e.account_id, e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const TASK = `
   SELECT t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
@@ -12,10 +12,10 @@ const TASK = `
     LEFT JOIN holds h ON h.id = t.id LEFT JOIN generations g ON g.id = t.id`;
 
 /** $1 task. */
-export const operatorTask: Statement = { name: 'operator_task', text: `${TASK} WHERE t.id = $1::uuid` };
+export const operatorTask: SqlStatement = { name: 'operator_task', text: `${TASK} WHERE t.id = $1::uuid` };
 
 /** $1 account or NULL, $2 state or NULL, $3 only ids below it or NULL, $4 limit. Newest first. */
-export const operatorTasksPage: Statement = {
+export const operatorTasksPage: SqlStatement = {
   name: 'operator_tasks_page',
   text: `${TASK}
      WHERE ($1::uuid IS NULL OR t.account_id = $1::uuid) AND ($2::text IS NULL OR t.state = $2::text)
@@ -24,13 +24,13 @@ export const operatorTasksPage: Statement = {
 };
 
 /** $1 task, $2 limit. In the order they happened. */
-export const taskHistory: Statement = {
+export const taskHistory: SqlStatement = {
   name: 'operator_task_history',
   text: `SELECT at, state, attempt, detail, said, cost FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
 };
 
 /** $1 task. What a second order of the same work needs; the price version is the one of the first. */
-export const retryableTask: Statement = {
+export const retryableTask: SqlStatement = {
   name: 'operator_retryable_task',
   text: `SELECT t.id, t.account_id, t.api_key_id, t.endpoint, t.model, t.kind, t.pool, t.state,
                 CASE WHEN t.parameters->'prompt' IS NOT NULL THEN t.parameters END AS parameters, t.seed, t.charge, t.webhook_url, t.completed_at, g.price_version
@@ -38,7 +38,7 @@ export const retryableTask: Statement = {
 };
 
 /** $1 task, $2 detail. Written once, however often it is asked for. */
-export const noteTaskEvent: Statement = {
+export const noteTaskEvent: SqlStatement = {
   name: 'operator_note_task_event',
   text: `INSERT INTO task_events (task_id, account_id, state, attempt, detail)
     SELECT t.id, t.account_id, t.state, t.attempt, $2 FROM tasks t

@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 ms after which a silent worker no longer counts. What waits in the database for each queue, whether it has been handed to it or
  * not, and who takes it.
  */
-export const queueStandings: Statement = {
+export const queueStandings: SqlStatement = {
   name: 'operator_queue_standings',
   text: `WITH served AS (
       SELECT queue, count(*)::integer AS workers, sum(slots)::integer AS slots

@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 ms after which a silent worker no longer counts, $2 host or NULL. Live workers, and hosts that are drained without one: the drain is
  * theirs when they come back.
  */
-export const listWorkers: Statement = {
+export const listWorkers: SqlStatement = {
   name: 'operator_workers',
   text: `WITH live AS (
       SELECT * FROM workers WHERE seen_at > statement_timestamp() - $1 * interval '1 ms')
@@ -16,13 +16,13 @@ export const listWorkers: Statement = {
 };
 
 /** $1 host, $2 actor. No row where it is drained already. */
-export const drainHost: Statement = {
+export const drainHost: SqlStatement = {
   name: 'operator_drain_host',
   text: 'INSERT INTO worker_drains (host, actor) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING host',
 };
 
 /** $1 host. No row where it was not drained. */
-export const resumeHost: Statement = {
+export const resumeHost: SqlStatement = {
   name: 'operator_resume_host',
   text: 'DELETE FROM worker_drains WHERE host = $1 RETURNING host',
 };

@@ -1,29 +1,29 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const SHOWN = 'id, name, pools, created_by, created_at, last_used_at, revoked_at';
 
 /** $1 id, $2 name, $3 hash, $4 pools, $5 operator. No row where a token of that name is in use. */
-export const insertWorkerToken: Statement = {
+export const insertWorkerToken: SqlStatement = {
   name: 'worker_token_insert',
   text: `INSERT INTO worker_tokens (id, name, hash, pools, created_by) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ${SHOWN}`,
 };
 
 /** $1 most rows. Newest first. */
-export const listWorkerTokens: Statement = {
+export const listWorkerTokens: SqlStatement = {
   name: 'worker_token_list',
   text: `SELECT ${SHOWN} FROM worker_tokens ORDER BY id DESC LIMIT $1`,
 };
 
 /** $1 name. No row where no token of that name is in use. */
-export const revokeWorkerToken: Statement = {
+export const revokeWorkerToken: SqlStatement = {
   name: 'worker_token_revoke',
   text: `UPDATE worker_tokens SET revoked_at = statement_timestamp()
      WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN}`,
 };
 
 /** $1 hash. Notes the use once a minute. */
-export const useWorkerToken: Statement = {
+export const useWorkerToken: SqlStatement = {
   name: 'worker_token_use',
   text: `WITH found AS (
       SELECT id, name, pools, last_used_at FROM worker_tokens WHERE hash = $1 AND revoked_at IS NULL),

@@ -2,7 +2,7 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Database } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { readRows } from './report.ts';
-import type { Statement } from './statement.ts';
+import type { SqlStatement } from './statement.ts';
 import { run } from './statement.ts';
 
 /** Ms between two looks: a moved address is noticed within it. */
@@ -10,7 +10,7 @@ const EVERY_MS = 5_000;
 /** What was seen last counts that long, in ms. */
 const FRESH_MS = 15_000;
 
-const serverSeen: Statement = {
+const serverSeen: SqlStatement = {
   name: 'server_seen',
   text: `SELECT extract(epoch FROM pg_postmaster_start_time())::text AS run,
                 (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`,

@@ -1,11 +1,11 @@
 import type { Sequelize } from 'sequelize';
 import { QueryTypes } from 'sequelize';
-import type { ReadRows, Statement } from './statement.ts';
+import type { ReadRows, SqlStatement } from './statement.ts';
 
 /** Runs a read with bound parameters on the pool for lists and reports. BIGINTs arrive as decimal text. */
 export function readRows<Row extends object>(
   sequelize: Sequelize,
-  statement: Statement,
+  statement: SqlStatement,
   values: readonly unknown[],
 ): Promise<Row[]> {
   return sequelize.query<Row>(statement.text, { bind: [...values], type: QueryTypes.SELECT });

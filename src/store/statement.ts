@@ -5,7 +5,7 @@ import type pg from 'pg';
  * rows before or after now compares with statement_timestamp(), and what writes takes the time from it: clock_timestamp() may differ from
  * row to row, so no index serves it, and databases that spread rows over several servers refuse it in writes.
  */
-export interface Statement {
+export interface SqlStatement {
   /** Unique over all statements: Postgres keeps one plan per name. */
   readonly name: string;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Statement {
 /** Runs a named statement with bound parameters. Throws what Postgres throws; a broken connection leaves the pool. */
 export async function run<Row extends pg.QueryResultRow>(
   client: pg.Pool | pg.PoolClient,
-  statement: Statement,
+  statement: SqlStatement,
   values: readonly unknown[],
 ): Promise<Row[]> {
   const result = await client.query<Row>({ name: statement.name, text: statement.text, values: [...values] });
@@ -23,7 +23,7 @@ export async function run<Row extends pg.QueryResultRow>(
 
 /** Reads rows with a statement; BIGINTs arrive as decimal text. */
 export type ReadRows = <Row extends pg.QueryResultRow>(
-  statement: Statement,
+  statement: SqlStatement,
   values: readonly unknown[],
 ) => Promise<Row[]>;
 

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
   parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
@@ -16,7 +16,7 @@ const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$
  * that has gone on to another pool is that pool's, whatever job still names it. What failed on the host just now is left to another one
  * that serves its pool, and a drained host begins nothing: such tasks are put back for the relay's next look.
  */
-export const claimTasks: Statement = {
+export const claimTasks: SqlStatement = {
   name: 'task_claim',
   text: `WITH free AS (
       SELECT t.id, i.worker, i.lease_ms,
@@ -48,7 +48,7 @@ export const claimTasks: Statement = {
  * $1 ids, $2 attempts, $3 progresses, $4 lease in ms, $5 places in the engine's queue or NULL. Rows that somebody has locked just now are left out instead of waited for:
  * they are being ended, and waiting for several at once could deadlock with a batch that ends them in another order.
  */
-export const renewLeases: Statement = {
+export const renewLeases: SqlStatement = {
   name: 'task_renew_leases',
   text: `WITH mine AS (
       SELECT t.id, i.progress, i.position
@@ -64,21 +64,21 @@ export const renewLeases: Statement = {
 };
 
 /** $1 task, $2 attempt. A row comes back while the claim stands. */
-export const findLease: Statement = {
+export const findLease: SqlStatement = {
   name: 'task_find_lease',
   text: `SELECT cancel_requested_at IS NOT NULL AS cancel_requested FROM tasks
      WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')`,
 };
 
 /** $1 task, $2 attempt, $3 engine. Written before a submit that costs money: from here on "was it sent?" may be unanswerable. */
-export const markSubmitting: Statement = {
+export const markSubmitting: SqlStatement = {
   name: 'task_mark_submitting',
   text: `UPDATE tasks SET engine = $3, engine_submitted_at = statement_timestamp()
      WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
 };
 
 /** $1 tasks, $2 attempts, $3 engines, $4 references. The ids of those whose claims stand. */
-export const storeReferences: Statement = {
+export const storeReferences: SqlStatement = {
   name: 'task_store_references',
   text: `WITH mine AS (
       SELECT t.id, i.engine, i.reference
@@ -95,7 +95,7 @@ export const storeReferences: Statement = {
 /**
  * $1 tasks, $2 attempts, $3 raw outputs, $4 progress, $5 channel of the relays. Frees the engines' slots: what follows needs no engine.
  */
-export const markGenerated: Statement = {
+export const markGenerated: SqlStatement = {
   name: 'task_mark_generated',
   text: `WITH mine AS (
       SELECT t.id, i.raw_outputs
@@ -117,7 +117,7 @@ export const markGenerated: Statement = {
  * $10 the upstream's words, or NULL, $11 the run with what it cost, or NULL.
  * Gives the task back one step, for this or another worker.
  */
-export const returnTask: Statement = {
+export const returnTask: SqlStatement = {
   name: 'task_return',
   text: `WITH returned AS (
       UPDATE tasks

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the
@@ -9,7 +9,7 @@ function takeStatement(
   waiting: 'queued' | 'generated',
   running: string,
   pool: string,
-): Statement {
+): SqlStatement {
   return {
     name,
     text: `WITH RECURSIVE accounts (account_id) AS (
@@ -63,7 +63,7 @@ export const takeQueued = takeStatement('task_take_queued', 'queued', 'generatin
 export const takeGenerated = takeStatement('task_take_generated', 'generated', 'processing', '');
 
 /** $1 ids, $2 dispatches. */
-export const putBackTasks: Statement = {
+export const putBackTasks: SqlStatement = {
   name: 'task_put_back',
   text: `UPDATE tasks t SET dispatched_at = NULL
       FROM unnest($1::uuid[], $2::integer[]) i (id, dispatch)
@@ -71,7 +71,7 @@ export const putBackTasks: Statement = {
 };
 
 /** $1 worker, $2 queues, $3 slots. */
-export const registerSlots: Statement = {
+export const registerSlots: SqlStatement = {
   name: 'worker_register_slots',
   text: `WITH left_off AS (DELETE FROM worker_slots WHERE worker = $1 AND queue <> ALL ($2::text[]))
     INSERT INTO worker_slots (worker, queue, slots, seen_at)
@@ -80,13 +80,13 @@ export const registerSlots: Statement = {
 };
 
 /** $1 worker. */
-export const forgetWorker: Statement = {
+export const forgetWorker: SqlStatement = {
   name: 'worker_forget',
   text: 'DELETE FROM worker_slots WHERE worker = $1',
 };
 
 /** $1 ms after which a silent worker no longer counts. */
-export const liveSlots: Statement = {
+export const liveSlots: SqlStatement = {
   name: 'worker_live_slots',
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
      WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,

@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 pools. How many tasks wait for each. */
-export const countWaiting: Statement = {
+export const countWaiting: SqlStatement = {
   name: 'task_count_waiting',
   text: `SELECT pool, count(*)::integer AS tasks FROM tasks WHERE state = 'queued' AND pool = ANY ($1::text[]) GROUP BY 1`,
 };
@@ -11,7 +11,7 @@ export const countWaiting: Statement = {
  * $6 limit, $7 channel of the relays, $8 whether runs are billed where they leave. Accounts in turns, each one's oldest first. A run that
  * may go on there and is billed keeps its task; one that costs nothing is left behind. What was held and agreed for them stays.
  */
-export const moveTasks: Statement = {
+export const moveTasks: SqlStatement = {
   name: 'task_move',
   text: `WITH waiting AS (
       SELECT id, row_number() OVER (PARTITION BY account_id ORDER BY id) AS turn

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t.kind, t.pool, t.state, t.seed, t.charge,
   t.generation_runs, t.failures, t.progress, t.engine_position, t.cancel_requested_at, t.error_code, t.error_message, t.base64_output, t.created_at,
@@ -7,7 +7,7 @@ const VIEW = `t.id, t.account_id, k.hash AS api_key_hash, t.endpoint, t.model, t
   (t.parameters->>'steps')::integer AS steps, (t.parameters->>'seconds')::integer AS seconds`;
 
 /** $1 task, $2 account or NULL for any, $3 key or NULL for any. */
-export const findTask: Statement = {
+export const findTask: SqlStatement = {
   name: 'task_find',
   text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
      WHERE t.id = $1 AND ($2::uuid IS NULL OR t.account_id = $2) AND ($3::uuid IS NULL OR t.api_key_id = $3)`,
@@ -17,7 +17,7 @@ export const findTask: Statement = {
  * $1 account, $2 before id or NULL, $3 states, $4 model, $5 created after, $6 created before, $7 kind, $8 hash of a key, all or NULL,
  * $9 key or NULL, $10 limit. Newest first.
  */
-export const listTasks: Statement = {
+export const listTasks: SqlStatement = {
   name: 'task_list',
   text: `SELECT ${VIEW} FROM tasks t JOIN api_keys k ON k.id = t.api_key_id
      WHERE t.account_id = $1 AND ($2::uuid IS NULL OR t.id < $2) AND ($3::text[] IS NULL OR t.state = ANY ($3))
@@ -28,41 +28,41 @@ export const listTasks: Statement = {
 };
 
 /** $1 tasks. */
-export const listOutputs: Statement = {
+export const listOutputs: SqlStatement = {
   name: 'task_list_outputs',
   text: `SELECT task_id, index, variant, storage_key, media_type, bytes, width, height, duration_ms, sha256
       FROM task_outputs WHERE task_id = ANY ($1::uuid[]) ORDER BY task_id, index, variant`,
 };
 
 /** $1 tasks. Which of them have ended (or are gone). */
-export const findEnded: Statement = {
+export const findEnded: SqlStatement = {
   name: 'task_find_ended',
   text: `SELECT w.id FROM unnest($1::uuid[]) w (id) LEFT JOIN tasks t ON t.id = w.id
      WHERE t.id IS NULL OR t.completed_at IS NOT NULL`,
 };
 
 /** $1 pool, $2 account, $3 most. Its waiting tasks, counted up to the most. */
-export const countQueued: Statement = {
+export const countQueued: SqlStatement = {
   name: 'task_count_queued',
   text: `SELECT count(*)::integer AS tasks FROM
       (SELECT FROM tasks WHERE state = 'queued' AND pool = $1 AND account_id = $2 LIMIT $3) queued`,
 };
 
 /** $1 pool. Waiting tasks by account. */
-export const queueByAccount: Statement = {
+export const queueByAccount: SqlStatement = {
   name: 'task_queue_by_account',
   text: `SELECT account_id, count(*)::integer AS tasks FROM tasks WHERE state = 'queued' AND pool = $1 GROUP BY 1`,
 };
 
 /** $1 pool, $2 account, $3 task. Its place among its own account's. */
-export const ownTurn: Statement = {
+export const ownTurn: SqlStatement = {
   name: 'task_own_turn',
   text: `SELECT count(*)::integer AS turn FROM tasks
      WHERE state = 'queued' AND pool = $1 AND account_id = $2 AND id <= $3`,
 };
 
 /** $1 model. Median ms from start to end of what succeeded lately. */
-export const typicalDuration: Statement = {
+export const typicalDuration: SqlStatement = {
   name: 'task_typical_duration',
   text: `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at) * 1000) AS ms
       FROM (SELECT completed_at, started_at FROM tasks

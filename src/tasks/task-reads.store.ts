@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { TaskOutput } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { byCell, type Cells, inAll } from '../store/cells.ts';
-import { run, type Statement } from '../store/statement.ts';
+import { run, type SqlStatement } from '../store/statement.ts';
 import {
   countQueued,
   findEnded,
@@ -121,7 +121,7 @@ export class TaskReadsStore {
 
   /** Runs a statement whose one parameter is ids of tasks. */
   async #ofTasks<Row extends pg.QueryResultRow>(
-    statement: Statement,
+    statement: SqlStatement,
     taskIds: readonly string[],
   ): Promise<Row[]> {
     const reads = byCell(taskIds, (id) => this.#cells.ofOwned(id)).map(({ cell, items }) =>

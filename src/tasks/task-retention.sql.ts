@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 limit. Tasks whose media has expired, with the keys of their files. */
-export const findExpiredMedia: Statement = {
+export const findExpiredMedia: SqlStatement = {
   name: 'task_find_expired_media',
   text: `SELECT t.id, coalesce(array_agg(o.storage_key) FILTER (WHERE o.storage_key IS NOT NULL), '{}') AS keys
       FROM (SELECT id FROM tasks
@@ -11,7 +11,7 @@ export const findExpiredMedia: Statement = {
 };
 
 /** $1 tasks whose files are gone. The prompt goes with the media where it was kept at all. */
-export const markMediaDeleted: Statement = {
+export const markMediaDeleted: SqlStatement = {
   name: 'task_mark_media_deleted',
   text: `WITH outputs AS (DELETE FROM task_outputs WHERE task_id = ANY ($1::uuid[]))
     UPDATE tasks SET media_deleted_at = statement_timestamp(), parameters = NULL
@@ -19,7 +19,7 @@ export const markMediaDeleted: Statement = {
 };
 
 /** $1 days, $2 limit. Rows that nobody can ask for any more. */
-export const deleteOldTasks: Statement = {
+export const deleteOldTasks: SqlStatement = {
   name: 'task_delete_old',
   text: `WITH old AS (
       SELECT id FROM tasks
@@ -31,7 +31,7 @@ export const deleteOldTasks: Statement = {
 };
 
 /** $1 days, $2 limit. Deliveries of alerts that nobody asks for any more. */
-export const deleteOldAlerts: Statement = {
+export const deleteOldAlerts: SqlStatement = {
   name: 'alerts_delete_old',
   text: `DELETE FROM webhook_deliveries w USING (
       SELECT id FROM webhook_deliveries
@@ -41,7 +41,7 @@ export const deleteOldAlerts: Statement = {
 };
 
 /** $1 task, $2 account. Only what has ended. */
-export const deleteTask: Statement = {
+export const deleteTask: SqlStatement = {
   name: 'task_delete',
   text: `WITH gone AS (DELETE FROM tasks WHERE id = $1 AND account_id = $2 AND completed_at IS NOT NULL RETURNING id),
     webhooks AS (DELETE FROM webhook_deliveries w USING gone WHERE w.task_id = gone.id)
@@ -49,7 +49,7 @@ export const deleteTask: Statement = {
 };
 
 /** $1 days. */
-export const forgetSilentWorkers: Statement = {
+export const forgetSilentWorkers: SqlStatement = {
   name: 'worker_forget_silent',
   text: `WITH gone AS (DELETE FROM workers WHERE seen_at < statement_timestamp() - $1 * interval '1 day')
     DELETE FROM worker_slots WHERE seen_at < statement_timestamp() - $1 * interval '1 day'`,
@@ -59,7 +59,7 @@ export const forgetSilentWorkers: Statement = {
  * $1 tasks and $2 keys of stored files, side by side; $3 ms since the end of a task. Files that no task lists: of tasks that ended
  * that long ago (`of_ended`), and of tasks there are no rows of.
  */
-export const findUnlisted: Statement = {
+export const findUnlisted: SqlStatement = {
   name: 'task_find_unlisted',
   text: `SELECT f.key, t.id IS NOT NULL AS of_ended
       FROM unnest($1::uuid[], $2::text[]) f (task_id, key) LEFT JOIN tasks t ON t.id = f.task_id

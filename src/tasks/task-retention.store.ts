@@ -1,5 +1,5 @@
 import { byCell, type Cells, inAll } from '../store/cells.ts';
-import { run, type Statement } from '../store/statement.ts';
+import { run, type SqlStatement } from '../store/statement.ts';
 import {
   deleteOldAlerts,
   deleteOldTasks,
@@ -90,7 +90,7 @@ export class TaskRetentionStore {
     await run(this.#cells.home.money, forgetSilentWorkers, [SILENT_WORKER_DAYS]);
   }
 
-  #inAll(statement: Statement, days: number, limit: number): Promise<object[]> {
+  #inAll(statement: SqlStatement, days: number, limit: number): Promise<object[]> {
     return inAll(this.#cells, ({ money }) => run(money, statement, [days, limit]));
   }
 }

@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 limit. Takes tasks away from workers that stopped renewing; the fence keeps what those still write out. */
-export const lapseLeases: Statement = {
+export const lapseLeases: SqlStatement = {
   name: 'task_lapse_leases',
   text: `WITH lapsed AS (
       SELECT id FROM tasks
@@ -26,14 +26,14 @@ const ENDING =
   'id, account_id, api_key_id, kind, state, created_at, cancel_requested_at IS NOT NULL AS cancel_requested';
 
 /** $1 limit. Tasks nobody finished in time. */
-export const findOverdue: Statement = {
+export const findOverdue: SqlStatement = {
   name: 'task_find_overdue',
   text: `SELECT ${ENDING} FROM tasks WHERE completed_at IS NULL AND deadline_at <= statement_timestamp()
      ORDER BY deadline_at LIMIT $1`,
 };
 
 /** $1 limit. Canceled while nobody ran them, by a process that died before it could end them. */
-export const findCanceling: Statement = {
+export const findCanceling: SqlStatement = {
   name: 'task_find_canceling',
   text: `SELECT ${ENDING} FROM tasks
      WHERE cancel_requested_at IS NOT NULL AND completed_at IS NULL AND state IN ('queued', 'generated')
@@ -41,7 +41,7 @@ export const findCanceling: Statement = {
 };
 
 /** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept. */
-export const requestCancel: Statement = {
+export const requestCancel: SqlStatement = {
   name: 'task_request_cancel',
   text: `UPDATE tasks SET cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp())
      WHERE id = $1 AND account_id = $2 AND completed_at IS NULL

@@ -1,5 +1,5 @@
 import { type Cells, inAll } from '../store/cells.ts';
-import { run, type Statement } from '../store/statement.ts';
+import { run, type SqlStatement } from '../store/statement.ts';
 import type { TaskState } from './task-state.ts';
 import { findCanceling, findOverdue, lapseLeases, requestCancel } from './task-sweep.sql.ts';
 import type { TaskKind } from './tasks.types.ts';
@@ -54,7 +54,7 @@ export class TaskSweepStore {
     return row && toEndable(row);
   }
 
-  #inAll(statement: Statement, limit: number): Promise<EndableRow[]> {
+  #inAll(statement: SqlStatement, limit: number): Promise<EndableRow[]> {
     return inAll(this.#cells, ({ money }) => run<EndableRow>(money, statement, [limit]));
   }
 }

@@ -1,7 +1,7 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 worker, $2 host, $3 version, $4 queues, $5 resting pools, $6 running tasks, $7 why it drains, or NULL, $8 misconfigured pools. Says whether its host is drained. */
-export const reportWorker: Statement = {
+export const reportWorker: SqlStatement = {
   name: 'worker_report',
   text: `WITH reported AS (
       INSERT INTO workers (worker, host, version, queues, resting, running, draining, misconfigured)
@@ -13,13 +13,13 @@ export const reportWorker: Statement = {
 };
 
 /** $1 worker. */
-export const removeWorker: Statement = {
+export const removeWorker: SqlStatement = {
   name: 'worker_remove',
   text: 'DELETE FROM workers WHERE worker = $1',
 };
 
 /** $1 ms after which a silent worker no longer counts. Pools whose engines an operator has to mend, at every worker that serves them. */
-export const misconfiguredPools: Statement = {
+export const misconfiguredPools: SqlStatement = {
   name: 'worker_misconfigured_pools',
   text: `SELECT DISTINCT p.pool FROM workers w, unnest(w.misconfigured) p (pool)
      WHERE w.seen_at > statement_timestamp() - $1 * interval '1 ms'

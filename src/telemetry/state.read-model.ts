@@ -1,6 +1,6 @@
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import {
   liveTasks,
@@ -49,9 +49,9 @@ export class StateReadModel {
   }
 
   async read(): Promise<InstallationState> {
-    const rows = <Row extends object>(statement: Statement) =>
+    const rows = <Row extends object>(statement: SqlStatement) =>
       readRows<Row>(this.#cells.sole.sequelize, statement, []);
-    const homeRows = <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
+    const homeRows = <Row extends object>(statement: SqlStatement, values: readonly unknown[] = []) =>
       readRows<Row>(this.#cells.home.sequelize, statement, values);
     const [holds, writeOffs, tasks, slots, [deliveries], [paymentEvents], [unbooked], [due], [backup]] =
       await Promise.all([

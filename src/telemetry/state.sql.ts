@@ -1,13 +1,13 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 task. The trace of the request that submitted it, while what was ordered is known. */
-export const taskTraceparent: Statement = {
+export const taskTraceparent: SqlStatement = {
   name: 'telemetry_task_traceparent',
   text: `SELECT parameters->>'traceparent' AS traceparent FROM tasks WHERE id = $1`,
 };
 
 /** Open holds: how many, how much, how old. */
-export const openHolds: Statement = {
+export const openHolds: SqlStatement = {
   name: 'telemetry_open_holds',
   text: `SELECT CASE WHEN is_task THEN 'task' ELSE 'call' END AS kind, count(*)::integer AS holds, sum(amount) AS amount,
                 extract(epoch FROM ledger_now() - min(created_at))::double precision AS oldest_seconds
@@ -15,7 +15,7 @@ export const openHolds: Statement = {
 };
 
 /** The totals and the rows that are not in them yet. */
-export const writeOffTotals: Statement = {
+export const writeOffTotals: SqlStatement = {
   name: 'telemetry_write_offs',
   text: `SELECT reason, sum(amount) AS amount
            FROM (SELECT reason, amount FROM write_off_totals
@@ -26,7 +26,7 @@ export const writeOffTotals: Statement = {
 };
 
 /** Tasks that have not ended, and how long the oldest of them have waited: for a worker, and for the relay. */
-export const liveTasks: Statement = {
+export const liveTasks: SqlStatement = {
   name: 'telemetry_live_tasks',
   text: `SELECT pool, state, count(*)::integer AS tasks,
                 coalesce(extract(epoch FROM statement_timestamp() - min(created_at)), 0)::double precision AS oldest_seconds,
@@ -35,7 +35,7 @@ export const liveTasks: Statement = {
            FROM tasks WHERE completed_at IS NULL GROUP BY 1, 2`,
 };
 
-export const pendingDeliveries: Statement = {
+export const pendingDeliveries: SqlStatement = {
   name: 'telemetry_pending_deliveries',
   text: `SELECT count(*)::integer AS deliveries,
                 greatest(coalesce(extract(epoch FROM statement_timestamp() - min(next_try_at)), 0), 0)::double precision
@@ -43,7 +43,7 @@ export const pendingDeliveries: Statement = {
            FROM webhook_deliveries WHERE state = 'pending'`,
 };
 
-export const pendingPaymentEvents: Statement = {
+export const pendingPaymentEvents: SqlStatement = {
   name: 'telemetry_pending_payment_events',
   text: `SELECT count(*)::integer AS events,
                 coalesce(extract(epoch FROM statement_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
@@ -51,20 +51,20 @@ export const pendingPaymentEvents: Statement = {
 };
 
 /** What payment providers took of payments beyond what was paid. */
-export const unbookedReversals: Statement = {
+export const unbookedReversals: SqlStatement = {
   name: 'telemetry_unbooked_reversals',
   text: 'SELECT coalesce(sum(unbooked), 0)::text AS amount FROM payment_standings WHERE unbooked > 0',
 };
 
 /** $1: workers not heard of for this many ms do not count. */
-export const workerSlots: Statement = {
+export const workerSlots: SqlStatement = {
   name: 'telemetry_worker_slots',
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
           WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };
 
 /** How old the newest backup is; NULL: none was ever recorded. */
-export const newestBackup: Statement = {
+export const newestBackup: SqlStatement = {
   name: 'telemetry_newest_backup',
   text: 'SELECT extract(epoch FROM statement_timestamp() - max(at))::double precision AS age_seconds FROM backups',
 };
@@ -73,7 +73,7 @@ export const newestBackup: Statement = {
  * Accounts that were there last month and whose statement of it is not final. Months are closed in order, so an older one that is not
  * final keeps this one from being it.
  */
-export const statementsDue: Statement = {
+export const statementsDue: SqlStatement = {
   name: 'telemetry_statements_due',
   text: `
     WITH month AS MATERIALIZED (SELECT date_trunc('month', ledger_now(), 'UTC') AS start)

@@ -1,5 +1,5 @@
 import { USAGE_SUMS } from '../ledger/usage-sums.ts';
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
 
@@ -19,7 +19,7 @@ const PERIODS = `(
       SELECT bucket, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $6 AND bucket < $7) p`;
 
 /** $1 account. → filled_until: days before it are filled; no row where none is */
-export const filledUntil: Statement = {
+export const filledUntil: SqlStatement = {
   name: 'usage_filled_until',
   text: 'SELECT filled_until FROM usage_day_marks WHERE account_id = $1',
 };
@@ -28,7 +28,7 @@ export const filledUntil: Statement = {
  * $1–$7 as above, $8 bucket length as interval, $9 key or NULL, $10 model or NULL,
  * $11–$13 position of the last row before this page (period, model, key) or NULL, $14 how many rows.
  */
-export const usageRows: Statement = {
+export const usageRows: SqlStatement = {
   name: 'usage_rows',
   text: `
     WITH sums AS (
@@ -49,7 +49,7 @@ export const usageRows: Statement = {
  * By day, endpoint, model and key. $1–$7 as above, $8 key or NULL, $9–$12 position of the last row (period,
  * endpoint, model, key) or NULL, $13 how many rows.
  */
-export const activityRows: Statement = {
+export const activityRows: SqlStatement = {
   name: 'activity_rows',
   text: `
     WITH sums AS (
@@ -71,7 +71,7 @@ export const activityRows: Statement = {
  * $10 by model?, $11 by key?, $12 by endpoint?, $13–$17 position of the last row (period, model, key, endpoint, item) or
  * NULL, $18 how many rows. What is not grouped by is NULL, and '' where it is compared.
  */
-export const costRows: Statement = {
+export const costRows: SqlStatement = {
   name: 'cost_rows',
   text: `
     WITH sums AS (
@@ -107,7 +107,7 @@ export const costRows: Statement = {
  * before this page (period, model) or NULL, $11 how many rows, $12 how many calls are looked at, newest first. Times in ms are of calls
  * that ended well; percentiles leave out what has no such time.
  */
-export const performanceRows: Statement = {
+export const performanceRows: SqlStatement = {
   name: 'performance_rows',
   text: `
     WITH calls AS (

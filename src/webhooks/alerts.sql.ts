@@ -1,9 +1,9 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 const ALERTS = 'url, credits_low, key_limit_near';
 
 /** $1 account. */
-export const findAlerts: Statement = {
+export const findAlerts: SqlStatement = {
   name: 'alerts_find',
   text: `SELECT ${ALERTS} FROM account_alerts WHERE account_id = $1`,
 };
@@ -12,7 +12,7 @@ export const findAlerts: Statement = {
  * $1 account, $2 changes: any of url, credits_low, key_limit_near; absent is not null. What was told by another sum is told by the new
  * one, too.
  */
-export const changeAlerts: Statement = {
+export const changeAlerts: SqlStatement = {
   name: 'alerts_change',
   text: `INSERT INTO account_alerts AS a (account_id, url, credits_low, key_limit_near)
       VALUES ($1, $2::jsonb->>'url', ($2::jsonb->>'credits_low')::bigint, ($2::jsonb->>'key_limit_near')::smallint)
@@ -27,7 +27,7 @@ export const changeAlerts: Statement = {
 };
 
 /** $1 accounts at most. → how many were looked at */
-export const tellAlerts: Statement = {
+export const tellAlerts: SqlStatement = {
   name: 'alerts_tell',
   text: 'SELECT tell_alerts($1) AS looked',
 };

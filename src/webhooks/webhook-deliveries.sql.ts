@@ -1,10 +1,10 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * $1 limit, $2 lost after ms, $3 in-flight cap per account. One customer's slow endpoint must not hold up another's events: an
  * account's tries under way count as turns taken.
  */
-export const takeDeliveries: Statement = {
+export const takeDeliveries: SqlStatement = {
   name: 'webhook_take',
   text: `WITH busy AS (
       SELECT account_id, count(*) AS tries FROM webhook_deliveries
@@ -34,13 +34,13 @@ export const takeDeliveries: Statement = {
 };
 
 /** $1 ids. */
-export const putBackDeliveries: Statement = {
+export const putBackDeliveries: SqlStatement = {
   name: 'webhook_put_back',
   text: `UPDATE webhook_deliveries SET dispatched_at = NULL WHERE id = ANY ($1::uuid[]) AND state = 'pending'`,
 };
 
 /** $1 id, $2 lease in ms. The number of the try is its fence. */
-export const claimDelivery: Statement = {
+export const claimDelivery: SqlStatement = {
   name: 'webhook_claim',
   text: `UPDATE webhook_deliveries
        SET tries = tries + 1, next_try_at = statement_timestamp() + $2 * interval '1 ms'
@@ -49,7 +49,7 @@ export const claimDelivery: Statement = {
 };
 
 /** $1 id, $2 try, $3 state, $4 status, $5 error, $6 ms to the next try, $7 duration in ms. */
-export const recordTry: Statement = {
+export const recordTry: SqlStatement = {
   name: 'webhook_record_try',
   text: `WITH recorded AS (
       UPDATE webhook_deliveries
@@ -63,7 +63,7 @@ export const recordTry: Statement = {
 };
 
 /** $1 id, $2 account. One more try, now. */
-export const redeliver: Statement = {
+export const redeliver: SqlStatement = {
   name: 'webhook_redeliver',
   text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = statement_timestamp(), dispatched_at = NULL
      WHERE id = $1 AND account_id = $2 RETURNING id`,
@@ -73,19 +73,19 @@ const DELIVERY = `SELECT id, task_id, event, url, state, tries, next_try_at, las
       FROM webhook_deliveries`;
 
 /** $1 account, $2 task. */
-export const listDeliveries: Statement = {
+export const listDeliveries: SqlStatement = {
   name: 'webhook_list',
   text: `${DELIVERY} WHERE account_id = $1 AND task_id = $2 ORDER BY id`,
 };
 
 /** $1 account, $2 limit. Of the account itself, newest first. */
-export const listAlertDeliveries: Statement = {
+export const listAlertDeliveries: SqlStatement = {
   name: 'webhook_list_alerts',
   text: `${DELIVERY} WHERE account_id = $1 AND task_id IS NULL ORDER BY created_at DESC LIMIT $2`,
 };
 
 /** $1 deliveries. */
-export const listTries: Statement = {
+export const listTries: SqlStatement = {
   name: 'webhook_list_tries',
   text: `SELECT delivery_id, try, at, status, error, duration_ms FROM webhook_tries
      WHERE delivery_id = ANY ($1::uuid[]) ORDER BY delivery_id, try`,

@@ -1,31 +1,31 @@
-import type { Statement } from '../store/statement.ts';
+import type { SqlStatement } from '../store/statement.ts';
 
 /** $1 account. */
-export const findSecret: Statement = {
+export const findSecret: SqlStatement = {
   name: 'webhook_find_secret',
   text: 'SELECT secret, previous_secret, rotated_at FROM webhook_secrets WHERE account_id = $1',
 };
 
 /** $1 account to begin after, $2 limit. */
-export const listSecrets: Statement = {
+export const listSecrets: SqlStatement = {
   name: 'webhook_list_secrets',
   text: `SELECT account_id, secret, previous_secret FROM webhook_secrets WHERE account_id > $1 ORDER BY account_id LIMIT $2`,
 };
 
 /** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret, resealed. Nothing if it was rotated meanwhile. */
-export const resealSecret: Statement = {
+export const resealSecret: SqlStatement = {
   name: 'webhook_reseal_secret',
   text: 'UPDATE webhook_secrets SET secret = $3, previous_secret = $4 WHERE account_id = $1 AND secret = $2',
 };
 
 /** $1 account, $2 sealed secret. Of two that come at once, the first stays. */
-export const insertSecret: Statement = {
+export const insertSecret: SqlStatement = {
   name: 'webhook_insert_secret',
   text: `INSERT INTO webhook_secrets (account_id, secret) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING`,
 };
 
 /** $1 account, $2 sealed secret. */
-export const rotateSecret: Statement = {
+export const rotateSecret: SqlStatement = {
   name: 'webhook_rotate_secret',
   text: `INSERT INTO webhook_secrets AS w (account_id, secret) VALUES ($1, $2)
     ON CONFLICT (account_id) DO UPDATE

@@ -8,7 +8,7 @@ import { expiredHolds, totalWriteOffs } from '../../src/ledger/ledger.sql.ts';
 import { accountsToSeal, latestChecks, sealAccount } from '../../src/ledger/ledger-checks.sql.ts';
 import { WriteOffTotals } from '../../src/ledger/write-off-totals.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import type { Statement } from '../../src/store/statement.ts';
+import type { SqlStatement } from '../../src/store/statement.ts';
 import { typicalDuration } from '../../src/tasks/task-reads.sql.ts';
 import { deleteOldAlerts, deleteOldTasks, findExpiredMedia } from '../../src/tasks/task-retention.sql.ts';
 import { findCanceling, findOverdue, lapseLeases } from '../../src/tasks/task-sweep.sql.ts';
@@ -95,7 +95,7 @@ async function writeHistory(): Promise<void> {
 }
 
 /** Pages of 8 kB that a statement looked at, in what it calls, too. It changes nothing. */
-async function pagesOf(statement: Statement, values: readonly unknown[]): Promise<number> {
+async function pagesOf(statement: SqlStatement, values: readonly unknown[]): Promise<number> {
   let pages = 0;
   // the first time reads the catalog, too
   for (let time = 0; time < 2; time += 1) {
@@ -130,7 +130,7 @@ test('a total holds all that was written off, whenever it was summed', async () 
   ]);
 });
 
-const LOOKUPS: readonly { name: string; statement: Statement; values?: () => unknown[] }[] = [
+const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => unknown[] }[] = [
   { name: 'the sums of write-offs', statement: writeOffTotals },
   { name: 'the chore that sums write-offs', statement: totalWriteOffs },
   { name: 'the latest checks', statement: latestChecks },

@@ -1,16 +1,18 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Statement } from '../../src/store/statement.ts';
+import type { SqlStatement } from '../../src/store/statement.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Every statement of the product, as the files beside the stores export them. */
-export async function namedStatements(): Promise<Statement[]> {
+export async function namedStatements(): Promise<SqlStatement[]> {
   const files = readdirSync(SOURCES, { recursive: true })
     .map(String)
     .filter((file) => file.endsWith('.sql.ts'));
   const modules: object[] = await Promise.all(files.map((file) => import(`${SOURCES}${file}`)));
   return modules
     .flatMap((module) => Object.values(module).flat())
-    .filter((value): value is Statement => typeof value?.name === 'string' && typeof value.text === 'string');
+    .filter(
+      (value): value is SqlStatement => typeof value?.name === 'string' && typeof value.text === 'string',
+    );
 }

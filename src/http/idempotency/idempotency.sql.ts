@@ -1,4 +1,4 @@
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 
 const LEASE = `interval '60 seconds'`;
 const DAY = `interval '24 hours'`;
@@ -7,7 +7,7 @@ const DAY = `interval '24 hours'`;
  * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
  * so that the same money is held. $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. → generation_id
  */
-export const claimIdempotencyKey: Statement = {
+export const claimIdempotencyKey: SqlStatement = {
   name: 'idempotency_claim',
   text: `
   INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, locked_until)
@@ -31,7 +31,7 @@ export const claimIdempotencyKey: Statement = {
  * and a new one takes its place; a task's stays, for the task is what it made. $1 account, $2 key, $3 generation, $4 the new one.
  * → generation_id, no row while the old one stays
  */
-export const replaceEndedGeneration: Statement = {
+export const replaceEndedGeneration: SqlStatement = {
   name: 'idempotency_replace_generation',
   text: `
   UPDATE idempotency_keys SET generation_id = $4
@@ -42,7 +42,7 @@ export const replaceEndedGeneration: Statement = {
 };
 
 /** $1 account, $2 key. */
-export const readIdempotencyKey: Statement = {
+export const readIdempotencyKey: SqlStatement = {
   name: 'idempotency_read',
   text: `
   SELECT CASE WHEN state = 'running' AND locked_until < statement_timestamp() THEN 'dead' ELSE state END AS state,
@@ -51,7 +51,7 @@ export const readIdempotencyKey: Statement = {
 };
 
 /** $1 account, $2 key, $3 generation. */
-export const renewIdempotencyKey: Statement = {
+export const renewIdempotencyKey: SqlStatement = {
   name: 'idempotency_renew',
   text: `
   UPDATE idempotency_keys SET locked_until = statement_timestamp() + ${LEASE}
@@ -59,7 +59,7 @@ export const renewIdempotencyKey: Statement = {
 };
 
 /** $1 account, $2 key, $3 generation, $4 status, $5 sealed answer or NULL. */
-export const completeIdempotencyKey: Statement = {
+export const completeIdempotencyKey: SqlStatement = {
   name: 'idempotency_complete',
   text: `
   UPDATE idempotency_keys SET state = 'done', status_code = $4, answer = $5
@@ -70,7 +70,7 @@ export const completeIdempotencyKey: Statement = {
  * A failed call may be tried again under its key, unless it was charged: then the key goes on naming that charge. $1 account, $2 key,
  * $3 generation.
  */
-export const releaseIdempotencyKey: Statement = {
+export const releaseIdempotencyKey: SqlStatement = {
   name: 'idempotency_release',
   text: `
   WITH charged AS (SELECT 1 FROM generations WHERE id = $3::uuid AND account_id = $1 AND charge > 0),
@@ -86,7 +86,7 @@ export const releaseIdempotencyKey: Statement = {
 const JOINABLE = `interval '60 seconds'`;
 
 /** $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. */
-export const leaveCall: Statement = {
+export const leaveCall: SqlStatement = {
   name: 'idempotency_leave',
   text: `
   INSERT INTO idempotency_keys
@@ -95,7 +95,7 @@ export const leaveCall: Statement = {
 };
 
 /** Of calls that are alike each is joined by one retry only: two callers never get the same answer. $1 account, $2 fingerprint. → key */
-export const joinCall: Statement = {
+export const joinCall: SqlStatement = {
   name: 'idempotency_join',
   text: `
   UPDATE idempotency_keys SET joinable_until = NULL
@@ -108,7 +108,7 @@ export const joinCall: Statement = {
 };
 
 /** $1 account, $2 key. */
-export const unjoinCall: Statement = {
+export const unjoinCall: SqlStatement = {
   name: 'idempotency_unjoin',
   text: `
   UPDATE idempotency_keys SET joinable_until = statement_timestamp() + ${JOINABLE}
@@ -116,7 +116,7 @@ export const unjoinCall: Statement = {
 };
 
 /** $1 account, $2 key, $3 generation, $4 for how many ms nobody may have waited for it. A row comes back while somebody wants it. */
-export const isCallWanted: Statement = {
+export const isCallWanted: SqlStatement = {
   name: 'idempotency_is_wanted',
   text: `
   SELECT FROM idempotency_keys WHERE account_id = $1 AND key = $2 AND generation_id = $3
@@ -125,7 +125,7 @@ export const isCallWanted: Statement = {
 };
 
 /** $1 how many at most. Keys whose day is over. */
-export const expireIdempotencyKeys: Statement = {
+export const expireIdempotencyKeys: SqlStatement = {
   name: 'idempotency_expire',
   text: `DELETE FROM idempotency_keys WHERE (account_id, key) IN (
     SELECT account_id, key FROM idempotency_keys WHERE created_at < statement_timestamp() - ${DAY} LIMIT $1)`,

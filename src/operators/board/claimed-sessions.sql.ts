@@ -1,7 +1,7 @@
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 
 /** $1 id, $2 token hash, $3 operator, $4 rule, $5 seconds, $6 user agent, $7 address. Takes ended ones away. */
-export const insertOperatorSession: Statement = {
+export const insertOperatorSession: SqlStatement = {
   name: 'operator_session_insert',
   text: `
     WITH ended AS (
@@ -12,21 +12,21 @@ export const insertOperatorSession: Statement = {
 };
 
 /** $1 token hash, $2 rule. */
-export const findOperatorSession: Statement = {
+export const findOperatorSession: SqlStatement = {
   name: 'operator_session_find',
   text: `SELECT id, operator, created_at, ends_at, user_agent, address FROM operator_sessions
           WHERE token_hash = $1 AND rule = $2 AND ends_at > statement_timestamp()`,
 };
 
 /** $1 rule, $2 before id or NULL, $3 how many. Newest first. */
-export const listOperatorSessions: Statement = {
+export const listOperatorSessions: SqlStatement = {
   name: 'operator_session_list',
   text: `SELECT id, operator, created_at, ends_at, user_agent, address FROM operator_sessions
           WHERE rule = $1 AND ends_at > statement_timestamp() AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
 };
 
 /** $1 id or NULL, $2 token hash or NULL. */
-export const deleteOperatorSession: Statement = {
+export const deleteOperatorSession: SqlStatement = {
   name: 'operator_session_delete',
   text: 'DELETE FROM operator_sessions WHERE id = $1 OR token_hash = $2 RETURNING token_hash, operator',
 };

@@ -1,9 +1,9 @@
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 
 /**
  * $1 instant. Balances and receivables of all accounts then: the last entry of each before it says its balance.
  */
-export const deferredRevenue: Statement = {
+export const deferredRevenue: SqlStatement = {
   name: 'deferred_revenue',
   text: `
     SELECT coalesce(sum(l.balance_after), 0)::text AS credits, count(*) FILTER (WHERE l.balance_after <> 0)::integer AS accounts,
@@ -15,7 +15,7 @@ export const deferredRevenue: Statement = {
 };
 
 /** $1 instant, $2 only accounts above this or NULL, $3 how many. What repaid a debt went to the oldest first. */
-export const agedDebts: Statement = {
+export const agedDebts: SqlStatement = {
   name: 'aged_debts',
   text: `
     WITH moved AS (
@@ -46,7 +46,7 @@ const MARGIN_GROUPS = `
  * $1 start, $2 end, $3 least id of a call that can have ended since, $4 length of the periods as date_trunc names it, NULL = one period;
  * $5 by model?, $6 by endpoint?, $7 by provider?, $8 by account?, $9 how many rows. Calls by the period of their end, refunds by their own.
  */
-export const marginRows: Statement = {
+export const marginRows: SqlStatement = {
   name: 'margin_rows',
   text: `
     WITH calls AS (
@@ -71,14 +71,14 @@ export const marginRows: Statement = {
 };
 
 /** $1 start, $2 end. → month (YYYY-MM), whose calls are in a file alone */
-export const archivedMonths: Statement = {
+export const archivedMonths: SqlStatement = {
   name: 'margin_archived_months',
   text: `SELECT to_char(month_start AT TIME ZONE 'UTC', 'YYYY-MM') AS month FROM call_archives
           WHERE dropped_at IS NOT NULL AND month_end > $1 AND month_start < $2 ORDER BY 1`,
 };
 
 /** $1 start, $2 end. What was delivered and not charged, and what was owed and forgiven. */
-export const writeOffs: Statement = {
+export const writeOffs: SqlStatement = {
   name: 'write_offs_by_month',
   text: `
     SELECT to_char(date_trunc('month', w.at, 'UTC') AT TIME ZONE 'UTC', 'YYYY-MM') AS month, w.reason, count(*)::integer AS count,
@@ -92,7 +92,7 @@ export const writeOffs: Statement = {
  * $1 start, $2 end, $3 only payments above this or NULL, $4 how many. Money that moved outside, by the payment that it belongs to;
  * a payment by bank stands for itself. With what the provider says moved, and when it reaches the bank.
  */
-export const payouts: Statement = {
+export const payouts: SqlStatement = {
   name: 'payouts',
   text: `
     SELECT p.*, (SELECT coalesce(jsonb_agg(to_jsonb(m) - '{provider,account_id,payment_id}'::text[] ORDER BY m.created_at, m.id), '[]')
@@ -111,7 +111,7 @@ export const payouts: Statement = {
 };
 
 /** $1 only accounts above this or NULL, $2 how many. */
-export const accountsForCredits: Statement = {
+export const accountsForCredits: SqlStatement = {
   name: 'accounts_for_credits',
   text: 'SELECT id, name FROM accounts WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
 };
@@ -120,7 +120,7 @@ export const accountsForCredits: Statement = {
  * $1 account, $2 end, $3 start. Its movements in order, the charges between two others summed: what they use up does not depend on
  * how they are cut. → contra, amount, is_before (before the start)
  */
-export const creditMovements: Statement = {
+export const creditMovements: SqlStatement = {
   name: 'credit_movements',
   text: `
     SELECT contra::text AS contra, is_before, sum(amount)::text AS amount FROM (
@@ -132,7 +132,7 @@ export const creditMovements: Statement = {
 };
 
 /** $1 model or NULL, $2 instant or NULL, $3 only before this row or NULL, $4 how many. With an instant: the period it lies in. */
-export const pricePeriods: Statement = {
+export const pricePeriods: SqlStatement = {
   name: 'price_periods',
   text: `
     SELECT p.id::text AS id, p.model, p.price_version, v.pricing, p.starts_at, p.ends_at, p.actor

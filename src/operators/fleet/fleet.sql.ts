@@ -1,7 +1,7 @@
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 
 /** $1: workers not heard of for this many ms are silent. Those with tasks; who said good-bye has no slots. */
-export const silentWorkers: Statement = {
+export const silentWorkers: SqlStatement = {
   name: 'fleet_silent_workers',
   text: `
     SELECT s.worker, s.seen_at, t.tasks
@@ -11,7 +11,7 @@ export const silentWorkers: Statement = {
 };
 
 /** $1 least id of a call, $2 how many calls at most, $3 since when it counts as "just now". Newest calls first. */
-export const providersLately: Statement = {
+export const providersLately: SqlStatement = {
   name: 'fleet_providers',
   text: `
     WITH recent AS MATERIALIZED (

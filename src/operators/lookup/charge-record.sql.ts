@@ -1,7 +1,7 @@
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 
 /** $1 generation. Beside what its customer may read: whose it is, and what only operators see. A hold that is open has no attempts yet. */
-export const chargeRecord: Statement = {
+export const chargeRecord: SqlStatement = {
   name: 'operator_charge_record',
   text: `
     SELECT g.account_id, a.name AS account_name, k.name AS api_key_name, g.hold_amount AS held, g.shortfall, g.provider,
@@ -14,7 +14,7 @@ export const chargeRecord: Statement = {
 };
 
 /** $1 account, $2 generation. What was booked for it, oldest first: its charge, and refunds of it. */
-export const entriesOfCharge: Statement = {
+export const entriesOfCharge: SqlStatement = {
   name: 'operator_entries_of_charge',
   text: `
     SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
@@ -26,7 +26,7 @@ export const entriesOfCharge: Statement = {
 };
 
 /** $1 generation. */
-export const writeOffsOfCharge: Statement = {
+export const writeOffsOfCharge: SqlStatement = {
   name: 'operator_write_offs_of_charge',
   text: 'SELECT reason, amount, at FROM write_offs WHERE generation_id = $1::uuid ORDER BY at, id',
 };

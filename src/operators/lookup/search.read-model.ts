@@ -3,7 +3,7 @@ import { parseTransactionId } from '../../billing/transaction-id.ts';
 import { idAt, parsePublicId, publicId, uuidTimeMs } from '../../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
 import { readRows } from '../../store/report.ts';
-import type { Statement } from '../../store/statement.ts';
+import type { SqlStatement } from '../../store/statement.ts';
 import type { Finding } from './search.schema.ts';
 import {
   accountFound,
@@ -135,7 +135,7 @@ export class SearchReadModel {
     );
   }
 
-  #read<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+  #read<Row extends object>(statement: SqlStatement, values: readonly unknown[]): Promise<Row[]> {
     return readRows<Row>(this.#sequelize, statement, values);
   }
 }
