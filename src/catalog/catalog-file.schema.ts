@@ -58,7 +58,7 @@ const step = z.int().min(1).max(1_000);
 
 /** What orders of an image or video model may ask for. */
 const media = z.strictObject({
-  sizes: z.array(size).min(1).max(100).optional().describe('sizes on offer; the first is the default'),
+  sizes: z.array(size).min(1).max(100).optional().describe('sizes offered; the first is the default'),
   sides: z
     .strictObject({ min: side, max: side })
     .optional()
@@ -67,7 +67,7 @@ const media = z.strictObject({
   steps: z
     .strictObject({ min: step, max: step, default: step })
     .optional()
-    .describe('left out: the model takes none'),
+    .describe('left out: the model does not take steps'),
   seconds: z
     .array(
       z
@@ -78,7 +78,7 @@ const media = z.strictObject({
     .min(1)
     .max(VIDEO_DURATION_MS_MAX / 1_000)
     .optional()
-    .describe('lengths of a video on offer; the first is the default'),
+    .describe('video lengths offered; the first is the default'),
   prices: z
     .record(z.string(), z.strictObject({ request: price, image: price, second: price }).partial())
     .transform((bySize, context) =>
@@ -95,7 +95,7 @@ const media = z.strictObject({
       }),
     )
     .optional()
-    .describe('by size, e.g. `2048*2048`: what is priced otherwise there'),
+    .describe('by size, e.g. `2048*2048`: prices that differ for it'),
 });
 
 const CONDITION = /^unavailable$|^waiting > ([1-9]\d{0,5})s$/;
@@ -157,23 +157,23 @@ const modelId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
 const tokens = z.int().min(1).max(100_000_000).optional();
 const itemTokens = (what: string) =>
-  tokens.describe(`the most tokens that one ${what} can cost; left out: the rest of the context is held`);
+  tokens.describe(`maximum tokens that one ${what} can cost; left out: the rest of the context is held`);
 
 /** One entry of `models:`. */
 export const modelEntry = z.strictObject({
-  id: modelId.describe('what callers name; unique among ids and aliases'),
-  aliases: z.array(modelId).max(20).default([]).describe('other names of it'),
+  id: modelId.describe('the id that callers use; unique among ids and aliases'),
+  aliases: z.array(modelId).max(20).default([]).describe('other ids for it'),
   name: z.string().min(1).max(200).optional().describe('for people; left out: the id'),
   description: z.string().max(2000).default('').describe('for people'),
-  categories: z.array(z.string().min(1).max(50)).max(20).default([]).describe('what `?category=` finds'),
+  categories: z.array(z.string().min(1).max(50)).max(20).default([]).describe('for the filter `?category=`'),
   endpoints: z
     .array(z.enum(MODEL_ENDPOINTS))
     .min(1)
     .describe('where it can be called; `image` and `video` models have one endpoint, and routes to engines'),
   context_length: tokens.describe(
-    'tokens in and out; needed for text. Not lower than what the provider really takes: it bounds the hold',
+    'tokens in and out; required for text models. Must not be lower than what the provider really accepts, because it bounds the hold',
   ),
-  max_output_tokens: tokens.describe('needed for text; bounds the hold likewise'),
+  max_output_tokens: tokens.describe('required for text models; also bounds the hold'),
   image_tokens: itemTokens('image'),
   image_pixels_per_token: z
     .number()
@@ -181,7 +181,7 @@ export const modelEntry = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe(
-      'where an image costs by its area: so many pixels are one token; `image_tokens` stays the most',
+      'for images billed by area: this many pixels are one token; `image_tokens` remains the maximum',
     ),
   file_tokens: itemTokens('file'),
   file_page_tokens: z
@@ -190,7 +190,7 @@ export const modelEntry = z.strictObject({
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'the most tokens that one page of a PDF can cost; a dense page of text has 3,000, its picture 1,600',
+      'maximum tokens that one page of a PDF can cost; a dense page of text has 3,000, its picture 1,600',
     ),
   audio_tokens: itemTokens('audio input'),
   video_tokens: itemTokens('video'),
@@ -198,8 +198,8 @@ export const modelEntry = z.strictObject({
     .array(z.enum(['text', 'image', 'file', 'audio', 'video']))
     .min(1)
     .default(['text'])
-    .describe('what it takes; other input is refused with 400 before anything is held'),
-  tokenizer: z.string().max(50).default('Other').describe('published by `/api/v1/models`, nothing else'),
+    .describe('input types it accepts; other input is rejected with 400 before anything is held'),
+  tokenizer: z.string().max(50).default('Other').describe('only published by `/api/v1/models`'),
   supported_parameters: z
     .array(z.string())
     .max(50)
@@ -233,7 +233,7 @@ const limits = z
     queued_tasks: z.int().min(1).max(1_000_000).default(1_000).describe('tasks that may wait for one pool'),
   })
   .prefault({})
-  .describe('of an account, all its keys together');
+  .describe('of an account, for all its keys together');
 
 const path = z
   .string()
@@ -259,7 +259,7 @@ const aliases = z
 
 const line = z.string().trim().min(1).max(100);
 const seller = z.strictObject({
-  name: line.describe('who statements and receipts are from'),
+  name: line.describe('the seller named on statements and receipts'),
   address: z.array(line).max(8).default([]).describe('its lines'),
   tax_id: line.nullable().default(null).describe('of the seller'),
   tax: z
@@ -272,7 +272,7 @@ const seller = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('what the price of credits includes; without it receipts show none'),
+    .describe('tax included in the price of credits; without it receipts show no tax'),
   notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]).describe('sentences at the end'),
 });
 
@@ -289,7 +289,7 @@ export const catalogFile = z.strictObject({
     .describe('who makes images and videos; each is a pool with a queue of its own'),
   limits,
   aliases,
-  seller: seller.optional().describe('who statements and receipts are from'),
+  seller: seller.optional().describe('the seller named on statements and receipts'),
 });
 
 export type CatalogFile = z.output<typeof catalogFile>;

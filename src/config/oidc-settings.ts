@@ -27,10 +27,10 @@ export const oidcVariables = {
   OIDC_ISSUER: provider
     .optional()
     .describe(
-      '[people sign in as themselves](../members.md) by this OpenID provider; set this and the next two together',
+      '[people sign in as themselves](../members.md) with this OpenID provider; set this and the next two together',
     ),
-  OIDC_CLIENT_ID: z.string().min(1).max(512).optional().describe('what the provider calls this installation'),
-  OIDC_CLIENT_SECRET: z.string().min(1).max(2_048).optional().describe('proves to the provider who asks'),
+  OIDC_CLIENT_ID: z.string().min(1).max(512).optional().describe('id of this installation at the provider'),
+  OIDC_CLIENT_SECRET: z.string().min(1).max(2_048).optional().describe('the secret that goes with that id'),
   OIDC_NAME: z
     .string()
     .trim()
@@ -38,7 +38,7 @@ export const oidcVariables = {
     .max(60, 'must have at most 60 characters')
     .default('single sign-on')
     .meta({ allowed: '1 to 60 characters' })
-    .describe('what the sign-in page calls the provider: “Sign in with …”'),
+    .describe('name of the provider on the sign-in page: “Sign in with …”'),
   OIDC_SCOPES: z
     .string()
     .regex(
@@ -47,26 +47,26 @@ export const oidcVariables = {
     )
     .default('openid email profile')
     .meta({ allowed: '`openid` and others, separated by spaces' })
-    .describe('what the provider is asked to tell'),
+    .describe('scopes requested from the provider'),
   OIDC_OPERATOR_CLAIM: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe(
-      'claim of the provider that makes [operators](../members.md#operators), e.g. `groups`; with the next',
+      'claim that makes somebody an [operator](../members.md#operators), e.g. `groups`; set it together with the next',
     ),
   OIDC_OPERATOR_VALUE: z
     .string()
     .min(1)
     .max(500)
     .optional()
-    .describe('what that claim must be, or have among its values'),
+    .describe('value that the claim must have or contain'),
   OIDC_TRUST_EMAIL: z
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
     .describe(
-      '`yes`: addresses that the provider does not call verified count, too; only where it gives nobody an address that is not theirs',
+      '`yes`: accept addresses that the provider does not report as verified; only if nobody can claim the address of another there',
     ),
 };
 

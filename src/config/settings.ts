@@ -63,7 +63,7 @@ export const SETTINGS = z.object({
     ),
   PUBLIC_URL: url(['http:', 'https:'])
     .optional()
-    .describe('base of the links that clients get; without it made of `HOST` and `PORT`'),
+    .describe('base of the links that clients get; default: made of `HOST` and `PORT`'),
   DATABASE_URL: z.string().min(1).describe('Postgres 14 or newer, as the application role'),
   REDIS_URL: z.string().min(1).describe('Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`'),
   REDIS_PREFIX: z
@@ -72,7 +72,7 @@ export const SETTINGS = z.object({
     .default('tollgate')
     .meta({ allowed: '1 to 40 letters, digits, `-`, `_`' })
     .describe(
-      'what every name in Redis begins with: another for each installation that shares one; the same for the API and the workers',
+      'prefix of every name in Redis: a different one for each installation that shares a Redis, the same for the API and the workers',
     ),
   DATA_DIR: z
     .string()
@@ -125,13 +125,13 @@ export const SETTINGS = z.object({
   DATABASE_CONNECTIONS: integer(4, 500)
     .default(20)
     .describe(
-      'of this process; a worker, and an API that workers without a database use, takes one more to listen',
+      'per process; a worker, and an API that workers without a database use, takes one more to listen',
     ),
   LEDGER_PLANS: z
     .enum(['kept', 'fresh'], 'must be kept or fresh')
     .default('kept')
     .describe(
-      '`fresh`: small batches of calls are planned each time, for a database that cannot use kept plans ([Citus](../scaling.md)); a lone hold takes two thirds longer',
+      '`fresh`: plans small batches of calls every time, for a database that cannot use kept plans ([Citus](../scaling.md)); a single hold takes two thirds longer',
     ),
   TOLLGATE_CELLS: z
     .literal('1', 'must be 1: several cells are not supported yet, see docs/scaling.md')
@@ -139,11 +139,11 @@ export const SETTINGS = z.object({
     .describe('[cells](../scaling.md) that accounts are spread over'),
   TRUSTED_PROXIES: integer(0, 10)
     .default(0)
-    .describe('number of proxies in front whose `X-Forwarded-For` is believed'),
+    .describe('number of proxies in front whose `X-Forwarded-For` is trusted'),
   STRANGER_CONNECTIONS: integer(1, 10_000)
     .default(200)
     .describe(
-      'idle connections that one address may keep before a right key was shown on them; not counted behind a trusted proxy, which has bounds of its own',
+      'idle connections that one address may keep without having shown a valid key on them; not counted behind a trusted proxy, which has limits of its own',
     ),
   CORS_ORIGINS: corsOrigins
     .default([])
@@ -153,7 +153,7 @@ export const SETTINGS = z.object({
     .enum(['allow', 'refuse'], 'must be allow or refuse')
     .default('refuse')
     .describe(
-      '`allow`: images and files of a request may be named by `http://` URLs, too; addresses and names that are not public are refused either way',
+      '`allow`: images and files of a request may also have `http://` URLs; addresses and names that are not public are rejected either way',
     ),
   DRAIN_SECONDS: integer(0, 3_600)
     .default(30)
@@ -185,7 +185,7 @@ export const SETTINGS = z.object({
     .min(32, 'must be a token made by: tollgate worker-tokens create')
     .optional()
     .meta({ allowed: 'a token made by `tollgate worker-tokens create`' })
-    .describe('what such a worker shows to the API'),
+    .describe('authenticates such a worker to the API'),
   PREEMPTION_FILE: z
     .string()
     .startsWith('/', 'must be an absolute path')
@@ -233,7 +233,7 @@ export const SETTINGS = z.object({
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
     .describe(
-      '`yes`: the order of a task is kept after its end, so that it can be retried: of a success as long as its files, otherwise as long as its row',
+      '`yes`: the order of a task is kept after its end, so that it can be retried: as long as its files if it succeeded, otherwise as long as its row',
     ),
   WEBHOOK_PRIVATE_TARGETS: z
     .enum(['allow', 'refuse'])
@@ -243,7 +243,7 @@ export const SETTINGS = z.object({
     .enum(['allow', 'refuse'], 'must be allow or refuse')
     .optional()
     .describe(
-      'without Stripe and outside production: a payment page that gives credits and takes no money. Without it, only where `HOST` and `PUBLIC_URL` are loopback and there is no proxy',
+      'without Stripe and outside production: a payment page that grants credits without payment; default: `allow` only where `HOST` and `PUBLIC_URL` are loopback and there is no proxy',
     ),
   STRIPE_SECRET_KEY: z
     .string()

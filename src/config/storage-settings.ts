@@ -31,7 +31,7 @@ export const storageVariables = {
   STORAGE: z
     .enum(['fs', 's3', 'remote'], 'must be fs, s3 or remote')
     .optional()
-    .describe('where [media](../storage.md) is kept; without it `s3` where `S3_*` is set, else `fs`'),
+    .describe('where [media](../storage.md) is kept; default: `s3` where `S3_*` is set, else `fs`'),
   STORAGE_URL: httpUrl.optional().describe('with `STORAGE=remote`: the API of the installation'),
   STORAGE_TOKEN: z
     .string()
@@ -59,7 +59,7 @@ export const storageVariables = {
     .string()
     .regex(/^[A-Za-z0-9_-][A-Za-z0-9._/-]{0,200}$/, 'must be a plain path like tollgate/media')
     .optional()
-    .describe('put before every key of an object'),
+    .describe('prefix of every object key'),
 };
 
 type StorageVariables = z.output<z.ZodObject<typeof storageVariables>>;

@@ -1,7 +1,7 @@
 /** What a caller may send with a call of a text model, for the API's description. */
 export const INVOCATION_HEADERS: Readonly<Record<string, string>> = {
   'x-max-cost':
-    'The most this call may cost, in USD as a decimal, e.g. 0.05; a dearer one is refused with 402',
+    'The most this call may cost, in USD as a decimal, e.g. 0.05; a more expensive one is rejected with 402',
 };
 
 /** What answers of text models carry. */

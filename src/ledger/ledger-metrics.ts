@@ -41,7 +41,7 @@ export function createLaneObserver(registry: Registry, log: Logger): LaneObserve
   const quarantined = new Counter({
     ...shared,
     name: 'tollgate_ledger_quarantined_total',
-    help: 'Items the database refuses by themselves; each is a bug',
+    help: 'Items that the database rejects even alone; each is a bug',
   });
   return {
     batchSent: (lane, items, durationMs, oldestWaitMs) => {

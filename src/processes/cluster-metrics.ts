@@ -12,7 +12,7 @@ export function createClusterMetrics(registry: Registry, serving: () => number):
   });
   return new Counter({
     name: 'tollgate_api_process_crashes_total',
-    help: 'API processes behind this port that ended unasked and were started again',
+    help: 'API processes behind this port that ended unexpectedly and were restarted',
     registers: [registry],
   });
 }

@@ -90,7 +90,7 @@ export function registerEngineGauges(
   });
   new Gauge({
     name: 'tollgate_engine_memory_bytes',
-    help: 'Memory of the devices behind an engine, as the engine says: used by whomever, and in all',
+    help: 'Memory of the devices behind an engine, as the engine reports it: used by anybody, and in total',
     labelNames: ['pool', 'device', 'state'],
     registers: [registry],
     async collect() {
@@ -113,7 +113,7 @@ export function registerEngineGauges(
 export function registerGpuGauge(registry: Registry, readMemory: () => Promise<readonly GpuMemory[]>): void {
   new Gauge({
     name: 'tollgate_gpu_memory_bytes',
-    help: 'Memory of the GPUs of this host: used by whomever, and in all',
+    help: 'Memory of the GPUs of this host: used by anybody, and in total',
     labelNames: ['gpu', 'state'],
     registers: [registry],
     async collect() {

@@ -5,7 +5,7 @@ import type { HiddenOverhead } from '../invocation/hidden-overhead.ts';
 export function registerMarginGauges(registry: Registry, overhead: Pick<HiddenOverhead, 'learnt'>): void {
   new Gauge({
     name: 'tollgate_input_margin_ratio',
-    help: 'Tokens that a model of a provider may make of one that we count; learnt from its reports',
+    help: 'Provider tokens that a hold assumes for one token of our count, by model; learnt from its reports',
     labelNames: ['provider', 'model'],
     registers: [registry],
     collect() {
@@ -17,7 +17,7 @@ export function registerMarginGauges(registry: Registry, overhead: Pick<HiddenOv
   });
   new Gauge({
     name: 'tollgate_input_margin_tokens',
-    help: 'Tokens that a model of a provider may add to every call; learnt from its reports',
+    help: 'Tokens that a hold assumes the provider adds to every call, by model; learnt from its reports',
     labelNames: ['provider', 'model'],
     registers: [registry],
     collect() {

@@ -98,7 +98,7 @@ function createMoneyMetrics(registry: Registry): SettlementObserver['settled'] {
   });
   const cost = new Counter({
     name: 'tollgate_provider_cost_usd_total',
-    help: 'Billed to us by providers and engines for the calls and runs that ended, where they say so; runs that were made again are in margins alone',
+    help: 'Billed to us by providers and engines for ended calls and runs, where they report it; repeated runs are in the margins only',
     labelNames: ['provider'],
     registers,
   });
@@ -110,7 +110,7 @@ function createMoneyMetrics(registry: Registry): SettlementObserver['settled'] {
   });
   const waived = new Counter({
     name: 'tollgate_waived_usd_total',
-    help: 'Let off to customers because a provider broke its answer off',
+    help: 'Not charged to customers because a provider broke off its answer',
     labelNames: ['model', 'provider'],
     registers,
   });

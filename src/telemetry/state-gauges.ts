@@ -107,7 +107,7 @@ function addTaskGauges(add: AddGauge): void {
   );
   add(
     'tollgate_relay_lag_seconds',
-    'Longest wait of a task that has not been handed to its queue: a full queue, or a relay that stands still',
+    'Longest wait of a task that has not been handed to its queue: a full queue, or a stalled relay',
     ['pool', 'state'],
     (own, { tasks }) => {
       for (const { pool, state, relay_seconds } of tasks) {
@@ -139,7 +139,7 @@ function addDeliveryGauges(add: AddGauge): void {
   add('tollgate_webhooks_pending', 'Webhooks that wait for a try', [], (own, { deliveries }) =>
     own.set(deliveries.deliveries),
   );
-  add('tollgate_webhook_overdue_seconds', 'How late the latest try is', [], (own, { deliveries }) =>
+  add('tollgate_webhook_overdue_seconds', 'How late the most overdue try is', [], (own, { deliveries }) =>
     own.set(deliveries.overdue_seconds),
   );
   add('tollgate_payment_events_pending', 'Payment events not booked yet', [], (own, { paymentEvents }) =>

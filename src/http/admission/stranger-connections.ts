@@ -40,7 +40,7 @@ export class StrangerConnections {
     const idle = this.#idle;
     new Gauge({
       name: 'tollgate_http_stranger_connections',
-      help: 'Idle connections on which no right key was shown yet; not counted behind a trusted proxy',
+      help: 'Idle connections on which no valid key was shown yet; not counted behind a trusted proxy',
       registers: [options.registry],
       collect() {
         this.set([...idle.values()].reduce((sum, connections) => sum + connections.size, 0));
@@ -48,7 +48,7 @@ export class StrangerConnections {
     });
     this.#closed = new Counter({
       name: 'tollgate_http_stranger_connections_closed_total',
-      help: 'Connections closed because their address kept too many idle ones without showing a right key',
+      help: 'Connections closed because their address kept too many idle ones without showing a valid key',
       registers: [options.registry],
     });
   }

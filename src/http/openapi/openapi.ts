@@ -254,14 +254,16 @@ function answerHeaders(route: Route): JsonSchema {
       route.idempotency === 'replay' && {
         'X-Generation-Id': text('Id of the generation that this call makes'),
       }),
-    ...(route.idempotency === 'replay' && { 'Idempotent-Replayed': text('true: an answer given before') }),
+    ...(route.idempotency === 'replay' && {
+      'Idempotent-Replayed': text('true: this answer was given before'),
+    }),
     ...(isLimited && {
       'x-ratelimit-limit-requests': text('Requests per minute'),
       'x-ratelimit-remaining-requests': text('Requests left now'),
-      'x-ratelimit-reset-requests': text('Time until all are there again, e.g. 1m30s'),
+      'x-ratelimit-reset-requests': text('Time until the limit is fully restored, e.g. 1m30s'),
       'x-ratelimit-limit-tokens': text('Tokens per minute'),
       'x-ratelimit-remaining-tokens': text('Tokens left now'),
-      'x-ratelimit-reset-tokens': text('Time until all are there again'),
+      'x-ratelimit-reset-tokens': text('Time until the limit is fully restored'),
     }),
     ...(route.query instanceof z.ZodObject &&
       'cursor' in route.query.shape && { Link: text('Where the next page is: <…>; rel="next"') }),
