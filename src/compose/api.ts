@@ -2,14 +2,9 @@ import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { firstAttempt } from '../../queues/connection.ts';
-import { API_DESCRIPTION } from '../api-description.ts';
-import { type AppOptions, createApp } from '../app.ts';
+import type { createApp } from '../app.ts';
 import { followEngines } from '../catalog/engine-kinds.ts';
 import { builtConsoleFolder } from '../console/static.pages.ts';
-import { CreditsReadModel } from '../credits/credits.read-model.ts';
-import type { AccountRoutesServices } from '../customer-routes.ts';
-import { GenerationsReadModel } from '../generations/generations.read-model.ts';
-import { GenerationsService } from '../generations/generations.service.ts';
 import { Authenticator } from '../http/callers/authenticator.ts';
 import { KeyCache } from '../http/callers/key-cache.ts';
 import { createHttpMetrics } from '../http/http-metrics.ts';
@@ -34,8 +29,7 @@ import type { MetricsSource } from '../processes/api-slot.ts';
 import { createRateMetrics } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
-import { tracedRoute } from '../telemetry/traced-routes.ts';
-import { composeBilling } from './billing.ts';
+import { composeApplication } from './application.ts';
 import { composeConsole, composeConsolePages, composeSessions } from './console.ts';
 import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import type { Foundation } from './foundation.ts';
@@ -47,7 +41,6 @@ import { composeRedis } from './redis.ts';
 import { composeRemoteWorkers, type RemoteWorkers } from './remote-workers.ts';
 import { composeTaskRoutes } from './task-routes.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
-import { composeWorkerStorage } from './worker-storage.ts';
 
 const REAP_EVERY_MS = 5_000;
 
@@ -110,48 +103,34 @@ export async function composeApi(
     ...invocation.routes,
     ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
   ];
+  const parts = {
+    invocation,
+    tasks,
+    remote,
+    identity,
+    engines,
+    operators,
+    rates,
+    redis,
+    console,
+    people,
+  };
   const consolePages = composeConsolePages(config, consoleFolder, people);
-  const app = createApp({
-    watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, foundation.tracing)),
-    kernel,
-    paidRoutes,
-    account: composeAccount(foundation, identity),
-    billingRoutes: composeBilling(foundation, identity.keysStore).routes,
-    consoleRoutes: console.routes,
-    workerRoutes: remote.routes,
-    operators: operators.services,
-    meta: {
-      readiness: readiness.check,
-      metrics,
-      authenticator: kernel.authenticator,
-      about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
-    },
-    surroundings: composeSurroundings(foundation, [operators.mounted, ...consolePages]),
+  const app = composeApplication(foundation, kernel, paidRoutes, {
+    ...parts,
+    readiness,
+    metrics,
+    consolePages,
   });
   resealSecrets(foundation, tasks);
   await Promise.all([redis.connection, operators.redis].map(firstAttempt));
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
-  const parts = { reaping, invocation, tasks, remote, identity, engines, operators, rates, redis, console, people };
   return {
     app,
     ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
     announceShutdown: leaving(readiness, console, remote),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
-    close: () => closeApi(parts),
-  };
-}
-
-/** How the application is reached, and what it serves beside its routes: pages, and files for workers on other hosts. */
-function composeSurroundings(
-  foundation: Foundation,
-  pages: AppOptions['surroundings']['pages'],
-): AppOptions['surroundings'] {
-  const { config, catalogSource } = foundation;
-  return {
-    aliases: { current: () => catalogSource.current.aliases },
-    trustedProxies: config.trustedProxies,
-    corsOrigins: config.corsOrigins,
-    pages: [...pages, ...composeWorkerStorage(foundation)],
+    close: () => closeApi({ ...parts, reaping }),
   };
 }
 
@@ -211,17 +190,6 @@ function composeKernel(
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
     recordMemberAct: memberActs(foundation),
     onProven: (connection) => parts.strangers.proven(connection),
-  };
-}
-
-function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {
-  const { cells, catalog, storage, signer, clock } = foundation;
-  return {
-    keys: identity.keys,
-    catalog,
-    credits: new CreditsReadModel(cells),
-    generations: new GenerationsService(new GenerationsReadModel(cells), identity.keysStore),
-    media: { storage, signer, clock },
   };
 }
 

@@ -1,0 +1,74 @@
+import { API_DESCRIPTION } from '../api-description.ts';
+import { type AppOptions, createApp } from '../app.ts';
+import { CreditsReadModel } from '../credits/credits.read-model.ts';
+import type { AccountRoutesServices } from '../customer-routes.ts';
+import { GenerationsReadModel } from '../generations/generations.read-model.ts';
+import { GenerationsService } from '../generations/generations.service.ts';
+import type { Kernel } from '../http/kernel.ts';
+import type { Route } from '../http/route.ts';
+import type { KeysService } from '../keys/keys.service.ts';
+import type { KeysStore } from '../keys/keys.store.ts';
+import type { MetricsSource } from '../processes/api-slot.ts';
+import { tracedRoute } from '../telemetry/traced-routes.ts';
+import { composeBilling } from './billing.ts';
+import type { Foundation } from './foundation.ts';
+import type { OperatorParts } from './operators.ts';
+import type { RemoteWorkers } from './remote-workers.ts';
+import { composeWorkerStorage } from './worker-storage.ts';
+
+interface Identity {
+  readonly keys: KeysService;
+  readonly keysStore: KeysStore;
+}
+
+/** Every route and page that the parts bring, on one application. */
+export function composeApplication(
+  foundation: Foundation,
+  kernel: Kernel,
+  paidRoutes: readonly Route[],
+  parts: {
+    readonly identity: Identity;
+    readonly console: { readonly routes: readonly Route[] };
+    readonly remote: RemoteWorkers;
+    readonly operators: OperatorParts;
+    readonly readiness: { readonly check: AppOptions['meta']['readiness'] };
+    readonly metrics: MetricsSource;
+    readonly consolePages: AppOptions['surroundings']['pages'];
+  },
+): ReturnType<typeof createApp> {
+  const { config, catalogSource, tracing } = foundation;
+  const { identity, operators } = parts;
+  return createApp({
+    watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, tracing)),
+    kernel,
+    paidRoutes,
+    account: composeAccount(foundation, identity),
+    billingRoutes: composeBilling(foundation, identity.keysStore).routes,
+    consoleRoutes: parts.console.routes,
+    workerRoutes: parts.remote.routes,
+    operators: operators.services,
+    meta: {
+      readiness: parts.readiness.check,
+      metrics: parts.metrics,
+      authenticator: kernel.authenticator,
+      about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
+    },
+    surroundings: {
+      aliases: { current: () => catalogSource.current.aliases },
+      trustedProxies: config.trustedProxies,
+      corsOrigins: config.corsOrigins,
+      pages: [operators.mounted, ...parts.consolePages, ...composeWorkerStorage(foundation)],
+    },
+  });
+}
+
+function composeAccount(foundation: Foundation, identity: Identity): AccountRoutesServices {
+  const { cells, catalog, storage, signer, clock } = foundation;
+  return {
+    keys: identity.keys,
+    catalog,
+    credits: new CreditsReadModel(cells),
+    generations: new GenerationsService(new GenerationsReadModel(cells), identity.keysStore),
+    media: { storage, signer, clock },
+  };
+}
