@@ -901,19 +901,19 @@ CREATE OR REPLACE FUNCTION budget_base(k api_keys, at timestamp with time zone)
  RETURNS bigint
  LANGUAGE sql
  STABLE
-RETURN CASE WHEN (budget_start((k).limit_reset, at) > (k).counted_from) THEN (k).spent ELSE (k).spent_before END
+RETURN limit_base((k).limit_reset, (k).counted_from, (k).spent, (k).spent_before, at)
 
 CREATE OR REPLACE FUNCTION budget_free(k api_keys, at timestamp with time zone)
  RETURNS bigint
  LANGUAGE sql
  STABLE
-RETURN (((k).limit_nano - ((k).spent - budget_base(k, at))) - (k).held)
+RETURN limit_free((k).limit_nano, (k).held, (k).limit_reset, (k).counted_from, (k).spent, (k).spent_before, at)
 
 CREATE OR REPLACE FUNCTION budget_start(limit_reset text, at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
- STABLE
-RETURN date_trunc(CASE limit_reset WHEN 'daily'::text THEN 'day'::text WHEN 'weekly'::text THEN 'week'::text WHEN 'monthly'::text THEN 'month'::text ELSE NULL::text END, at, 'UTC'::text)
+ IMMUTABLE
+RETURN (date_trunc(CASE limit_reset WHEN 'daily'::text THEN 'day'::text WHEN 'weekly'::text THEN 'week'::text WHEN 'monthly'::text THEN 'month'::text ELSE NULL::text END, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text)
 
 CREATE OR REPLACE FUNCTION call_is_archived(call uuid)
  RETURNS boolean
@@ -951,6 +951,8 @@ CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+DECLARE
+  models text[] := models_of(changes->'allowed_models');
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   RETURN QUERY UPDATE accounts a SET
@@ -958,9 +960,7 @@ BEGIN
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
-      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE a.allowed_models END,
       billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
     WHERE a.id = account RETURNING a.*;
   IF FOUND THEN
@@ -980,6 +980,9 @@ DECLARE
   reset text;
   base bigint;
   begun timestamptz;
+  -- once, before the write: how a time is read depends on the session
+  ends timestamptz := changes->>'expires_at';
+  models text[] := models_of(changes->'allowed_models');
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   SELECT * INTO before FROM api_keys k
@@ -987,7 +990,7 @@ BEGIN
   changed_at := ledger_now();
   reset := CASE WHEN changes ? 'limit_reset' THEN changes->>'limit_reset' ELSE before.limit_reset END;
   IF reset IS NOT DISTINCT FROM before.limit_reset THEN
-    base := budget_base(before, changed_at);
+    base := limit_base(before.limit_reset, before.counted_from, before.spent, before.spent_before, changed_at);
     begun := greatest(before.counted_from, budget_start(reset, changed_at));
   ELSIF reset IS NULL THEN
     base := 0;
@@ -1007,10 +1010,8 @@ BEGIN
         WHEN changes->>'limit_nano' IS NULL THEN NULL
         ELSE greatest((changes->>'limit_nano')::bigint, k.spent - base + k.held) END,
       limit_reset = reset, spent_before = base, counted_from = begun,
-      expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
-      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
+      expires_at = CASE WHEN changes ? 'expires_at' THEN ends ELSE k.expires_at END,
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE k.allowed_models END,
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
       deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, changed_at) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
@@ -1055,6 +1056,7 @@ CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb)
 AS $function$
 DECLARE
   most integer;
+  models text[] := models_of(key->'allowed_models');
 BEGIN
   -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
   SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
@@ -1066,9 +1068,7 @@ BEGIN
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
             coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint,
             key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
-            nullif(key->'rate_limits', 'null'),
-            CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
-              THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)
+            nullif(key->'rate_limits', 'null'), models)
     RETURNING *;
 END $function$
 
@@ -1433,7 +1433,8 @@ DECLARE
   waived bigint;
 BEGIN
   FOR candidate IN
-    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, budget_free(k, greatest(b.last_at, settled_at)) AS key_free
+    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free,
+           limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
       LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
       LEFT JOIN balances b ON b.account_id = s.account_id
@@ -1489,16 +1490,14 @@ DECLARE
 BEGIN
   WITH ending AS (
     UPDATE tasks t SET
-      state = CASE s.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed' ELSE 'canceled' END,
-      progress = CASE s.status WHEN 'completed' THEN 1 ELSE t.progress END,
+      state = CASE WHEN s.status = 'completed' THEN 'succeeded' WHEN s.status = 'failed' THEN 'failed' ELSE 'canceled' END,
+      progress = CASE WHEN s.status = 'completed' THEN 1 ELSE t.progress END,
       error_code = s.error_code, error_message = s.error_message,
-      -- sizes outlive the prompt: who runs a task again wants the same ones
-      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE jsonb_strip_nulls(jsonb_build_object(
-        'width', t.parameters->'width', 'height', t.parameters->'height', 'steps', t.parameters->'steps',
-        'seconds', t.parameters->'seconds')) END,
+      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE sizes_of(t.parameters) END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
-      media_expires_at = settled_at + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
-        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms'
+      -- in UTC: with a time zone, the sum would depend on the session's
+      media_expires_at = (settled_at AT TIME ZONE 'UTC' + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
+        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms') AT TIME ZONE 'UTC'
       FROM unnest(settlements) s
      WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
        AND s.task->'from' ? t.state
@@ -1544,7 +1543,8 @@ BEGIN
   END IF;
   extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
-    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR budget_free(k, extended_at) >= extra)
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR
+      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra)
     FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
@@ -1554,7 +1554,8 @@ BEGIN
     RETURNING h.amount INTO total;
   IF total IS NOT NULL THEN
     UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
-    UPDATE api_keys k SET held = k.held + extra, spent_before = budget_base(k, extended_at),
+    UPDATE api_keys k SET held = k.held + extra,
+        spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at),
         counted_from = greatest(k.counted_from, budget_start(k.limit_reset, extended_at))
       WHERE k.id = key;
   END IF;
@@ -1608,8 +1609,9 @@ BEGIN
       WHERE p.purchase_reference = purchase AND p.reversal = standing.reversal;
   END LOOP;
 
-  SELECT e.amount - payment_reversed(purchase) INTO STRICT room FROM ledger_entries e
+  SELECT e.amount INTO STRICT room FROM ledger_entries e
     WHERE e.reference = purchase AND e.type = 'credit_purchase' AND e.account_id = account;
+  room := room - payment_reversed(purchase);
   FOR standing IN SELECT * FROM payment_standings p
     WHERE p.purchase_reference = purchase AND (p.booked < p.amount OR p.unbooked <> 0) ORDER BY p.first_at, p.reversal
   LOOP
@@ -1703,7 +1705,7 @@ BEGIN
   -- a charge of an earlier period makes no room in this one
   refunded_at := ledger_now();
   UPDATE api_keys k SET spent = k.spent - refunded,
-      spent_before = budget_base(k, refunded_at) - CASE
+      spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, refunded_at) - CASE
         WHEN charge.at < greatest(k.counted_from, budget_start(k.limit_reset, refunded_at)) THEN refunded ELSE 0 END,
       counted_from = greatest(k.counted_from, budget_start(k.limit_reset, refunded_at))
     WHERE k.id = charge.api_key_id;
@@ -1843,7 +1845,8 @@ BEGIN
   FOR candidate IN
     SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
            k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
-           k.allowed_models AS key_models, budget_free(k, decided_at) AS key_free,
+           k.allowed_models AS key_models,
+           limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at) AS key_free,
            h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
       FROM unnest(requests) r
       LEFT JOIN balances b ON b.account_id = r.account_id
@@ -2077,7 +2080,8 @@ BEGIN
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
    WHERE b.account_id = s.account_id;
   UPDATE api_keys k
-     SET held = k.held + s.granted, spent_before = budget_base(k, decided_at),
+     SET held = k.held + s.granted,
+         spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, decided_at))
     FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
@@ -2131,7 +2135,7 @@ BEGIN
       FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
   UPDATE api_keys k
      SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
-         spent_before = budget_base(k, t.at),
+         spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, t.at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
     FROM (SELECT g.api_key_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
                  max(g.completed_at) AS at
@@ -2179,6 +2183,18 @@ BEGIN
   END IF;
 END $function$
 
+CREATE OR REPLACE FUNCTION limit_base(limit_reset text, counted_from timestamp with time zone, spent bigint, spent_before bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN (budget_start(limit_reset, at) > counted_from) THEN spent ELSE spent_before END
+
+CREATE OR REPLACE FUNCTION limit_free(limit_nano bigint, held bigint, limit_reset text, counted_from timestamp with time zone, spent bigint, spent_before bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+RETURN ((limit_nano - (spent - limit_base(limit_reset, counted_from, spent, spent_before, at))) - held)
+
 CREATE OR REPLACE FUNCTION make_next_calls(month timestamp with time zone)
  RETURNS text
  LANGUAGE plpgsql
@@ -2193,6 +2209,15 @@ BEGIN
     partition || '_next', id_floor(month), id_floor(statement_end(month)));
   RETURN partition;
 END $function$
+
+CREATE OR REPLACE FUNCTION models_of(list jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(list)) END
+$function$
 
 CREATE OR REPLACE FUNCTION named_owned_id(name text, account uuid, at timestamp with time zone)
  RETURNS uuid
@@ -2267,14 +2292,16 @@ $function$
 
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  INSERT INTO audit_log (actor, action, object, request_id, detail)
-    SELECT act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts
-     WHERE act ? 'action'
-$function$
+BEGIN
+  IF act ? 'action' THEN
+    INSERT INTO audit_log (actor, action, object, request_id, detail)
+      VALUES (act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts);
+  END IF;
+END $function$
 
 CREATE OR REPLACE FUNCTION record_prices(prices jsonb, actor text)
  RETURNS void
@@ -2424,6 +2451,16 @@ BEGIN
   RETURN made;
 END $function$
 
+CREATE OR REPLACE FUNCTION sizes_of(parameters jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT jsonb_strip_nulls(jsonb_build_object('width', parameters->'width', 'height', parameters->'height',
+    'steps', parameters->'steps', 'seconds', parameters->'seconds'))
+$function$
+
 CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamp with time zone, previous invoices, next_version integer, why text, by_whom text)
  RETURNS invoices
  LANGUAGE plpgsql
@@ -2511,7 +2548,7 @@ BEGIN
   counted AS (
     SELECT l.account_id, l.url, l.key_limit_near AS share, k.id, k.hash, k.name, k.limit_nano, k.limit_reset,
            greatest(k.counted_from, budget_start(k.limit_reset, looked_at)) AS counted_from,
-           k.spent - budget_base(k, looked_at) AS used
+           k.spent - limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, looked_at) AS used
       FROM looked l JOIN api_keys k USING (account_id)
      WHERE l.key_limit_near IS NOT NULL AND k.deleted_at IS NULL AND k.limit_nano > 0),
   judged AS (SELECT c.*, c.used::numeric * 100 >= c.limit_nano::numeric * c.share AS near FROM counted c),

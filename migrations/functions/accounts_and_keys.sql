@@ -5,6 +5,12 @@ BEGIN
   INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
 END $$;
 
+-- The models that an account or a key is held to; NULL, which is all of them, where it is no list.
+CREATE OR REPLACE FUNCTION models_of(list jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+  SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(list)) END
+$$;
+
 -- An account with its owner key {id, hash, name, label} and, above 0, first credits; with its row in the audit log, all or nothing.
 -- False when the account exists: nothing is written then.
 CREATE OR REPLACE FUNCTION open_customer(account uuid, account_name text, credits bigint, key jsonb) RETURNS boolean
@@ -29,6 +35,8 @@ END $$;
 -- changes: any of name, suspended, allowed_models, max_keys, rate_limits. Once this commits, no hold that contradicts it can be made.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  models text[] := models_of(changes->'allowed_models');
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   RETURN QUERY UPDATE accounts a SET
@@ -36,9 +44,7 @@ BEGIN
       suspended = coalesce((changes->>'suspended')::boolean, a.suspended),
       max_keys = coalesce((changes->>'max_keys')::integer, a.max_keys),
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
-      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE a.allowed_models END,
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE a.allowed_models END,
       billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
     WHERE a.id = account RETURNING a.*;
   IF FOUND THEN
@@ -56,6 +62,9 @@ DECLARE
   reset text;
   base bigint;
   begun timestamptz;
+  -- once, before the write: how a time is read depends on the session
+  ends timestamptz := changes->>'expires_at';
+  models text[] := models_of(changes->'allowed_models');
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   SELECT * INTO before FROM api_keys k
@@ -63,7 +72,7 @@ BEGIN
   changed_at := ledger_now();
   reset := CASE WHEN changes ? 'limit_reset' THEN changes->>'limit_reset' ELSE before.limit_reset END;
   IF reset IS NOT DISTINCT FROM before.limit_reset THEN
-    base := budget_base(before, changed_at);
+    base := limit_base(before.limit_reset, before.counted_from, before.spent, before.spent_before, changed_at);
     begun := greatest(before.counted_from, budget_start(reset, changed_at));
   ELSIF reset IS NULL THEN
     base := 0;
@@ -83,10 +92,8 @@ BEGIN
         WHEN changes->>'limit_nano' IS NULL THEN NULL
         ELSE greatest((changes->>'limit_nano')::bigint, k.spent - base + k.held) END,
       limit_reset = reset, spent_before = base, counted_from = begun,
-      expires_at = CASE WHEN changes ? 'expires_at' THEN (changes->>'expires_at')::timestamptz ELSE k.expires_at END,
-      allowed_models = CASE WHEN changes ? 'allowed_models' THEN
-        CASE WHEN jsonb_typeof(changes->'allowed_models') = 'array'
-          THEN ARRAY(SELECT jsonb_array_elements_text(changes->'allowed_models')) END ELSE k.allowed_models END,
+      expires_at = CASE WHEN changes ? 'expires_at' THEN ends ELSE k.expires_at END,
+      allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE k.allowed_models END,
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE k.rate_limits END,
       deleted_at = CASE WHEN (changes->>'deleted')::boolean THEN coalesce(k.deleted_at, changed_at) ELSE k.deleted_at END
     WHERE k.id = key AND k.account_id = account AND k.deleted_at IS NULL RETURNING k.*;
@@ -101,6 +108,7 @@ CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   most integer;
+  models text[] := models_of(key->'allowed_models');
 BEGIN
   -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
   SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
@@ -112,9 +120,7 @@ BEGIN
     VALUES ((key->>'id')::uuid, account, key->>'hash', key->>'name', key->>'label', key->>'role',
             coalesce((key->>'disabled')::boolean, false), (key->>'limit_nano')::bigint, (key->>'limit_nano')::bigint,
             key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
-            nullif(key->'rate_limits', 'null'),
-            CASE WHEN jsonb_typeof(key->'allowed_models') = 'array'
-              THEN ARRAY(SELECT jsonb_array_elements_text(key->'allowed_models')) END)
+            nullif(key->'rate_limits', 'null'), models)
     RETURNING *;
 END $$;
 

@@ -31,7 +31,8 @@ DECLARE
   waived bigint;
 BEGIN
   FOR candidate IN
-    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free, budget_free(k, greatest(b.last_at, settled_at)) AS key_free
+    SELECT s AS settlement, h.amount, b.posted - b.held AS account_free,
+           limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
       LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
       LEFT JOIN balances b ON b.account_id = s.account_id

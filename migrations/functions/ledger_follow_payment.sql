@@ -51,8 +51,9 @@ BEGIN
       WHERE p.purchase_reference = purchase AND p.reversal = standing.reversal;
   END LOOP;
 
-  SELECT e.amount - payment_reversed(purchase) INTO STRICT room FROM ledger_entries e
+  SELECT e.amount INTO STRICT room FROM ledger_entries e
     WHERE e.reference = purchase AND e.type = 'credit_purchase' AND e.account_id = account;
+  room := room - payment_reversed(purchase);
   FOR standing IN SELECT * FROM payment_standings p
     WHERE p.purchase_reference = purchase AND (p.booked < p.amount OR p.unbooked <> 0) ORDER BY p.first_at, p.reversal
   LOOP

@@ -15,7 +15,8 @@ BEGIN
   END IF;
   extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
-    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR budget_free(k, extended_at) >= extra)
+    WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR
+      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra)
     FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
@@ -25,7 +26,8 @@ BEGIN
     RETURNING h.amount INTO total;
   IF total IS NOT NULL THEN
     UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;
-    UPDATE api_keys k SET held = k.held + extra, spent_before = budget_base(k, extended_at),
+    UPDATE api_keys k SET held = k.held + extra,
+        spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at),
         counted_from = greatest(k.counted_from, budget_start(k.limit_reset, extended_at))
       WHERE k.id = key;
   END IF;

@@ -32,7 +32,7 @@ BEGIN
   -- a charge of an earlier period makes no room in this one
   refunded_at := ledger_now();
   UPDATE api_keys k SET spent = k.spent - refunded,
-      spent_before = budget_base(k, refunded_at) - CASE
+      spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, refunded_at) - CASE
         WHEN charge.at < greatest(k.counted_from, budget_start(k.limit_reset, refunded_at)) THEN refunded ELSE 0 END,
       counted_from = greatest(k.counted_from, budget_start(k.limit_reset, refunded_at))
     WHERE k.id = charge.api_key_id;

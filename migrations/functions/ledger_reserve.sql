@@ -31,7 +31,8 @@ BEGIN
   FOR candidate IN
     SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
            k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
-           k.allowed_models AS key_models, budget_free(k, decided_at) AS key_free,
+           k.allowed_models AS key_models,
+           limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at) AS key_free,
            h.amount AS held_amount, h.account_id AS held_account, g.id IS NOT NULL AS closed
       FROM unnest(requests) r
       LEFT JOIN balances b ON b.account_id = r.account_id
@@ -101,7 +102,8 @@ BEGIN
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
    WHERE b.account_id = s.account_id;
   UPDATE api_keys k
-     SET held = k.held + s.granted, spent_before = budget_base(k, decided_at),
+     SET held = k.held + s.granted,
+         spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, decided_at))
     FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
             FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s

@@ -97,7 +97,7 @@ BEGIN
       FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
   UPDATE api_keys k
      SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
-         spent_before = budget_base(k, t.at),
+         spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, t.at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, t.at))
     FROM (SELECT g.api_key_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
                  max(g.completed_at) AS at
@@ -145,6 +145,13 @@ BEGIN
   END IF;
 END $$;
 
+-- What outlives the prompt of a task: who runs it again wants the same sizes.
+CREATE OR REPLACE FUNCTION sizes_of(parameters jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+  SELECT jsonb_strip_nulls(jsonb_build_object('width', parameters->'width', 'height', parameters->'height',
+    'steps', parameters->'steps', 'seconds', parameters->'seconds'))
+$$;
+
 -- Ends the tasks whose fence and state still fit; returns their ids.
 CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settled_at timestamptz) RETURNS uuid[]
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -153,16 +160,14 @@ DECLARE
 BEGIN
   WITH ending AS (
     UPDATE tasks t SET
-      state = CASE s.status WHEN 'completed' THEN 'succeeded' WHEN 'failed' THEN 'failed' ELSE 'canceled' END,
-      progress = CASE s.status WHEN 'completed' THEN 1 ELSE t.progress END,
+      state = CASE WHEN s.status = 'completed' THEN 'succeeded' WHEN s.status = 'failed' THEN 'failed' ELSE 'canceled' END,
+      progress = CASE WHEN s.status = 'completed' THEN 1 ELSE t.progress END,
       error_code = s.error_code, error_message = s.error_message,
-      -- sizes outlive the prompt: who runs a task again wants the same ones
-      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE jsonb_strip_nulls(jsonb_build_object(
-        'width', t.parameters->'width', 'height', t.parameters->'height', 'steps', t.parameters->'steps',
-        'seconds', t.parameters->'seconds')) END,
+      parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE sizes_of(t.parameters) END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
-      media_expires_at = settled_at + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
-        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms'
+      -- in UTC: with a time zone, the sum would depend on the session's
+      media_expires_at = (settled_at AT TIME ZONE 'UTC' + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
+        THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms') AT TIME ZONE 'UTC'
       FROM unnest(settlements) s
      WHERE s.task IS NOT NULL AND t.id = s.id AND t.account_id = s.account_id
        AND s.task->'from' ? t.state

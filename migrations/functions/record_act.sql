@@ -15,11 +15,13 @@ $$;
 -- Writes what somebody did into the audit log, in the transaction that does it.
 -- act: {actor, request_id, action, object, detail}; without an action nothing is written. facts: more detail, known only now.
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-  INSERT INTO audit_log (actor, action, object, request_id, detail)
-    SELECT act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts
-     WHERE act ? 'action'
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF act ? 'action' THEN
+    INSERT INTO audit_log (actor, action, object, request_id, detail)
+      VALUES (act->>'actor', act->>'action', act->>'object', act->>'request_id', coalesce(act->'detail', '{}') || facts);
+  END IF;
+END $$;
 
 -- The public id of an entry, as src/billing/transaction-id.ts makes it: a letter and the reference as 26 digits of base 32.
 CREATE OR REPLACE FUNCTION transaction_id(entry_type ledger_entry_type, reference uuid) RETURNS text

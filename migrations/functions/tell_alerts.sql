@@ -26,7 +26,7 @@ BEGIN
   counted AS (
     SELECT l.account_id, l.url, l.key_limit_near AS share, k.id, k.hash, k.name, k.limit_nano, k.limit_reset,
            greatest(k.counted_from, budget_start(k.limit_reset, looked_at)) AS counted_from,
-           k.spent - budget_base(k, looked_at) AS used
+           k.spent - limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, looked_at) AS used
       FROM looked l JOIN api_keys k USING (account_id)
      WHERE l.key_limit_near IS NOT NULL AND k.deleted_at IS NULL AND k.limit_nano > 0),
   judged AS (SELECT c.*, c.used::numeric * 100 >= c.limit_nano::numeric * c.share AS near FROM counted c),

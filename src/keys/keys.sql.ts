@@ -6,7 +6,8 @@ export const findKeyFacts: SqlStatement = {
     SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.role, k.disabled, a.suspended, k.expires_at,
            a.rate_limits AS account_limits, k.rate_limits AS key_limits, a.allowed_models AS account_models, k.allowed_models AS key_models,
            m.id AS member_id, m.role AS member_role, m.email AS member_email,
-           CASE WHEN b.debt > 0 THEN 0 ELSE least(b.posted - b.held, budget_free(k, ledger_now())) END AS spendable
+           CASE WHEN b.debt > 0 THEN 0 ELSE least(b.posted - b.held,
+             limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, ledger_now())) END AS spendable
       FROM api_keys k JOIN accounts a ON a.id = k.account_id JOIN balances b ON b.account_id = k.account_id
       LEFT JOIN members m ON m.api_key_id = k.id
      WHERE k.hash = ANY ($1::text[]) AND k.deleted_at IS NULL`,

@@ -54,7 +54,12 @@ const FORGOTTEN_PER_STATEMENT = 200;
 /** A limit that renews does so with the clock, its row with the next call. */
 const COUNTED_NOW = {
   exclude: ['spent_before'],
-  include: [[literal('budget_base("api_keys", ledger_now())'), 'spent_before'] as [Utils.Literal, string]],
+  include: [
+    [
+      literal('limit_base(limit_reset, counted_from, spent, "api_keys".spent_before, ledger_now())'),
+      'spent_before',
+    ] as [Utils.Literal, string],
+  ],
 };
 
 /** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */

@@ -28,7 +28,7 @@ export const STATEMENTS_AND_AUDIT_AS_SEALED = `SELECT i.id::text AS object, 'sta
     UNION ALL
     SELECT 'audit ' || s.audit_id, CASE WHEN s.id IS NULL THEN 'is gone' ELSE 'was changed' END
       FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.position, 1, 0::bigint) OVER w AS position_before,
-                   a.id, a AS row
+                   a.id, ROW(a.*)::audit_log AS row
               FROM audit_seals d LEFT JOIN audit_log a ON a.id = d.audit_id
             WINDOW w AS (ORDER BY d.position)) s
      WHERE $1::uuid IS NULL
@@ -227,7 +227,7 @@ export const INVARIANTS: readonly Invariant[] = [
     text: `SELECT coalesce(transaction_id(s.type, s.reference), s.account_id::text) AS object,
              CASE WHEN s.reference IS NULL THEN 'seq ' || s.seq || ' is gone' ELSE 'seq ' || s.seq || ' was changed' END AS detail
       FROM (SELECT d.*, lag(d.digest, 1, ''::bytea) OVER w AS digest_before, lag(d.seq, 1, 0::bigint) OVER w AS seq_before,
-                   e.type, e.reference, e AS entry, g.id AS call_id, g AS call
+                   e.type, e.reference, ROW(e.*)::ledger_entries AS entry, g.id AS call_id, ROW(g.*)::generations AS call
               FROM ledger_seals d
               LEFT JOIN ledger_entries e ON e.account_id = d.account_id AND e.seq = d.seq
               LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'

@@ -16,7 +16,8 @@ export const reserveFewHolds: SqlStatement = {
 export const spendableFunds: SqlStatement = {
   name: 'ledger_spendable_funds',
   text: `SELECT CASE WHEN b.debt > 0 THEN 0 ELSE b.posted - b.held END AS account,
-                budget_free(k, ledger_now()) AS key, k.limit_reset AS reset, b.debt
+                limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, ledger_now()) AS key,
+                k.limit_reset AS reset, b.debt
            FROM balances b JOIN api_keys k ON k.account_id = b.account_id
           WHERE b.account_id = $1 AND k.id = $2`,
 };

@@ -88,13 +88,13 @@ export const walkSlices: SqlStatement = {
                  (SELECT d.digest FROM ledger_seals d WHERE d.account_id = s.account AND d.seq = e.seq) AS digest
             FROM ledger_entries e WHERE e.account_id = s.account AND e.at < s.since ORDER BY e.at DESC, e.seq DESC LIMIT 1) o ON true),
     walked AS (
-      SELECT s.place, e AS entry, g.call, d.digest, lag(e.seq, 1, s.seq) OVER w AS seq_before,
+      SELECT s.place, ROW(e.*)::ledger_entries AS entry, g.call, d.digest, lag(e.seq, 1, s.seq) OVER w AS seq_before,
              lag(e.balance_after, 1, s.balance) OVER w AS balance_before, lag(e.at, 1, s.at) OVER w AS at_before,
              CASE WHEN row_number() OVER w = 1 THEN coalesce(s.digest, ''::bytea) ELSE lag(d.digest) OVER w END AS digest_before,
              row_number() OVER (PARTITION BY s.place ORDER BY e.seq DESC) = 1 AS is_last
         FROM slices s
         JOIN ledger_entries e ON e.account_id = s.account AND e.at >= s.since AND e.at < s.until
-        LEFT JOIN LATERAL (SELECT c AS call FROM generations c WHERE c.id = e.reference AND e.type = 'usage_charge' LIMIT 1) g ON true
+        LEFT JOIN LATERAL (SELECT ROW(c.*)::generations AS call FROM generations c WHERE c.id = e.reference AND e.type = 'usage_charge' LIMIT 1) g ON true
         LEFT JOIN LATERAL (SELECT d.digest FROM ledger_seals d WHERE d.account_id = e.account_id AND d.seq = e.seq LIMIT 1) d ON true
       WINDOW w AS (PARTITION BY s.place ORDER BY e.seq)),
     judged AS (

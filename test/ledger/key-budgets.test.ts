@@ -280,7 +280,8 @@ class Story {
 
   async compare(): Promise<void> {
     const { rows } = await database.money.query(
-      'SELECT spent - budget_base(k, ledger_now()) AS counted, held FROM api_keys k WHERE id = $1',
+      `SELECT spent - limit_base(limit_reset, counted_from, spent, spent_before, ledger_now()) AS counted, held
+         FROM api_keys WHERE id = $1`,
       [this.#account.apiKeyId],
     );
     const model = this.#model;
@@ -289,6 +290,15 @@ class Story {
     expect(counted).toBeGreaterThanOrEqual(0n);
   }
 }
+
+test('what a key may spend is reckoned within the statement, without a call for each key', async () => {
+  const columns = 'k.limit_reset, k.counted_from, k.spent, k.spent_before, ledger_now()';
+  const { rows } = await database.money.query(
+    `EXPLAIN (VERBOSE) SELECT limit_free(k.limit_nano, k.held, ${columns}), limit_base(${columns}),
+       budget_start(k.limit_reset, k.created_at) FROM api_keys k`,
+  );
+  expect(JSON.stringify(rows)).not.toMatch(/(limit_free|limit_base|budget_start)\(/);
+});
 
 test(`${STORIES} stories of a key whose limit renews, with calls across the boundary and clocks that step back`, async () => {
   const verifier = new LedgerVerifier(database.money);
