@@ -62,8 +62,9 @@ export async function applyFunctions(client: Client): Promise<string[]> {
       await client.query(statement);
     }
     await client.query(
-      `INSERT INTO schema_functions (name, checksum) SELECT * FROM unnest($1::text[], $2::text[])
-         ON CONFLICT (name, checksum) DO UPDATE SET applied_at = clock_timestamp()`,
+      `INSERT INTO schema_functions (name, checksum, applied_at)
+         SELECT f.name, f.checksum, clock_timestamp() FROM unnest($1::text[], $2::text[]) f (name, checksum)
+         ON CONFLICT (name, checksum) DO UPDATE SET applied_at = excluded.applied_at`,
       [changed.map((file) => file.name), changed.map((file) => file.checksum)],
     );
   });

@@ -10,8 +10,8 @@ export const saveMargins: SqlStatement = {
     WITH learnt AS (
       SELECT * FROM jsonb_to_recordset($1::jsonb) r (
         provider text, model text, ratio float8, tokens float8, "ratioBefore" float8, "tokensBefore" float8, reports bigint))
-    INSERT INTO input_margins AS known (provider, model, ratio, tokens, reports)
-    SELECT provider, model, ratio, tokens, reports FROM learnt ORDER BY provider, model
+    INSERT INTO input_margins AS known (provider, model, ratio, tokens, reports, updated_at)
+    SELECT provider, model, ratio, tokens, reports, statement_timestamp() FROM learnt ORDER BY provider, model
     ON CONFLICT (provider, model) DO UPDATE
       SET (ratio, tokens) = (
             SELECT CASE WHEN l.ratio > l."ratioBefore" THEN greatest(known.ratio, l.ratio)
@@ -20,7 +20,7 @@ export const saveMargins: SqlStatement = {
                         ELSE greatest(known.tokens + l.tokens - l."tokensBefore", 0) END
               FROM learnt l WHERE l.provider = known.provider AND l.model = known.model),
           reports = known.reports + excluded.reports,
-          updated_at = statement_timestamp()`,
+          updated_at = excluded.updated_at`,
 };
 
 /** The margins of the models that were called last. $1: at most so many. */

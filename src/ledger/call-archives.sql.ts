@@ -31,7 +31,8 @@ export const swapCalls: SqlStatement = {
 /** $1 start of a month, $2 whether its calls are in the file alone. */
 export const markArchived: SqlStatement = {
   name: 'archive_mark',
-  text: `UPDATE call_archives SET dropped_at = CASE WHEN $2::boolean THEN statement_timestamp() END WHERE month_start = $1`,
+  text: `UPDATE call_archives SET dropped_at = n.at
+           FROM (SELECT CASE WHEN $2::boolean THEN statement_timestamp() END AS at OFFSET 0) n WHERE month_start = $1`,
 };
 
 /** $1 start of a month. → partition: its name */

@@ -3,7 +3,8 @@ import type pg from 'pg';
 /**
  * A statement with a name: prepared once per connection, and found by that name in the database's statistics. What asks an index for
  * rows before or after now compares with statement_timestamp(), and what writes takes the time from it: clock_timestamp() may differ from
- * row to row, so no index serves it, and databases that spread rows over several servers refuse it in writes.
+ * row to row, so no index serves it, and databases that spread rows over several servers refuse it in writes. They also refuse the time
+ * within CASE, COALESCE, RETURNING and what a conflict does: there it is taken from a row (test/store/time-in-writes.test.ts).
  */
 export interface SqlStatement {
   /** Unique over all statements: Postgres keeps one plan per name. */

@@ -1,8 +1,9 @@
 import type { SqlStatement } from '../store/statement.ts';
 
+/** Writes take the time from a row of `free` or `mine`: a router of several databases refuses functions of it beside columns. */
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
   parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
-  extract(epoch FROM deadline_at - statement_timestamp())::double precision * 1000 AS deadline_ms`;
+  extract(epoch FROM deadline_at - f.at)::double precision * 1000 AS deadline_ms`;
 
 /** Before a task that failed on one host is offered again: its relay's next look may find another one free. */
 const ELSEWHERE_MS = 500;
@@ -19,7 +20,7 @@ const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$
 export const claimTasks: SqlStatement = {
   name: 'task_claim',
   text: `WITH free AS (
-      SELECT t.id, i.worker, i.lease_ms,
+      SELECT t.id, i.worker, statement_timestamp() AS at, statement_timestamp() + i.lease_ms * interval '1 ms' AS lease_until,
              EXISTS (SELECT FROM worker_drains d WHERE d.host = ${hostOf('i.worker')})
              OR $5 = 'generating' AND t.avoid_until > statement_timestamp() AND t.avoid_host = ${hostOf('i.worker')}
              AND EXISTS (
@@ -37,8 +38,7 @@ export const claimTasks: SqlStatement = {
     UPDATE tasks t
        SET state = $5, attempt = attempt + 1, worker = f.worker, engine_position = NULL,
            generation_runs = generation_runs + CASE WHEN $5 = 'generating' THEN 1 ELSE 0 END,
-           lease_until = statement_timestamp() + f.lease_ms * interval '1 ms',
-           started_at = coalesce(started_at, statement_timestamp()),
+           lease_until = f.lease_until, started_at = coalesce(started_at, f.at),
            base64_output = base64_output OR coalesce((parameters->>'base64_output')::boolean, false)
       FROM free f WHERE t.id = f.id AND f.avoided IS NOT TRUE
     RETURNING ${CLAIMED}`,
@@ -81,13 +81,13 @@ export const markSubmitting: SqlStatement = {
 export const storeReferences: SqlStatement = {
   name: 'task_store_references',
   text: `WITH mine AS (
-      SELECT t.id, i.engine, i.reference
+      SELECT t.id, i.engine, i.reference, statement_timestamp() AS at
         FROM tasks t JOIN unnest($1::uuid[], $2::integer[], $3::text[], $4::text[]) i (id, attempt, engine, reference)
           ON t.id = i.id AND t.attempt = i.attempt
        WHERE t.state = 'generating' ORDER BY t.id FOR UPDATE OF t)
     UPDATE tasks t
        SET engine = m.engine, engine_reference = m.reference,
-           engine_submitted_at = coalesce(engine_submitted_at, statement_timestamp())
+           engine_submitted_at = coalesce(engine_submitted_at, m.at)
       FROM mine m WHERE t.id = m.id
     RETURNING t.id, t.attempt`,
 };
@@ -120,17 +120,19 @@ export const markGenerated: SqlStatement = {
 export const returnTask: SqlStatement = {
   name: 'task_return',
   text: `WITH returned AS (
-      UPDATE tasks
-         SET state = CASE state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
+      UPDATE tasks t
+         SET state = CASE WHEN t.state = 'generating' THEN 'queued' ELSE 'generated' END,
              failures = failures + $3, interruptions = interruptions + $7, last_failure = $6,
              generation_runs = generation_runs - CASE WHEN $8 THEN 1 ELSE 0 END,
              avoid_host = CASE WHEN $9::integer IS NULL THEN avoid_host ELSE ${hostOf('worker')} END,
-             avoid_until = coalesce(statement_timestamp() + $9::integer * interval '1 ms', avoid_until),
+             avoid_until = coalesce(n.avoid_until, t.avoid_until),
              not_before = statement_timestamp() + $4 * interval '1 ms',
              worker = NULL, lease_until = NULL, dispatched_at = NULL,
              billed_runs = CASE WHEN $11::jsonb IS NULL THEN billed_runs ELSE billed_runs || $11::jsonb END,
              engine_reference = CASE WHEN $5 THEN NULL ELSE engine_reference END,
              engine_submitted_at = CASE WHEN $5 THEN NULL ELSE engine_submitted_at END
+        -- OFFSET keeps it a row of its own
+        FROM (SELECT statement_timestamp() + $9::integer * interval '1 ms' AS avoid_until OFFSET 0) n
        WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')
       RETURNING id, account_id, state, attempt),
     logged AS (

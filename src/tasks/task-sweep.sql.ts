@@ -9,10 +9,10 @@ export const lapseLeases: SqlStatement = {
        ORDER BY lease_until LIMIT $1 FOR UPDATE SKIP LOCKED),
     returned AS (
       UPDATE tasks t
-         SET state = CASE t.state WHEN 'generating' THEN 'queued' ELSE 'generated' END,
+         SET state = CASE WHEN t.state = 'generating' THEN 'queued' ELSE 'generated' END,
              -- a host that goes takes runs with it; post-processing is ours, and a file may be what ends it
-             failures = t.failures + CASE t.state WHEN 'generating' THEN 0 ELSE 1 END,
-             interruptions = t.interruptions + CASE t.state WHEN 'generating' THEN 1 ELSE 0 END, worker = NULL, lease_until = NULL, dispatched_at = NULL,
+             failures = t.failures + CASE WHEN t.state = 'generating' THEN 0 ELSE 1 END,
+             interruptions = t.interruptions + CASE WHEN t.state = 'generating' THEN 1 ELSE 0 END, worker = NULL, lease_until = NULL, dispatched_at = NULL,
              not_before = statement_timestamp()
         FROM lapsed l WHERE t.id = l.id
       RETURNING t.id, t.account_id, t.state, t.attempt),
@@ -40,10 +40,10 @@ export const findCanceling: SqlStatement = {
      ORDER BY cancel_requested_at LIMIT $1`,
 };
 
-/** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept. */
+/** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept; it tells when first. */
 export const requestCancel: SqlStatement = {
   name: 'task_request_cancel',
-  text: `UPDATE tasks SET cancel_requested_at = coalesce(cancel_requested_at, statement_timestamp())
+  text: `UPDATE tasks SET cancel_requested_at = least(cancel_requested_at, statement_timestamp())
      WHERE id = $1 AND account_id = $2 AND completed_at IS NULL
        AND (state IN ('queued', 'generated') OR cancel_requested_at IS NOT NULL OR pool = ANY ($3::text[]))
     RETURNING ${ENDING}`,

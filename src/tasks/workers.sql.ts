@@ -4,11 +4,11 @@ import type { SqlStatement } from '../store/statement.ts';
 export const reportWorker: SqlStatement = {
   name: 'worker_report',
   text: `WITH reported AS (
-      INSERT INTO workers (worker, host, version, queues, resting, running, draining, misconfigured)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      INSERT INTO workers (worker, host, version, queues, resting, running, draining, misconfigured, seen_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, statement_timestamp())
       ON CONFLICT (worker) DO UPDATE
         SET version = excluded.version, queues = excluded.queues, resting = excluded.resting, running = excluded.running,
-            draining = excluded.draining, misconfigured = excluded.misconfigured, seen_at = statement_timestamp())
+            draining = excluded.draining, misconfigured = excluded.misconfigured, seen_at = excluded.seen_at)
     SELECT EXISTS (SELECT FROM worker_drains WHERE host = $2) AS drained`,
 };
 

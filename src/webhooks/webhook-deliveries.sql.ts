@@ -52,10 +52,12 @@ export const claimDelivery: SqlStatement = {
 export const recordTry: SqlStatement = {
   name: 'webhook_record_try',
   text: `WITH recorded AS (
-      UPDATE webhook_deliveries
+      UPDATE webhook_deliveries d
          SET state = $3, last_status = $4, last_error = $5, dispatched_at = NULL,
              next_try_at = statement_timestamp() + $6 * interval '1 ms',
-             delivered_at = CASE WHEN $3 = 'delivered' THEN statement_timestamp() ELSE delivered_at END
+             delivered_at = CASE WHEN $3 = 'delivered' THEN n.at ELSE d.delivered_at END
+        -- OFFSET keeps it a row of its own: a router of several databases refuses functions of the time beside columns
+        FROM (SELECT statement_timestamp() AS at OFFSET 0) n
        WHERE id = $1 AND tries = $2 AND state = 'pending'
       RETURNING id, account_id)
     INSERT INTO webhook_tries (delivery_id, account_id, try, status, error, duration_ms)

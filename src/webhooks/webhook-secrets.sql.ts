@@ -27,7 +27,7 @@ export const insertSecret: SqlStatement = {
 /** $1 account, $2 sealed secret. */
 export const rotateSecret: SqlStatement = {
   name: 'webhook_rotate_secret',
-  text: `INSERT INTO webhook_secrets AS w (account_id, secret) VALUES ($1, $2)
+  text: `INSERT INTO webhook_secrets AS w (account_id, secret, rotated_at) VALUES ($1, $2, statement_timestamp())
     ON CONFLICT (account_id) DO UPDATE
-      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = statement_timestamp()`,
+      SET previous_secret = w.secret, secret = excluded.secret, rotated_at = excluded.rotated_at`,
 };

@@ -9,7 +9,11 @@ export async function namedStatements(): Promise<SqlStatement[]> {
   const files = readdirSync(SOURCES, { recursive: true })
     .map(String)
     .filter((file) => file.endsWith('.sql.ts'));
-  const modules: object[] = await Promise.all(files.map((file) => import(`${SOURCES}${file}`)));
+  const modules: object[] = [];
+  for (const file of files) {
+    // one after the other: Jest may link a module before what it shares with another one is there
+    modules.push(await import(`${SOURCES}${file}`));
+  }
   return modules
     .flatMap((module) => Object.values(module).flat())
     .filter(

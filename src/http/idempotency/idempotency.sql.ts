@@ -5,24 +5,24 @@ const DAY = `interval '24 hours'`;
 
 /**
  * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
- * so that the same money is held. $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. → generation_id
+ * so that the same money is held. Now is what the new row was made at. $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. → generation_id
  */
 export const claimIdempotencyKey: SqlStatement = {
   name: 'idempotency_claim',
   text: `
-  INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, locked_until)
-  VALUES ($1, $2, $3, 'running', $4, $5, statement_timestamp() + ${LEASE})
+  INSERT INTO idempotency_keys AS k (account_id, key, fingerprint, state, request_id, generation_id, created_at, locked_until)
+  VALUES ($1, $2, $3, 'running', $4, $5, statement_timestamp(), statement_timestamp() + ${LEASE})
   ON CONFLICT (account_id, key) DO UPDATE SET
     fingerprint = excluded.fingerprint,
     state = 'running',
     request_id = excluded.request_id,
-    generation_id = CASE WHEN k.created_at < statement_timestamp() - ${DAY} THEN excluded.generation_id ELSE k.generation_id END,
+    generation_id = CASE WHEN excluded.created_at - k.created_at > ${DAY} THEN excluded.generation_id ELSE k.generation_id END,
     status_code = NULL,
     answer = NULL,
-    created_at = CASE WHEN k.created_at < statement_timestamp() - ${DAY} THEN statement_timestamp() ELSE k.created_at END,
+    created_at = CASE WHEN excluded.created_at - k.created_at > ${DAY} THEN excluded.created_at ELSE k.created_at END,
     locked_until = excluded.locked_until
-  WHERE k.created_at < statement_timestamp() - ${DAY}
-    OR (k.state = 'running' AND k.locked_until < statement_timestamp() AND k.fingerprint = excluded.fingerprint)
+  WHERE excluded.created_at - k.created_at > ${DAY}
+    OR (k.state = 'running' AND k.locked_until < excluded.created_at AND k.fingerprint = excluded.fingerprint)
   RETURNING generation_id`,
 };
 
