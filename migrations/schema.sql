@@ -1106,6 +1106,24 @@ BEGIN
   RETURN made;
 END $function$
 
+CREATE OR REPLACE FUNCTION credit_checkout(session uuid, payment text, note text)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  paid checkout_sessions;
+BEGIN
+  UPDATE checkout_sessions s
+     SET status = 'complete', payment_status = 'paid', payment_id = payment, credited_at = statement_timestamp()
+   WHERE s.id = session AND s.credited_at IS NULL RETURNING s.* INTO paid;
+  IF FOUND THEN
+    PERFORM act_as(jsonb_build_object('actor', paid.provider, 'request_id', payment));
+    RETURN NEXT ledger_purchase(paid.account_id, paid.id, paid.amount, note);
+  END IF;
+END $function$
+
 CREATE OR REPLACE FUNCTION current_act()
  RETURNS jsonb
  LANGUAGE sql

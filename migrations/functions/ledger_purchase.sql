@@ -18,3 +18,18 @@ BEGIN
   PERFORM ledger_repay_debt(account, entry_reference);
   RETURN 'posted';
 END $$;
+
+-- Marks a session as paid and posts its purchase, both or neither; no row when it is credited already. The amount is ours, never the event's.
+CREATE OR REPLACE FUNCTION credit_checkout(session uuid, payment text, note text) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  paid checkout_sessions;
+BEGIN
+  UPDATE checkout_sessions s
+     SET status = 'complete', payment_status = 'paid', payment_id = payment, credited_at = statement_timestamp()
+   WHERE s.id = session AND s.credited_at IS NULL RETURNING s.* INTO paid;
+  IF FOUND THEN
+    PERFORM act_as(jsonb_build_object('actor', paid.provider, 'request_id', payment));
+    RETURN NEXT ledger_purchase(paid.account_id, paid.id, paid.amount, note);
+  END IF;
+END $$;

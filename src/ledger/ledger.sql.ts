@@ -55,19 +55,12 @@ export const expiredHolds: SqlStatement = {
 };
 
 /**
- * Marks a session as paid and posts its purchase, both or neither; nothing when it is credited already. The amount is
- * ours, never the event's. $1 session, $2 provider's payment id, $3 description. → outcome
+ * Marks a session as paid and posts its purchase, both or neither; no row when it is credited already. $1 session, $2 provider's payment
+ * id, $3 description. → outcome
  */
 export const creditCheckoutSession: SqlStatement = {
   name: 'credit_checkout_session',
-  text: `
-    WITH paid AS (
-      UPDATE checkout_sessions
-         SET status = 'complete', payment_status = 'paid', payment_id = $2, credited_at = statement_timestamp()
-       WHERE id = $1 AND credited_at IS NULL
-       RETURNING id, account_id, amount, provider)
-    SELECT ledger_purchase(account_id, id, amount, $3) AS outcome
-      FROM paid, LATERAL act_as(jsonb_build_object('actor', provider, 'request_id', $2::text))`,
+  text: 'SELECT outcome FROM credit_checkout($1, $2, $3) outcome',
 };
 
 /** $1 account, $2 reference, $3 signed nano-USD, $4 description, $5 act. → outcome */
