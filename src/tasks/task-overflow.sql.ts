@@ -30,8 +30,9 @@ export const moveTasks: SqlStatement = {
              dispatched_at = NULL, not_before = statement_timestamp(), avoid_host = NULL, avoid_until = NULL,
              engine = NULL, engine_submitted_at = NULL, engine_reference = NULL
         FROM leaving l WHERE t.id = l.id
-      RETURNING t.id, t.state, t.attempt),
+      RETURNING t.id, t.account_id, t.state, t.attempt),
     logged AS (
-      INSERT INTO task_events (task_id, state, attempt, detail) SELECT id, state, attempt, 'moved_to_' || $3 FROM moved)
+      INSERT INTO task_events (task_id, account_id, state, attempt, detail)
+        SELECT id, account_id, state, attempt, 'moved_to_' || $3 FROM moved)
     SELECT id, pg_notify($7, '') FROM moved`,
 };
