@@ -3,7 +3,7 @@ import { migrateUp } from '../../migrations/migrate.ts';
 import { bucketOf } from '../../src/lib/ids.ts';
 import type { Cells } from '../../src/store/cells.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
-import { createTestDatabase, ledgerViolations } from '../setup/database.ts';
+import { createTestDatabase, ledgerViolations, type TestDatabase } from '../setup/database.ts';
 
 /** One of two cells: a schema of the product's on a server that has another one. */
 export interface TestCell {
@@ -25,9 +25,11 @@ export interface TwoCells {
 
 const SCHEMAS = ['cell_0', 'cell_1'] as const;
 
-/** The product's schema twice in one database, and nothing in `public`. */
-export async function createTwoCells(): Promise<TwoCells> {
-  const test = await createTestDatabase();
+/** The product's schema twice in one database, and nothing in `public`. `given`: a migrated one of another server. */
+export async function createTwoCells(
+  given?: Pick<TestDatabase, 'url' | 'ownerUrl' | 'discard'>,
+): Promise<TwoCells> {
+  const test = given ?? (await createTestDatabase());
   const applicationRole = decodeURIComponent(new URL(test.url).username);
   await asRole(test.ownerUrl, (owner) =>
     owner.query('ALTER SCHEMA public RENAME TO cell_0; CREATE SCHEMA public'),
