@@ -540,6 +540,7 @@ export interface Pool {
   readonly running: number;
   readonly oldest_wait_seconds: number;
   readonly slots: number;
+  readonly estimated_wait_seconds: number | null;
 }
 
 export interface PricePeriod {

@@ -34,6 +34,12 @@ export function PoolsPanel({
                   waiting === 0 ? '–' : formatDuration(wait * 1_000),
                 number: true,
               },
+              {
+                name: t('Expected wait'),
+                cell: ({ waiting, estimated_wait_seconds: wait }) =>
+                  waiting === 0 || wait === null ? '–' : `~${formatDuration(wait * 1_000)}`,
+                number: true,
+              },
             ]}
           />
         )}

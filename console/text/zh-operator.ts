@@ -180,6 +180,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Pools: '资源池',
   Served: '服务情况',
   Oldest: '最久',
+  'Expected wait': '预计等待',
   '{running} of {slots} busy': '{slots} 个槽位中 {running} 个繁忙',
   'NO WORKERS': '没有工作进程',
   'nobody; nothing waits': '无；没有等待',

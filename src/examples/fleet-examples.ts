@@ -31,7 +31,14 @@ export const FLEET_EXAMPLES = {
     ends_at: '2026-11-21T17:30:00.000Z',
     links: { board: '/admin/queues', grafana: 'https://grafana.example/d/tollgate' },
   },
-  Pool: { queue: 'generate-local', waiting: 12, running: 4, oldest_wait_seconds: 38, slots: 4 },
+  Pool: {
+    queue: 'generate-local',
+    waiting: 12,
+    running: 4,
+    oldest_wait_seconds: 38,
+    slots: 4,
+    estimated_wait_seconds: 110,
+  },
   ProviderHealth: {
     provider: 'first',
     model: 'small-1',

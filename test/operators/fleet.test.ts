@@ -1,3 +1,4 @@
+import { parsePublicId } from '../../src/lib/ids.ts';
 import { Browser } from './support/browser.ts';
 import { createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
@@ -91,6 +92,44 @@ describe('the fleet', () => {
     await sql(`UPDATE tasks SET state = 'queued', worker = NULL`);
     await failTask(server, customer, task, false);
     expect(await alarm()).toEqual([]);
+  });
+
+  test('how long what waits will wait is told by what ended lately; where nothing tells it, nothing is told', async () => {
+    const customer = await createCustomer(server);
+    const tasks = await Promise.all(Array.from({ length: 6 }, () => orderImage(server, customer)));
+    const stored = (task: string | undefined) => parsePublicId('generation', task ?? '');
+    const estimate = async (queue = 'generate-local') =>
+      (await read('pools')).find((row: { queue: string }) => row.queue === queue).estimated_wait_seconds;
+    await sql(
+      `INSERT INTO worker_slots (worker, queue, slots, seen_at) VALUES ('gpu-2.1', 'generate-local', 2, clock_timestamp())`,
+    );
+    expect(await estimate()).toBeNull();
+
+    // two overlap, one came after a pause: three in 35 s of work
+    for (const [index, [startedAgo, endedAgo]] of [
+      [60, 40],
+      [50, 30],
+      [10, 5],
+    ].entries()) {
+      await failTask(server, customer, tasks[index] ?? '', false);
+      await sql(
+        `UPDATE tasks SET started_at = now() - $2 * interval '1 s', completed_at = now() - $3 * interval '1 s' WHERE id = $1`,
+        ...[stored(tasks[index]), startedAgo, endedAgo],
+      );
+    }
+    expect(await estimate()).toBe(35);
+    expect(await estimate('postprocess')).toBeNull();
+    // one that takes long makes all slow: three in 90 s, two are waiting
+    await sql(
+      `UPDATE tasks SET state = 'generating', started_at = now() - interval '90 s' WHERE id = $1`,
+      stored(tasks[3]),
+    );
+    expect([60, 61]).toContain(await estimate());
+    await sql(`UPDATE tasks SET state = 'queued', started_at = NULL WHERE id = $1`, stored(tasks[3]));
+    await Promise.all(tasks.slice(3).map((task) => failTask(server, customer, task, false)));
+    expect(await estimate()).toBe(0);
+    await sql(`DELETE FROM worker_slots WHERE worker = 'gpu-2.1'`);
+    expect(await estimate()).toBeNull();
   });
 
   test('providers by what their attempts were, the last proof of the books with its age', async () => {

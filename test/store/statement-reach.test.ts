@@ -87,6 +87,7 @@ const SEVERAL_ACCOUNTS = {
     'any_account',
     'cost_rows',
     'deferred_revenue',
+    'fleet_pace_of_pools',
     'fleet_providers',
     'fleet_silent_workers',
     'margin_rows',

@@ -12,6 +12,10 @@ export const poolJson = z
     running: count.meta({ description: 'Tasks that run' }),
     oldest_wait_seconds: seconds.meta({ description: '0 while nothing waits' }),
     slots: count.meta({ description: 'Tasks that live workers can run at once; 0: nobody serves it' }),
+    estimated_wait_seconds: seconds.nullable().meta({
+      description:
+        'Until all that waits now has begun, at the pace at which tasks ended in the last 15 minutes while any ran; null: unknown, since none ended or nobody serves it, and for postprocessing',
+    }),
   })
   .meta({ id: 'Pool' });
 

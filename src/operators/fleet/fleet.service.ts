@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { inTimeOrUndefined } from '../../lib/deadline.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
 import type { ReplicaCircuits } from '../../providers/circuit-exchange.ts';
-import type { FleetReadModel, ProviderRow, SilentWorkerRow } from './fleet.read-model.ts';
+import type { FleetReadModel, PaceRow, ProviderRow, SilentWorkerRow } from './fleet.read-model.ts';
 import type { AlarmJson, LedgerCheckJson, PoolJson, ProviderJson } from './fleet.schema.ts';
 
 /** What stands in the database: ages in seconds, amounts nano-USD as decimal text. */
@@ -27,8 +27,11 @@ export interface StandingWork {
   readonly unbookedReversals: { readonly amount: string };
 }
 
+/** A pool as it stands, without what is measured over time. */
+type StandingPool = Omit<PoolJson, 'estimated_wait_seconds'>;
+
 export interface FleetParts {
-  readonly rows: Pick<FleetReadModel, 'silentWorkers' | 'providers'>;
+  readonly rows: Pick<FleetReadModel, 'silentWorkers' | 'providers' | 'paces'>;
   /** The newest proof of the books of each kind. */
   readonly checks: () => Promise<LastCheck[]>;
   readonly standing: () => Promise<StandingWork>;
@@ -54,7 +57,15 @@ export class FleetService {
   }
 
   async pools(): Promise<PoolJson[]> {
-    return poolsOf(await this.#parts.standing(), this.#parts.pools());
+    const { standing, rows, pools } = this.#parts;
+    const [work, paces] = await Promise.all([standing(), rows.paces()]);
+    return poolsOf(work, pools()).map((pool) => ({
+      ...pool,
+      estimated_wait_seconds: estimatedWait(
+        pool,
+        paces.find((row) => queueName('generate', row.pool) === pool.queue),
+      ),
+    }));
   }
 
   async providers(): Promise<ProviderJson[]> {
@@ -87,7 +98,15 @@ export class FleetService {
   }
 }
 
-function poolsOf({ tasks, slots }: StandingWork, pools: readonly string[]): PoolJson[] {
+/** Seconds until all that waits has begun; null where nothing tells it. */
+function estimatedWait({ waiting, slots }: StandingPool, pace: PaceRow | undefined): number | null {
+  if (slots === 0 || pace === undefined || pace.ended === 0) {
+    return null;
+  }
+  return whole((waiting * pace.busy_seconds) / pace.ended);
+}
+
+function poolsOf({ tasks, slots }: StandingWork, pools: readonly string[]): StandingPool[] {
   const served = slots.map(({ queue }) => queue).filter((queue) => queue.startsWith('generate-'));
   const ordered = tasks.map(({ pool }) => queueName('generate', pool));
   const queues = new Set([...pools.map((pool) => queueName('generate', pool)), ...ordered, ...served]);
@@ -118,7 +137,7 @@ function alarmsOfBooks(checks: readonly LastCheck[]): AlarmJson[] {
   return isLate ? [...broken, alarm('books_unchecked', { seconds: whole(age) })] : broken;
 }
 
-function alarmsOfPools(pools: readonly PoolJson[]): AlarmJson[] {
+function alarmsOfPools(pools: readonly StandingPool[]): AlarmJson[] {
   return pools.flatMap(({ queue, waiting, slots, oldest_wait_seconds: wait }) => {
     const facts = { object: queue, count: waiting, seconds: wait };
     if (waiting > 0 && slots === 0) {

@@ -34,3 +34,27 @@ export const providersLately: SqlStatement = {
            (array_agg(t.said ORDER BY t.completed_at DESC) FILTER (WHERE t.is_failed AND t.said IS NOT NULL))[1] AS last_said
       FROM tries t GROUP BY 1, 2 ORDER BY 1, 2`,
 };
+
+/**
+ * How fast pools end what they begin. $1 of the last how many ms, $2 how many tasks at most, newest first. → pool, ended: tasks, busy_seconds:
+ * how long any of these or of those that run was at work; a time in which nothing ran says nothing of the pace.
+ */
+export const paceOfPools: SqlStatement = {
+  name: 'fleet_pace_of_pools',
+  text: `
+    WITH ended AS (
+      SELECT pool, least(started_at, completed_at) AS started_at, completed_at FROM tasks
+       WHERE completed_at > statement_timestamp() - $1 * interval '1 ms' AND started_at IS NOT NULL
+       ORDER BY completed_at DESC LIMIT $2),
+    spans AS (
+      SELECT pool, tstzrange(started_at, completed_at) AS span, true AS is_over FROM ended
+      UNION ALL
+      SELECT pool, tstzrange(least(started_at, statement_timestamp()), statement_timestamp()), false FROM tasks
+       WHERE completed_at IS NULL AND state = 'generating' AND started_at IS NOT NULL),
+    pools AS (
+      SELECT pool, count(*) FILTER (WHERE is_over)::integer AS ended, range_agg(span) AS busy FROM spans GROUP BY pool)
+    SELECT p.pool, p.ended,
+           (SELECT coalesce(extract(epoch FROM sum(upper(b) - lower(b))), 0) FROM unnest(p.busy) b WHERE NOT isempty(b))::double precision
+             AS busy_seconds
+      FROM pools p ORDER BY p.pool`,
+};
