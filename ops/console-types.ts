@@ -8,6 +8,7 @@ const NEEDED = [
   'BalanceTransaction',
   'CheckoutSession',
   'CostRow',
+  'CostsTotal',
   'Estimate',
   'Generation',
   'Invoice',

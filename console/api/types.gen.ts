@@ -182,6 +182,12 @@ export interface CostRow {
   readonly endpoint: string | null;
 }
 
+export interface CostsTotal {
+  readonly period_start: string;
+  readonly period_end: string;
+  readonly amount: Money | null;
+}
+
 export interface DeferredRevenue {
   readonly at: string;
   readonly credits: string;

@@ -55,6 +55,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/billing/invoices/{invoice_id}',
   '/api/v1/chat/completions',
   '/api/v1/costs',
+  '/api/v1/costs/total',
   '/api/v1/credits',
   '/api/v1/embeddings',
   '/api/v1/estimates',

@@ -126,6 +126,7 @@ export const ACCOUNT_EXAMPLES = {
     api_key_hash: null,
     endpoint: null,
   },
+  CostsTotal: { ...DAY, amount: { value: '0.000315', currency: 'USD' } },
   BalanceTransaction: {
     id: 'txn_U01KAJ3V9M2Q4R6S8T0V2W4X6Y8',
     type: 'usage_charge',

@@ -2,7 +2,13 @@ import { type BucketRange, periodOf } from '../http/input/time-range.ts';
 import { CURRENCY, presentUsage } from '../http/input/wire-shapes.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { ActivitySums, CostSums, SpeedSums, UsageSums } from './usage.read-model.ts';
-import type { ActivityRowJson, CostRowJson, SpeedRowJson, UsageRowJson } from './usage.schema.ts';
+import type {
+  ActivityRowJson,
+  CostRowJson,
+  CostsTotalJson,
+  SpeedRowJson,
+  UsageRowJson,
+} from './usage.schema.ts';
 
 export function presentUsageRow(row: UsageSums, range: BucketRange): UsageRowJson {
   const { period_start, period_end } = period(row.period_start, range);
@@ -56,6 +62,14 @@ export function presentCostRow(row: CostSums, range: BucketRange): CostRowJson {
     model: row.model,
     api_key_hash: row.api_key_hash,
     endpoint: row.endpoint,
+  };
+}
+
+export function presentCostsTotal(amount: string | null, range: BucketRange): CostsTotalJson {
+  return {
+    period_start: range.start.toISOString(),
+    period_end: range.end.toISOString(),
+    amount: amount === null ? null : { value: formatUsd(nanoUsd(amount)), currency: CURRENCY },
   };
 }
 

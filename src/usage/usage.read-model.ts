@@ -4,6 +4,7 @@ import type { LineItem } from '../ledger/ledger.types.ts';
 import { idAt } from '../lib/ids.ts';
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
+import { chargesByBalance, sumOfCharges } from './ledger-total.sql.ts';
 import { reportPieces } from './report-pieces.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
 import { activityRows, costRows, filledUntil, performanceRows, usageRows } from './usage.sql.ts';
@@ -52,8 +53,14 @@ export interface SpeedSums {
 
 /** Newest calls of a range that its speed is read from: enough for percentiles, and a bound for the work. */
 const CALLS_MAX = 50_000;
+/** Charges that are added up one by one for the ledger's total of a range: a fraction of a second. */
+const CHARGES_MAX = 200_000;
 /** What the clocks of a process and the database may differ by, in ms. */
 const CLOCK_SLACK_MS = 60_000;
+
+interface LedgerTotal {
+  readonly amount: string | null;
+}
 
 export interface ReportScope {
   readonly accountId: string;
@@ -133,6 +140,24 @@ export class UsageReadModel {
       ...[accountId, ...ids, range.start, range.end, interval(range), apiKeyId, model],
       ...[after?.[0] ?? null, after?.[1] ?? null, limit, CALLS_MAX],
     ]);
+  }
+
+  /**
+   * What the ledger itself charged, in nano-USD as decimal text: the sum of its entries, whatever the roll-ups say. With more than
+   * `chargesMax` of them it is how the balance changed without all other entries; null for one key, which has no balance.
+   */
+  async ledgerTotal(
+    { accountId, apiKeyId, range }: Omit<ReportScope, 'limit'>,
+    chargesMax = CHARGES_MAX,
+  ): Promise<string | null> {
+    const { sequelize } = this.#cells.of(accountId);
+    const span = [accountId, range.start, range.end];
+    const [sum] = await readRows<LedgerTotal>(sequelize, sumOfCharges, [...span, apiKeyId, chargesMax]);
+    if (!sum || sum.amount !== null || apiKeyId !== null) {
+      return sum?.amount ?? null;
+    }
+    const [rest] = await readRows<LedgerTotal>(sequelize, chargesByBalance, span);
+    return rest?.amount ?? null;
   }
 
   /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */

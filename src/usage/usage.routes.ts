@@ -3,12 +3,20 @@ import { linkHeader } from '../http/answers/page.ts';
 import type { BucketRange } from '../http/input/time-range.ts';
 import type { Reply, Route } from '../http/route.ts';
 import { defineRoute } from '../http/route.ts';
-import { presentActivityRow, presentCostRow, presentSpeedRow, presentUsageRow } from './usage.presenter.ts';
+import {
+  presentActivityRow,
+  presentCostRow,
+  presentCostsTotal,
+  presentSpeedRow,
+  presentUsageRow,
+} from './usage.presenter.ts';
 import {
   activityQuery,
   activityResponse,
   costsQuery,
   costsResponse,
+  costsTotalQuery,
+  costsTotalResponse,
   speedResponse,
   usageQuery,
   usageResponse,
@@ -17,7 +25,7 @@ import type { UsageReport, UsageService } from './usage.service.ts';
 
 const report = { method: 'get', tag: 'Usage', access: 'inference', envelope: 'data' } as const;
 
-/** `/api/v1/usage`, `/api/v1/performance`, `/api/v1/activity`, `/api/v1/costs`. */
+/** `/api/v1/usage`, `/api/v1/performance`, `/api/v1/activity`, `/api/v1/costs`, `/api/v1/costs/total`. */
 export function usageRoutes(usage: UsageService): Route[] {
   return [
     exportable(
@@ -76,7 +84,24 @@ export function usageRoutes(usage: UsageService): Route[] {
         },
       }),
     ),
+    ledgerTotalRoute(usage),
   ];
+}
+
+function ledgerTotalRoute(usage: UsageService): Route {
+  return defineRoute({
+    ...report,
+    path: '/api/v1/costs/total',
+    operationId: 'getCostsTotal',
+    summary: 'What the ledger itself charged in a range, to hold the sum of the costs against',
+    query: costsTotalQuery,
+    response: { status: 200, schema: costsTotalResponse },
+    errors: [],
+    async handle({ principal, query }) {
+      const { amount, range } = await usage.ledgerTotal(principal, query);
+      return { body: { data: presentCostsTotal(amount, range) } };
+    },
+  });
 }
 
 function reply<Row>(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../http/answers/page.ts';
 import { GRANULARITIES, timeParameter } from '../http/input/time-range.ts';
 import {
+  answerOf,
   currencyJson,
   endpointPath,
   listOf,
@@ -67,6 +68,8 @@ export const costsQuery = z.strictObject({
   ...pageQuery,
 });
 
+export const costsTotalQuery = z.strictObject({ ...range, api_key_hash: keyFilter });
+
 const count = z.int().min(0);
 const period = {
   period_start: z.iso.datetime().meta({ description: 'Inclusive; not before the start of the range' }),
@@ -111,6 +114,17 @@ export const costRow = z
   })
   .meta({ id: 'CostRow' });
 
+export const costsTotal = z
+  .object({
+    period_start: z.iso.datetime().meta({ description: 'Inclusive' }),
+    period_end: z.iso.datetime().meta({ description: 'Exclusive' }),
+    amount: moneyJson.nullable().meta({
+      description:
+        'Charged, refunds not subtracted; null: one key has more than 200,000 charges in the range, which are not added up',
+    }),
+  })
+  .meta({ id: 'CostsTotal' });
+
 const milliseconds = z
   .object({
     p50: count.meta({ description: 'Median' }),
@@ -140,9 +154,13 @@ export const usageResponse = listOf(usageRow, 'Rows, by time ascending; periods 
 export const activityResponse = listOf(activityRow, 'Rows of days, by time ascending');
 export const costsResponse = listOf(costRow, 'Rows, by time ascending; periods without a charge have none');
 
+export const costsTotalResponse = answerOf(costsTotal, 'What the ledger charged');
+
 export type UsageQuery = z.output<typeof usageQuery>;
 export type ActivityQuery = z.output<typeof activityQuery>;
 export type CostsQuery = z.output<typeof costsQuery>;
+export type CostsTotalQuery = z.output<typeof costsTotalQuery>;
+export type CostsTotalJson = z.output<typeof costsTotal>;
 export type SpeedRowJson = z.output<typeof speedRow>;
 export type UsageRowJson = z.output<typeof usageRow>;
 export type ActivityRowJson = z.output<typeof activityRow>;

@@ -28,6 +28,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   getPerformance: { api_key_hash: 'key', model: 'model' },
   getActivity: { api_key_hash: 'key' },
   getCosts: { api_key_hash: 'key' },
+  getCostsTotal: { api_key_hash: 'key' },
   listBalanceTransactions: { api_key_hash: 'key' },
   getBalanceTransaction: { transaction_id: 'transaction' },
   getInvoice: { invoice_id: 'invoice' },
