@@ -1,10 +1,15 @@
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const STEP_MS = 5 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** The longest ranges that are cut into five minutes, and into hours. */
+const STEPS_MAX_MS = 6 * HOUR_MS;
+const HOURS_MAX_MS = 3 * DAY_MS;
 
 /** How timestamps are shown: in the viewer's zone or in UTC. */
 export type Zone = 'local' | 'utc';
 
-/** A preset, two days (UTC), or two instants: `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`, `2026-11-01T10:00Z,2026-11-01T11:00Z`. */
+/** A preset, two days (UTC), or two instants: `1h`, `6h`, `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`, `2026-11-01T10:00Z,2026-11-01T11:00Z`. */
 export type RangeText = string;
 
 export interface TimeRange {
@@ -12,57 +17,100 @@ export interface TimeRange {
   readonly start: string;
   /** Exclusive; undefined = now. */
   readonly end: string | undefined;
-  readonly granularity: 'hour' | 'day';
+  readonly granularity: '5m' | 'hour' | 'day';
   /** Length of a bucket in ms. */
   readonly bucketMs: number;
 }
 
+const PRESET_HOURS: Readonly<Record<string, number>> = { '1h': 1, '6h': 6 };
 const PRESET_DAYS: Readonly<Record<string, number>> = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 };
 const CUSTOM = /^(\d{4}-\d\d-\d\d),(\d{4}-\d\d-\d\d)$/;
 const INSTANTS = /^(\d{4}-\d\d-\d\dT\d\d:\d\dZ),(\d{4}-\d\d-\d\dT\d\d:\d\dZ)$/;
 
 /** The range that a text names, in whole buckets of UTC, so that a chart has no half bucket at its beginning. */
 export function parseRange(text: RangeText, nowMs: number): TimeRange {
-  const custom = CUSTOM.exec(text);
-  if (custom) {
-    const [, from = '', to = ''] = custom;
-    const end = new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString();
-    return dayRange(`${from}T00:00:00.000Z`, end);
+  const named = namedRange(text);
+  if (named) {
+    return named;
   }
-  const instants = INSTANTS.exec(text);
-  if (instants) {
-    const [start, end] = [new Date(instants[1] ?? ''), new Date(instants[2] ?? '')];
-    return { start: start.toISOString(), end: end.toISOString(), granularity: 'hour', bucketMs: HOUR_MS };
+  const hours = PRESET_HOURS[text];
+  if (hours !== undefined) {
+    return openRange(floor(nowMs, STEP_MS) - hours * HOUR_MS + STEP_MS, '5m');
   }
   const days = PRESET_DAYS[text];
-  if (days === undefined) {
-    const start = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS - 23 * HOUR_MS).toISOString();
-    return { start, end: undefined, granularity: 'hour', bucketMs: HOUR_MS };
+  return days === undefined
+    ? openRange(floor(nowMs, HOUR_MS) - 23 * HOUR_MS, 'hour')
+    : openRange(floor(nowMs, DAY_MS) - (days - 1) * DAY_MS, 'day');
+}
+
+function namedRange(text: RangeText): TimeRange | undefined {
+  const [, from, to] = CUSTOM.exec(text) ?? [];
+  if (from !== undefined && to !== undefined) {
+    return rangeOf(Date.parse(`${from}T00:00:00Z`), Date.parse(`${to}T00:00:00Z`) + DAY_MS);
   }
-  const start = new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - (days - 1) * DAY_MS).toISOString();
-  return dayRange(start, undefined);
+  const [, start = '', end = ''] = INSTANTS.exec(text) ?? [];
+  return rangeOf(floor(Date.parse(start), STEP_MS), floor(Date.parse(end) + STEP_MS - 1, STEP_MS));
 }
 
-function dayRange(start: string, end: string | undefined): TimeRange {
-  return { start, end, granularity: 'day', bucketMs: DAY_MS };
+/** The same time in the buckets that costs come in: by the hour at the finest. */
+export function inCostBuckets(range: TimeRange): TimeRange {
+  return range.granularity === '5m' ? { ...range, granularity: 'hour', bucketMs: HOUR_MS } : range;
 }
 
-/** The starts of all buckets of a range, in Unix ms. */
+const BUCKET_MS = { '5m': STEP_MS, hour: HOUR_MS, day: DAY_MS } as const;
+
+function openRange(startMs: number, granularity: TimeRange['granularity']): TimeRange {
+  const bucketMs = BUCKET_MS[granularity];
+  return { start: new Date(startMs).toISOString(), end: undefined, granularity, bucketMs };
+}
+
+/** The shorter a range, the finer its buckets. Undefined: no days or instants of a calendar, or none between them. */
+function rangeOf(startMs: number, endMs: number): TimeRange | undefined {
+  const length = endMs - startMs;
+  if (!(length > 0)) {
+    return undefined;
+  }
+  const granularity = length <= STEPS_MAX_MS ? '5m' : length <= HOURS_MAX_MS ? 'hour' : 'day';
+  return { ...openRange(startMs, granularity), end: new Date(endMs).toISOString() };
+}
+
+function floor(timeMs: number, stepMs: number): number {
+  return Math.floor(timeMs / stepMs) * stepMs;
+}
+
+/** The starts of all buckets of a range, in Unix ms; the first is cut where the range begins within a bucket. */
 export function bucketsOf(range: TimeRange, nowMs: number): number[] {
   const end = range.end === undefined ? nowMs : Math.min(Date.parse(range.end), nowMs);
   const starts: number[] = [];
-  for (let at = Date.parse(range.start); at < end; at += range.bucketMs) {
+  for (let at = Date.parse(range.start); at < end; at = floor(at, range.bucketMs) + range.bucketMs) {
     starts.push(at);
   }
   return starts;
 }
 
-/** The range that is one bucket of a chart. */
-export function rangeOfBucket(startMs: number, bucketMs: number): RangeText {
-  const [start, end] = [startMs, startMs + bucketMs].map((at) => new Date(at).toISOString());
-  return bucketMs === DAY_MS
-    ? `${start?.slice(0, 10)},${start?.slice(0, 10)}`
-    : `${start?.slice(0, 16)}Z,${end?.slice(0, 16)}Z`;
+/** End of the bucket that begins then: the last one ends with the range. */
+export function endOfBucket(range: TimeRange, startMs: number): number {
+  const end = floor(startMs, range.bucketMs) + range.bucketMs;
+  return range.end === undefined ? end : Math.min(end, Date.parse(range.end));
+}
+
+/** Whether calls still end in the last bucket. */
+export function isOpenRange(range: TimeRange, nowMs: number): boolean {
+  return range.end === undefined || Date.parse(range.end) > nowMs;
+}
+
+/** Until when all calls of a range that ended are told: the last five minutes that have been over for a minute. */
+export function overUntil(range: TimeRange, nowMs: number): number {
+  const over = floor(nowMs - MINUTE_MS, STEP_MS);
+  return range.end === undefined ? over : Math.min(over, Date.parse(range.end));
+}
+
+/** The range between two instants, which are multiples of five minutes. */
+export function rangeBetween(startMs: number, endMs: number): RangeText {
+  const [start = '', end = ''] = [startMs, endMs].map((at) => new Date(at).toISOString());
+  return startMs % DAY_MS === 0 && endMs % DAY_MS === 0
+    ? `${start.slice(0, 10)},${new Date(endMs - DAY_MS).toISOString().slice(0, 10)}`
+    : `${start.slice(0, 16)}Z,${end.slice(0, 16)}Z`;
 }
 
 /** `Nov 1 – Nov 15 UTC`: what a range is called that has no name of its own. */
@@ -113,17 +161,21 @@ export function formatTimeWithZone(iso: string, zone: Zone, language: string): s
   }).format(new Date(iso));
 }
 
-/** A bucket's name on an axis; buckets are of UTC and stay so. */
-export function formatBucket(
-  startMs: number,
-  granularity: TimeRange['granularity'],
-  language: string,
-): string {
-  const parts: Intl.DateTimeFormatOptions =
-    granularity === 'hour'
-      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
-      : { day: 'numeric', month: 'short' };
-  return new Intl.DateTimeFormat(language, { ...parts, timeZone: 'UTC' }).format(new Date(startMs));
+/** The names of a range's buckets on an axis; they are of UTC and stay so. Hours of more than a day say of which. */
+export function bucketNames(range: TimeRange, starts: readonly number[], language: string): string[] {
+  const isLong = (starts.at(-1) ?? 0) - (starts[0] ?? 0) >= DAY_MS;
+  const format = new Intl.DateTimeFormat(language, {
+    ...((range.granularity === 'day' || isLong) && { day: 'numeric', month: 'short' }),
+    ...(range.granularity !== 'day' && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+    timeZone: 'UTC',
+  });
+  return starts.map((start) => format.format(start));
+}
+
+/** `14:35` in UTC. */
+export function formatClock(timeMs: number, language: string): string {
+  const parts = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' } as const;
+  return new Intl.DateTimeFormat(language, parts).format(timeMs);
 }
 
 /** `2 min ago`, `in 3 h`; undefined from a day on, when the date says more. */

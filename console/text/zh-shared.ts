@@ -53,6 +53,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Sign out': '退出登录',
   owner: '所有者',
   inference: '推理',
+  'Last hour': '最近 1 小时',
+  'Last 6 hours': '最近 6 小时',
   'Last 24 hours': '最近 24 小时',
   'Last 7 days': '最近 7 天',
   'Last 30 days': '最近 30 天',
@@ -85,6 +87,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Move over the bars, or use the arrow keys; a click or Enter shows the calls':
     '将指针移到柱形上，或使用方向键；点击或按回车查看调用记录',
   'Move over the bars, or use the arrow keys': '将指针移到柱形上，或使用方向键',
+  '{hint}; drag, or hold Shift, to choose a time': '{hint}；拖动或按住 Shift 可选择时间段',
+  'Enter shows this time': '按回车查看该时间段',
   total: '合计',
   With: '使用',
   'Copy the code': '复制代码',

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { shareOf } from '../lib/money.ts';
 import { t } from '../lib/text.ts';
+import { endsOf, type Selection, useChartSelection } from './chart-selection.ts';
 
 export interface Series {
   readonly name: string;
@@ -20,18 +21,21 @@ export interface ChartProps {
   readonly isOpen: boolean;
   /** Called with the index of a bucket that is chosen by Enter or a click. */
   readonly onChoose?: (bucket: number) => void;
+  /** Called with the first and the last bucket that were chosen together: by a drag, or by Shift with the arrow keys and Enter. */
+  readonly onRange?: (first: number, last: number) => void;
   readonly height?: number;
 }
 
 const LEFT = 64;
 const BOTTOM = 20;
 const TOP = 8;
+/** Width of a letter of an axis, about. */
+const LETTER = 7;
 
 /** Stacked bars over time: one path per series whatever the number of buckets, a table for whoever cannot see it. */
 export function Chart(props: ChartProps) {
-  const { label, buckets, series, format, isOpen, onChoose, height = 200 } = props;
+  const { label, buckets, series, format, isOpen, onChoose, onRange, height = 200 } = props;
   const [ref, width] = useWidth();
-  const [at, setAt] = useState<number>();
   const totals = buckets.map((_, bucket) =>
     series.reduce((sum, { values }) => sum + (values[bucket] ?? 0n), 0n),
   );
@@ -39,43 +43,27 @@ export function Chart(props: ChartProps) {
   const top = ticks.at(-1) ?? 1n;
   const plot = { width: Math.max(10, width - LEFT), height: height - BOTTOM - TOP };
   const slot = plot.width / Math.max(1, buckets.length);
-  const text = at === undefined ? '' : describe(at, props, totals);
-  const move = (event: KeyboardEvent) => {
-    const next = stepped(event.key, at ?? buckets.length - 1, buckets.length);
-    if (next !== undefined) {
-      event.preventDefault();
-      setAt(next);
-    } else if (event.key === 'Enter' && at !== undefined) {
-      onChoose?.(at);
-    }
-  };
-  const point = (event: MouseEvent) => {
-    const box = (event.currentTarget as Element).getBoundingClientRect();
-    const bucket = Math.floor((event.clientX - box.left - LEFT) / slot);
-    setAt(bucket >= 0 && bucket < buckets.length ? bucket : undefined);
-  };
+  const { selection, handlers } = useChartSelection({ buckets, left: LEFT, slot, onChoose, onRange });
+  const last = Math.max(0, buckets.length - 1);
+  const hintId = useId();
   return (
     <figure class="chart" ref={ref}>
       <div
         role="slider"
         tabIndex={0}
+        class={onRange ? 'chart-draggable' : undefined}
         aria-label={label}
+        aria-describedby={hintId}
         aria-valuemin={0}
-        aria-valuemax={Math.max(0, buckets.length - 1)}
-        aria-valuenow={at ?? Math.max(0, buckets.length - 1)}
-        aria-valuetext={describe(at ?? buckets.length - 1, props, totals)}
-        onKeyDown={move}
-        onMouseMove={point}
-        onMouseLeave={() => setAt(undefined)}
-        onBlur={() => setAt(undefined)}
-        onClick={() => at !== undefined && onChoose?.(at)}
+        aria-valuemax={last}
+        aria-valuenow={selection?.at ?? last}
+        aria-valuetext={describe(selection ?? { from: last, at: last, isRange: false }, props, totals)}
+        {...handlers}
       >
         <svg width={width} height={height} aria-hidden="true">
           <Hatches />
           <Axes ticks={ticks} top={top} plot={plot} buckets={buckets} slot={slot} format={format} />
-          {at === undefined ? null : (
-            <rect class="chart-at" x={LEFT + at * slot} y={TOP} width={slot} height={plot.height} />
-          )}
+          {selection ? <Selected selection={selection} slot={slot} height={plot.height} /> : null}
           <g transform={`translate(${LEFT} ${TOP})`}>
             {stackedPaths(series, top, plot.height, slot).map(({ name, color, path }) => (
               <g key={name}>
@@ -95,11 +83,11 @@ export function Chart(props: ChartProps) {
           </g>
         </svg>
       </div>
+      <span id={hintId} hidden>
+        {hint(props)}
+      </span>
       <p class="chart-text" aria-hidden="true">
-        {text ||
-          (onChoose
-            ? t('Move over the bars, or use the arrow keys; a click or Enter shows the calls')
-            : t('Move over the bars, or use the arrow keys'))}
+        {selection ? describe(selection, props, totals) : hint(props)}
       </p>
       <figcaption class="legend">
         {series.map(({ name, color }) => (
@@ -116,27 +104,45 @@ export function Chart(props: ChartProps) {
   );
 }
 
+function hint({ onChoose, onRange }: ChartProps): string {
+  const text = onChoose
+    ? t('Move over the bars, or use the arrow keys; a click or Enter shows the calls')
+    : t('Move over the bars, or use the arrow keys');
+  return onRange ? t('{hint}; drag, or hold Shift, to choose a time', { hint: text }) : text;
+}
+
+function Selected({
+  selection,
+  slot,
+  height,
+}: {
+  readonly selection: Selection;
+  readonly slot: number;
+  readonly height: number;
+}) {
+  const [first, last] = endsOf(selection);
+  const width = (last - first + 1) * slot;
+  const look = selection.isRange ? 'chart-at chart-range' : 'chart-at';
+  return <rect class={look} x={LEFT + first * slot} y={TOP} width={width} height={height} />;
+}
+
+/** The values of a bucket, or the sums of several. */
 function describe(
-  bucket: number,
+  selection: Selection,
   { buckets, series, format }: ChartProps,
   totals: readonly bigint[],
 ): string {
+  const [first, last] = endsOf(selection);
+  const sum = (values: readonly bigint[]) =>
+    values.slice(first, last + 1).reduce((before, value) => before + value, 0n);
   const parts = series
-    .filter(({ values }) => (values[bucket] ?? 0n) !== 0n)
-    .map(({ name, values }) => `${name} ${format(values[bucket] ?? 0n)}`);
-  const total = parts.length === 1 ? [] : [`${t('total')} ${format(totals[bucket] ?? 0n)}`];
-  return [`${buckets[bucket] ?? ''} UTC`, ...parts, ...total].join(' · ');
-}
-
-function stepped(key: string, from: number, count: number): number | undefined {
-  const targets: Record<string, number> = {
-    ArrowLeft: from - 1,
-    ArrowRight: from + 1,
-    Home: 0,
-    End: count - 1,
-  };
-  const target = targets[key];
-  return target === undefined ? undefined : Math.max(0, Math.min(count - 1, target));
+    .map(({ name, values }) => ({ name, value: sum(values) }))
+    .filter(({ value }) => value !== 0n)
+    .map(({ name, value }) => `${name} ${format(value)}`);
+  const total = parts.length === 1 ? [] : [`${t('total')} ${format(sum(totals))}`];
+  const time = first === last ? (buckets[first] ?? '') : `${buckets[first] ?? ''} – ${buckets[last] ?? ''}`;
+  const what = selection.isRange ? [t('Enter shows this time')] : [];
+  return [`${time} UTC`, ...parts, ...total, ...what].join(' · ');
 }
 
 function stackedPaths(series: readonly Series[], top: bigint, height: number, slot: number) {
@@ -168,7 +174,8 @@ interface AxesProps {
 }
 
 function Axes({ ticks, top, plot, buckets, slot, format }: AxesProps) {
-  const every = Math.max(1, Math.ceil(64 / slot));
+  const longest = buckets.reduce((most, { length }) => Math.max(most, length), 0);
+  const every = Math.max(1, Math.ceil(Math.max(64, longest * LETTER + 12) / slot));
   return (
     <g class="chart-axes">
       {ticks.map((tick) => {

@@ -7,12 +7,24 @@ import { Choice } from './field.tsx';
 
 function rangeOptions(): [string, string][] {
   return [
+    ['1h', t('Last hour')],
+    ['6h', t('Last 6 hours')],
     ['24h', t('Last 24 hours')],
     ['7d', t('Last 7 days')],
     ['30d', t('Last 30 days')],
     ['90d', t('Last 90 days')],
     ['365d', t('Last 365 days')],
   ];
+}
+
+/** Whether a range has a name of its own; one that was chosen on a chart has none. */
+export function isPreset(range: string): boolean {
+  return rangeOptions().some(([option]) => option === range);
+}
+
+/** What a range is called. */
+export function rangeText(range: string): string {
+  return rangeOptions().find(([option]) => option === range)?.[1] ?? rangeName(range, language());
 }
 
 export interface FilterProps {

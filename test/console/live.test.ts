@@ -3,7 +3,8 @@ import { eventually } from '../factories/eventually.ts';
 import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
-import { longLog, totalsAddUp } from './records.ts';
+import { differenceIsTold, longLog, totalsAddUp } from './records.ts';
+import { chosenOnChart } from './usage-page.ts';
 
 /** What pages ask for, how soon they show it, and that it adds up. */
 
@@ -153,6 +154,14 @@ test(
   'what a page says was spent is the sum of its rows, the file, the costs and the ledger, in four zones',
   () => totalsAddUp(console),
   RECORDS_MS,
+);
+
+test('costs that differ from the ledger say by how much', () => differenceIsTold(console), 60_000);
+
+test(
+  'a time is chosen on a chart by keyboard or a drag, and left again',
+  () => chosenOnChart(console),
+  60_000,
 );
 
 test(

@@ -170,6 +170,7 @@ function customerViews({ hash }: Customer, { call, task }: { call: string; task:
     `generations?generation=${call}&range=2026-11-01T10:00Z,2026-11-01T11:00Z`,
     `usage?range=7d&group=endpoint&key=${hash}`,
     'usage?tab=tokens&range=90d',
+    'usage?tab=requests&range=2026-11-01T10:00Z,2026-11-01T10:30Z',
     `keys?key=${hash}`,
     'billing?tab=statements',
     'billing?type=refund',

@@ -3,7 +3,7 @@ import { spendingOf } from '../../api/spending.ts';
 import type { CostRow } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
-import { bucketsOf, parseRange } from '../../lib/time.ts';
+import { bucketsOf, inCostBuckets, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
@@ -15,7 +15,7 @@ import { Table } from '../../ui/table.tsx';
 export function AccountCosts({ id }: { readonly id: string }) {
   const [range, setRange] = useQueryState('range', '30d');
   const now = Date.now();
-  const time = parseRange(range, now);
+  const time = inCostBuckets(parseRange(range, now));
   const path = `/admin/v1/accounts/${id}/costs`;
   const query = {
     start_time: time.start,

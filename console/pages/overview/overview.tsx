@@ -5,7 +5,14 @@ import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
 import { language, t } from '../../lib/text.ts';
-import { bucketsOf, formatBucket, monthStart, parseRange } from '../../lib/time.ts';
+import {
+  bucketNames,
+  bucketsOf,
+  inCostBuckets,
+  isOpenRange,
+  monthStart,
+  parseRange,
+} from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
@@ -136,14 +143,15 @@ function runway(available: bigint, rows: readonly CostRow[], now: number): strin
 
 function SpendByModel({ range }: { readonly range: string }) {
   const now = Date.now();
-  const { start, end, granularity, ...parsed } = parseRange(range, now);
+  const time = inCostBuckets(parseRange(range, now));
+  const { start, end, granularity } = time;
   const query = { start_time: start, end_time: end, granularity, group_by: 'model' };
   const reading = useReadAll<CostRow>('/api/v1/costs', query, { everyMs: LIVE_MS });
   return (
     <Panel title={t('Spend by model')} actions={<a href={to('usage', { range })}>{t('Usage & Costs')}</a>}>
       <Loaded reading={reading} lines={8}>
         {(rows) => {
-          const buckets = bucketsOf({ start, end, granularity, ...parsed }, now);
+          const buckets = bucketsOf(time, now);
           const { groups, total } = spendingOf(rows, buckets, (row) => row.model ?? '');
           if (groups.length === 0) {
             return (
@@ -157,10 +165,10 @@ function SpendByModel({ range }: { readonly range: string }) {
           return (
             <Chart
               label={t('Spend by model, {total} in all', { total: shortUsd(total) })}
-              buckets={buckets.map((at) => formatBucket(at, granularity, language()))}
+              buckets={bucketNames(time, buckets, language())}
               series={chartSeries(groups, (count) => t('Other ({count})', { count }))}
               format={shortUsd}
-              isOpen={end === undefined}
+              isOpen={isOpenRange(time, now)}
             />
           );
         }}

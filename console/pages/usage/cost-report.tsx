@@ -1,9 +1,10 @@
+import { useLedgerCheck } from '../../api/ledger-check.ts';
 import { useReadAll } from '../../api/queries.ts';
 import { chartSeries, type Spending, spendingOf } from '../../api/spending.ts';
 import type { CostRow } from '../../api/types.gen.ts';
-import { shareOf, shortUsd } from '../../lib/money.ts';
+import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
 import { language, t } from '../../lib/text.ts';
-import { bucketsOf, formatBucket, parseRange } from '../../lib/time.ts';
+import { bucketNames, bucketsOf, inCostBuckets, isOpenRange, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
@@ -11,7 +12,8 @@ import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { useKeyNames } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
-import { useCallsOf } from './calls-of-bucket.ts';
+import { LedgerMark } from './ledger-mark.tsx';
+import { useBars } from './range-of-bars.ts';
 
 const LIVE_MS = 15_000;
 
@@ -19,12 +21,14 @@ export interface CostReportProps {
   readonly range: string;
   readonly group: string;
   readonly apiKey: string;
+  readonly zoom: (range: string) => void;
 }
 
-/** Costs by day or hour of UTC; the total is the sum of the rows, which is what the ledger charged. */
-export function CostReport({ range, group, apiKey }: CostReportProps) {
+/** Costs by day or hour of UTC; the total is the sum of the rows, held against what the ledger charged. */
+export function CostReport({ range, group, apiKey, zoom }: CostReportProps) {
   const now = Date.now();
-  const time = parseRange(range, now);
+  const asked = parseRange(range, now);
+  const time = inCostBuckets(asked);
   const names = useKeyNames();
   const query = {
     start_time: time.start,
@@ -42,7 +46,9 @@ export function CostReport({ range, group, apiKey }: CostReportProps) {
     return row.model ?? row.endpoint ?? (hash === null ? '' : (names.get(hash) ?? hash.slice(0, 12)));
   };
   const buckets = bucketsOf(time, now);
-  const openCalls = useCallsOf(apiKey);
+  const bars = useBars(time, buckets, apiKey, zoom);
+  const shown = reading.isStale ? undefined : reading.data;
+  const check = useLedgerCheck(time, apiKey, shown && sumUsd(shown.map(({ amount }) => usd(amount.value))));
   return (
     <Loaded reading={reading} lines={10}>
       {(rows) => {
@@ -55,16 +61,22 @@ export function CostReport({ range, group, apiKey }: CostReportProps) {
               <>
                 <Chart
                   label={t('Cost over time, {total} in all', { total: shortUsd(spending.total) })}
-                  buckets={buckets.map((at) => formatBucket(at, time.granularity, language()))}
+                  buckets={bucketNames(time, buckets, language())}
                   series={chartSeries(spending.groups, (count) => t('Other ({count})', { count }))}
                   format={shortUsd}
-                  isOpen={time.end === undefined}
+                  isOpen={isOpenRange(time, now)}
                   height={240}
-                  onChoose={(index) => openCalls(buckets[index] ?? 0, time.bucketMs)}
+                  {...bars}
                 />
+                {time === asked ? null : (
+                  <p class="quiet">
+                    {t('Costs come by the hour; requests, tokens and speed by five minutes.')}
+                  </p>
+                )}
                 <CostTable spending={spending} />
               </>
             )}
+            <LedgerMark check={check} />
           </Panel>
         );
       }}

@@ -1,7 +1,7 @@
 import { useReadAll } from '../../api/queries.ts';
 import type { SpeedRow } from '../../api/types.gen.ts';
 import { formatCount, language, t } from '../../lib/text.ts';
-import { formatBucket, formatDuration, parseRange } from '../../lib/time.ts';
+import { bucketNames, formatDuration, parseRange, type TimeRange } from '../../lib/time.ts';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -35,7 +35,7 @@ export function SpeedReport({ range, apiKey }: SpeedReportProps) {
           {rows.length === 0 ? (
             <Empty text={t('Nothing was called in this time.')} />
           ) : (
-            <SpeedTable rows={rows} granularity={time.granularity} />
+            <SpeedTable rows={rows} range={time} />
           )}
         </Panel>
       )}
@@ -43,23 +43,17 @@ export function SpeedReport({ range, apiKey }: SpeedReportProps) {
   );
 }
 
-function SpeedTable({
-  rows,
-  granularity,
-}: {
-  readonly rows: readonly SpeedRow[];
-  readonly granularity: ReturnType<typeof parseRange>['granularity'];
-}) {
+function SpeedTable({ rows, range }: { readonly rows: readonly SpeedRow[]; readonly range: TimeRange }) {
+  const starts = rows.map(({ period_start: at }) => Date.parse(at));
+  const names = bucketNames(range, starts, language());
+  const nameOf = new Map(rows.map((row, index) => [row, names[index]]));
   return (
     <Table
       label={t('Speed')}
       rows={rows.toReversed()}
       rowKey={({ period_start: at, model }) => `${at} ${model}`}
       columns={[
-        {
-          name: t('UTC'),
-          cell: ({ period_start: at }) => formatBucket(Date.parse(at), granularity, language()),
-        },
+        { name: t('UTC'), cell: (row) => nameOf.get(row) ?? '' },
         { name: t('Model'), cell: ({ model }) => model, clip: true },
         { name: t('Requests'), cell: ({ request_count: count }) => formatCount(count), number: true },
         { name: t('Failed'), cell: ({ failed_count: count }) => formatCount(count), number: true },

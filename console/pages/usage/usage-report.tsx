@@ -2,13 +2,13 @@ import { useReadAll } from '../../api/queries.ts';
 import { chartSeries, countsOf } from '../../api/spending.ts';
 import type { UsageRow } from '../../api/types.gen.ts';
 import { formatCount, language, shortCount, t } from '../../lib/text.ts';
-import { bucketsOf, formatBucket, parseRange } from '../../lib/time.ts';
+import { bucketNames, bucketsOf, isOpenRange, parseRange } from '../../lib/time.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
-import { useCallsOf } from './calls-of-bucket.ts';
+import { useBars } from './range-of-bars.ts';
 
 const LIVE_MS = 15_000;
 
@@ -16,6 +16,7 @@ export interface UsageReportProps {
   readonly metric: 'requests' | 'tokens';
   readonly range: string;
   readonly apiKey: string;
+  readonly zoom: (range: string) => void;
 }
 
 interface ModelSums {
@@ -28,7 +29,7 @@ interface ModelSums {
 }
 
 /** Requests or tokens by model over time. */
-export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
+export function UsageReport({ metric, range, apiKey, zoom }: UsageReportProps) {
   const now = Date.now();
   const time = parseRange(range, now);
   const query = {
@@ -39,7 +40,7 @@ export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
   };
   const reading = useReadAll<UsageRow>('/api/v1/usage', query, { everyMs: LIVE_MS });
   const buckets = bucketsOf(time, now);
-  const openCalls = useCallsOf(apiKey);
+  const bars = useBars(time, buckets, apiKey, zoom);
   const title = metric === 'requests' ? t('Requests') : t('Tokens');
   return (
     <Loaded reading={reading} lines={10}>
@@ -55,12 +56,12 @@ export function UsageReport({ metric, range, apiKey }: UsageReportProps) {
               <>
                 <Chart
                   label={title}
-                  buckets={buckets.map((at) => formatBucket(at, time.granularity, language()))}
+                  buckets={bucketNames(time, buckets, language())}
                   series={chartSeries(groups, (count) => t('Other ({count})', { count }))}
                   format={(value) => shortCount(Number(value))}
-                  isOpen={time.end === undefined}
+                  isOpen={isOpenRange(time, now)}
                   height={240}
-                  onChoose={(index) => openCalls(buckets[index] ?? 0, time.bucketMs)}
+                  {...bars}
                 />
                 <UsageTable rows={rows} />
               </>

@@ -1,31 +1,37 @@
+import { useLocation } from 'preact-iso/router';
 import { currentSession } from '../../api/session.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Choice, Tabs } from '../../ui/field.tsx';
-import { KeyFilter, RangeFilter } from '../../ui/filters.tsx';
+import { isPreset, KeyFilter, RangeFilter, rangeText } from '../../ui/filters.tsx';
 import { CostReport } from './cost-report.tsx';
 import { SpeedReport } from './speed-report.tsx';
 import { UsageReport } from './usage-report.tsx';
 
+const DEFAULTS = { tab: 'cost', range: '30d', group: 'model' };
+
 /** What was used and what it cost, over time; the table below each chart is what the chart shows. */
 export function UsagePage() {
-  const [tab] = useQueryState('tab', 'cost');
-  const [range, setRange] = useQueryState('range', '30d');
-  const [group, setGroup] = useQueryState('group', 'model');
+  const { route } = useLocation();
+  const [tab] = useQueryState('tab', DEFAULTS.tab);
+  const [range, setRange] = useQueryState('range', DEFAULTS.range);
+  const [whole] = useQueryState('whole', '');
+  const [group, setGroup] = useQueryState('group', DEFAULTS.group);
   const [key, setKey] = useQueryState('key', '');
   const isOwner = currentSession().key.role === 'owner';
-  const kept = { range: range === '30d' ? '' : range, key };
-  const tabs: [string, string][] = [
-    ['cost', t('Cost')],
-    ['requests', t('Requests')],
-    ['tokens', t('Tokens')],
-    ['speed', t('Speed')],
-  ];
+  const address = (next: { tab?: string; range?: string; whole?: string }) =>
+    to('usage', withoutDefaults({ tab, range, whole, group, key, ...next }));
+  const isZoomed = !isPreset(range);
   return (
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Usage & Costs')}</h1>
         <div class="page-actions filters">
+          {isZoomed ? (
+            <a class="button" href={address({ range: whole || DEFAULTS.range, whole: '' })}>
+              {t('Back to: {range}', { range: rangeText(whole || DEFAULTS.range) })}
+            </a>
+          ) : null}
           <RangeFilter value={range} onChange={setRange} />
           {tab === 'cost' ? (
             <Choice
@@ -42,15 +48,32 @@ export function UsagePage() {
       <Tabs
         label={t('Usage & Costs')}
         value={tab}
-        options={tabs.map(([name, text]) => [
-          name,
-          text,
-          to('usage', { ...kept, tab: name === 'cost' ? '' : name }),
-        ])}
+        options={tabs().map(([name, text]) => [name, text, address({ tab: name })])}
       />
-      <Chosen tab={tab} range={range} group={group} apiKey={key} />
+      <Chosen
+        tab={tab}
+        range={range}
+        group={group}
+        apiKey={key}
+        zoom={(part) => route(address({ range: part, whole: isZoomed ? whole : range }))}
+      />
     </div>
   );
+}
+
+/** What an address need not say. */
+function withoutDefaults(query: Readonly<Record<string, string>>): Record<string, string> {
+  const initial: Readonly<Record<string, string>> = DEFAULTS;
+  return Object.fromEntries(Object.entries(query).filter(([name, value]) => initial[name] !== value));
+}
+
+function tabs(): [string, string][] {
+  return [
+    ['cost', t('Cost')],
+    ['requests', t('Requests')],
+    ['tokens', t('Tokens')],
+    ['speed', t('Speed')],
+  ];
 }
 
 interface ChosenProps {
@@ -58,17 +81,19 @@ interface ChosenProps {
   readonly range: string;
   readonly group: string;
   readonly apiKey: string;
+  /** Shows a part of the range instead. */
+  readonly zoom: (range: string) => void;
 }
 
-function Chosen({ tab, range, group, apiKey }: ChosenProps) {
+function Chosen({ tab, range, group, apiKey, zoom }: ChosenProps) {
   switch (tab) {
     case 'requests':
     case 'tokens':
-      return <UsageReport metric={tab} range={range} apiKey={apiKey} />;
+      return <UsageReport metric={tab} range={range} apiKey={apiKey} zoom={zoom} />;
     case 'speed':
       return <SpeedReport range={range} apiKey={apiKey} />;
     default:
-      return <CostReport range={range} group={group} apiKey={apiKey} />;
+      return <CostReport range={range} group={group} apiKey={apiKey} zoom={zoom} />;
   }
 }
 

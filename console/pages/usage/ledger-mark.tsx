@@ -1,0 +1,51 @@
+import type { LedgerCheck } from '../../api/ledger-check.ts';
+import { language, t } from '../../lib/text.ts';
+import { formatClock } from '../../lib/time.ts';
+import { Amount } from '../../ui/amount.tsx';
+
+/** Whether the total of a page is what the ledger charged, to the nano-dollar; by how much it is not. */
+export function LedgerMark({ check }: { readonly check: LedgerCheck | undefined }) {
+  return (
+    <p class="ledger-mark" role="status">
+      <Verdict check={check} />
+    </p>
+  );
+}
+
+function Verdict({ check }: { readonly check: LedgerCheck | undefined }) {
+  switch (check?.verdict) {
+    case undefined:
+      return <span class="quiet">{t('Asking the ledger …')}</span>;
+    case 'same':
+      return (
+        <span class="status-good" title={t('The ledger’s own charges of this time add up to the same.')}>
+          = {t('ledger')} ✓
+        </span>
+      );
+    case 'same_until':
+      return (
+        <>
+          <span class="status-good">
+            = {t('ledger until {time} UTC', { time: formatClock(check.untilMs, language()) })} ✓
+          </span>{' '}
+          <span class="quiet">{t('Calls ended while this was read.')}</span>
+        </>
+      );
+    case 'too_many':
+      return (
+        <span class="quiet">{t('Not compared with the ledger: these are too many charges of one key.')}</span>
+      );
+    case 'unanswered':
+      return <span class="quiet">{t('The ledger could not be asked.')}</span>;
+    case 'different':
+      return (
+        <strong class="status-bad">
+          ≠ {t('ledger')}{' '}
+          {check.more > 0n
+            ? t('It charged more than is shown here, by')
+            : t('It charged less than is shown here, by')}{' '}
+          <Amount value={check.more > 0n ? check.more : -check.more} />
+        </strong>
+      );
+  }
+}

@@ -1,0 +1,95 @@
+import type { Page } from 'playwright-core';
+import type { ConsoleServer } from './console-server.ts';
+
+/** A time is chosen on a chart, by keyboard and by a drag, and there is a way back. */
+
+/** Px of a chart in front of its first bar. */
+const LEFT = 64;
+
+const bars = async (page: Page) => Number(await page.getByRole('slider').getAttribute('aria-valuemax')) + 1;
+const told = (page: Page, text: string) =>
+  page.locator(`[role="slider"][aria-valuetext*="${text}"]`).waitFor({ state: 'attached' });
+const twoCalls = (page: Page) => page.getByRole('row', { name: /^acme\/small 2 / }).waitFor();
+
+async function untilBars(page: Page, count: number): Promise<void> {
+  await page.locator(`[role="slider"][aria-valuemax="${count - 1}"]`).waitFor();
+}
+
+/** From the middle of one bar to the middle of another. */
+async function drag(page: Page, from: number, until: number): Promise<void> {
+  const slider = page.getByRole('slider');
+  await slider.scrollIntoViewIfNeeded();
+  const box = (await slider.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  const slot = (box.width - LEFT) / (await bars(page));
+  const [start, end] = [from, until].map((bar) => box.x + LEFT + (bar + 0.5) * slot) as [number, number];
+  await page.mouse.move(start, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move((start + end) / 2, box.y + box.height / 2);
+  await page.mouse.move(end, box.y + box.height / 2);
+  await page.mouse.up();
+}
+
+const rangeOf = (page: Page) => new URL(page.url()).searchParams.get('range');
+
+/** What was chosen is `minutes` long, and the table is of it. */
+async function expectChosen(page: Page, minutes: number): Promise<void> {
+  await page.waitForURL((url) => url.searchParams.get('range')?.includes('T') ?? false);
+  const [start = '', end = ''] = (rangeOf(page) ?? '').split(',');
+  expect((Date.parse(end) - Date.parse(start)) / 60_000).toBe(minutes);
+}
+
+export async function chosenOnChart(console: ConsoleServer): Promise<void> {
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  const body = {
+    model: 'acme/small',
+    messages: [{ role: 'user', content: 'Hello' }],
+    max_completion_tokens: 5,
+  };
+  for (let call = 0; call < 2; call += 1) {
+    await console.server.call('POST', '/api/v1/chat/completions', { token: customer.secret, body });
+  }
+  await open('usage?tab=requests&range=6h');
+  await untilBars(page, 72);
+
+  // by keyboard: the last three bars, one let go, the last two
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('Shift+ArrowLeft');
+  await told(page, ' UTC · acme/small 2 · Enter shows this time');
+  await page.keyboard.press('Escape');
+  await page.locator('[role="slider"]:not([aria-valuetext*="Enter"])').waitFor();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Enter');
+  await untilBars(page, 3);
+  await expectChosen(page, 15);
+  await twoCalls(page);
+  await page.getByRole('link', { name: 'Back to: Last 6 hours' }).press('Enter');
+  await untilBars(page, 72);
+  expect(rangeOf(page)).toBe('6h');
+
+  // by a drag, backwards, and by Back; what the chosen time does not hold is not counted
+  await drag(page, 71, 60);
+  await untilBars(page, 12);
+  await expectChosen(page, 60);
+  await twoCalls(page);
+  await page.goBack();
+  await untilBars(page, 72);
+  await drag(page, 20, 31);
+  await page.getByText('Nothing was used in this time.').waitFor();
+  await expectChosen(page, 60);
+
+  // costs come by the hour, whatever the time; a click on a bar still shows its calls
+  await page.getByRole('link', { name: 'Cost', exact: true }).click();
+  await page.getByText('Nothing was spent in this time.').waitFor();
+  await page.getByRole('link', { name: 'Back to: Last 6 hours' }).click();
+  await page.getByText('Costs come by the hour').waitFor();
+  await page.getByText('= ledger ✓').waitFor();
+  expect(await bars(page)).toBeLessThanOrEqual(7);
+  const slider = page.getByRole('slider');
+  const { width } = (await slider.boundingBox()) ?? { width: 0 };
+  await slider.click({ position: { x: width - 8, y: 100 } });
+  await page.getByRole('heading', { name: 'Generations' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+}
