@@ -89,6 +89,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Move over the bars, or use the arrow keys': '将指针移到柱形上，或使用方向键',
   '{hint}; drag, or hold Shift, to choose a time': '{hint}；拖动或按住 Shift 可选择时间段',
   'Enter shows this time': '按回车查看该时间段',
+  Filters: '筛选',
+  'Filters ({count})': '筛选（{count}）',
   total: '合计',
   With: '使用',
   'Copy the code': '复制代码',

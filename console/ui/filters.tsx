@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
 import { useRead } from '../api/queries.ts';
 import { currentSession } from '../api/session.ts';
 import type { ApiKey, Model } from '../api/types.gen.ts';
@@ -25,6 +27,38 @@ export function isPreset(range: string): boolean {
 /** What a range is called. */
 export function rangeText(range: string): string {
   return rangeOptions().find(([option]) => option === range)?.[1] ?? rangeName(range, language());
+}
+
+export interface FilterBarProps {
+  /** What is chosen in each filter; empty: all. */
+  readonly values: readonly string[];
+  readonly children: ComponentChildren;
+  /** What the page does beside them. */
+  readonly actions: ComponentChildren;
+}
+
+/** The filters of a page that has many. A phone has no room for them: there they are behind a button that says how many are chosen. */
+export function FilterBar({ values, children, actions }: FilterBarProps) {
+  const [isOpen, open] = useState(false);
+  const id = useId();
+  const count = values.filter((value) => value !== '').length;
+  return (
+    <div class="page-actions filter-bar">
+      <button
+        type="button"
+        class="button filter-toggle"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => open(!isOpen)}
+      >
+        {count === 0 ? t('Filters') : t('Filters ({count})', { count })}
+      </button>
+      <div id={id} class={isOpen ? 'filters filters-open' : 'filters'}>
+        {children}
+      </div>
+      {actions}
+    </div>
+  );
 }
 
 export interface FilterProps {

@@ -4,7 +4,7 @@ import { type Customer, orderImage, orderVideo } from '../operators/support/cust
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { differenceIsTold, longLog, totalsAddUp } from './records.ts';
-import { chosenOnChart } from './usage-page.ts';
+import { chosenOnChart, filtersOnPhone } from './usage-page.ts';
 
 /** What pages ask for, how soon they show it, and that it adds up. */
 
@@ -163,6 +163,9 @@ test(
   () => chosenOnChart(console),
   60_000,
 );
+
+test('on a phone the filters are behind a button that says how many are chosen', () =>
+  filtersOnPhone(console));
 
 test(
   'a log of many calls is read in time, and stands still for who reads it',

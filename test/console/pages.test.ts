@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { picture } from '../browser/browser.ts';
 import { eventually } from '../factories/eventually.ts';
+import { createGeneration } from '../factories/generation.ts';
 import { createMember } from '../factories/member.ts';
 import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
@@ -110,6 +111,10 @@ async function fill(customer: Customer): Promise<void> {
   const path = '/api/v1/keys';
   const made = await server.call('POST', path, { token: customer.secret, body: { name, limit: 0.0003 } });
   await chat(made.json.key);
+  await createGeneration(server.db.database, {
+    ...{ accountId: customer.accountId, apiKeyId: customer.keyId, charge: '0.001234567' },
+    model: 'somebody/a-model-with-a-name-as-long-as-some-are-instruct-2026-11',
+  });
   await createMember(server.db.database, customer.accountId, 'developer');
   const invited = { email: 'somebody-with-a-long-name.of-a-department@example.com', role: 'viewer' };
   await server.call('POST', '/api/v1/invitations', { token: customer.secret, body: invited });

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { orderImage } from '../operators/support/customer.ts';
 import type { ConsoleServer } from './console-server.ts';
 
 /** A time is chosen on a chart, by keyboard and by a drag, and there is a way back. */
@@ -90,6 +91,27 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   const { width } = (await slider.boundingBox()) ?? { width: 0 };
   await slider.click({ position: { x: width - 8, y: 100 } });
   await page.getByRole('heading', { name: 'Generations' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+}
+
+/** What was chosen on a phone is chosen by a finger's way along the bars. */
+export async function filtersOnPhone(console: ConsoleServer): Promise<void> {
+  const visit = await console.signIn({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  const { page, context, open, wrongs, customer } = visit;
+  await orderImage(console.server, customer);
+  await open('tasks?kind=image');
+  const toggle = page.getByRole('button', { name: 'Filters (1)' });
+  await toggle.waitFor();
+  expect(await page.getByLabel('Kind').isVisible()).toBe(false);
+  await toggle.tap();
+  await page.getByLabel('Kind').selectOption('video');
+  await page.getByText('No picture or video was ordered yet').waitFor();
+  expect(await toggle.getAttribute('aria-expanded')).toBe('true');
+  await page.getByLabel('Kind').selectOption('');
+  await page.locator('.card').first().waitFor();
+  await page.getByRole('button', { name: 'Filters', exact: true }).tap();
+  expect(await page.getByLabel('Kind').isVisible()).toBe(false);
   expect(wrongs).toEqual([]);
   await context.close();
 }

@@ -6,7 +6,7 @@ import { formatDuration, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { EndpointFilter, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
+import { EndpointFilter, FilterBar, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -35,14 +35,16 @@ export function GenerationsPage() {
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Generations')}</h1>
-        <div class="page-actions filters">
+        <FilterBar
+          values={[range, model, status, endpoint, key]}
+          actions={<ExportCsv path="/api/v1/generations" query={query} name="generations" />}
+        >
           <RangeFilter all value={range} onChange={setRange} />
           <ModelFilter value={model} onChange={setModel} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
           <EndpointFilter value={endpoint} onChange={setEndpoint} />
           <KeyFilter value={key} onChange={setKey} />
-          <ExportCsv path="/api/v1/generations" query={query} name="generations" />
-        </div>
+        </FilterBar>
       </div>
       <Panel flush>
         <List

@@ -8,7 +8,7 @@ import { formatDuration, parseRange } from '../../lib/time.ts';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
+import { FilterBar, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
 import { List, Waiting } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -39,18 +39,24 @@ export function TasksPage() {
     <div class="page">
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Tasks')}</h1>
-        <div class="page-actions filters">
+        <FilterBar
+          values={[range, kind, model, key, status]}
+          actions={
+            <>
+              <ExportCsv path="/api/v1/tasks" query={query} name="tasks" />
+              <a class="button button-main" href={to('playground', { kind: 'image' })}>
+                {t('New')}
+              </a>
+            </>
+          }
+        >
           <RangeFilter all value={range} onChange={setRange} />
           <Choice bare label={t('Kind')} value={kind} options={kindOptions()} onChange={setKind} />
           <ModelFilter value={model} onChange={setModel} />
           <KeyFilter value={key} onChange={setKey} />
           <Choice bare label={t('State')} value={status} options={statusOptions()} onChange={setStatus} />
           <Choice bare label={t('View')} value={view} options={viewOptions()} onChange={setView} />
-          <ExportCsv path="/api/v1/tasks" query={query} name="tasks" />
-          <a class="button button-main" href={to('playground', { kind: 'image' })}>
-            {t('New')}
-          </a>
-        </div>
+        </FilterBar>
       </div>
       <Tasks query={query} isTable={view === 'table'} choose={choose} />
       {chosen === '' ? null : <TaskSheet id={chosen} onClose={() => choose('')} />}
