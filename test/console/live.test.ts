@@ -3,6 +3,8 @@ import { eventually } from '../factories/eventually.ts';
 import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
+import { firstLoad } from './first-load.ts';
+import { manyCalls } from './many-calls.ts';
 import { differenceIsTold, longLog, totalsAddUp } from './records.ts';
 import { chosenOnChart, filtersOnPhone } from './usage-page.ts';
 
@@ -166,6 +168,14 @@ test(
 
 test('on a phone the filters are behind a button that says how many are chosen', () =>
   filtersOnPhone(console));
+
+test('the first load is small and soon painted, on a slow phone', () => firstLoad(console), 120_000);
+
+test(
+  'many calls of the playground cost at most what was shown, and leave nothing behind',
+  () => manyCalls(console),
+  RECORDS_MS,
+);
 
 test(
   'a log of many calls is read in time, and stands still for who reads it',

@@ -80,6 +80,25 @@ test('an account is found, credited once, its charge given back, suspended and l
   await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
 });
 
+test('the margin of a model is told with the share of its charges whose cost is known, the proof of the books with its age', async () => {
+  const { page, open } = visit;
+  const [end, day] = [Math.ceil(Date.now() / 300_000) * 300_000, 86_400_000];
+  const [start_time, end_time] = [end - day, end].map((time) => new Date(time).toISOString());
+  const path = `/admin/v1/reports/margin?group_by=model&start_time=${start_time}&end_time=${end_time}`;
+  const { data } = (await console.server.call('GET', path)).json;
+  const model = data.find((row: { model: string }) => row.model === 'acme/small');
+  const known = 1 - Number(model.charged_without_cost) / Number(model.charged);
+  await open('operator/money?range=24h');
+  const cells = page.getByRole('row').filter({ hasText: 'acme/small' }).getByRole('cell');
+  await cells.first().waitFor();
+  const texts = await cells.allTextContents();
+  expect(texts.slice(-2)).toEqual([`${(Math.floor(known * 1_000) / 10).toFixed(1)} %`, String(model.calls)]);
+  await open('operator');
+  const proof = page.locator('.figure').filter({ hasText: 'Proof of the books' });
+  await proof.getByText('They add up').waitFor();
+  await proof.locator('time').waitFor();
+});
+
 test('an operator by the OpenID provider is listed with their browser, and signed out by another one', async () => {
   const { provider, server } = console;
   const email = 'a-name-as-long-as-some-are.of-the-night-shift@example.com';
