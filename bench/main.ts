@@ -4,64 +4,68 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BENCH_COLUMNS, type BenchResult, benchCells, resultOption } from './measure/result.ts';
-import { machineFacts, markdownTable } from './measure/table.ts';
+import { type BenchResult, resultOption, resultText } from './measure/result.ts';
+import { withHeadlines, withSection } from './report/documents.ts';
+import { chosenParts, type Part, QUOTED_NODE, sectionTitle } from './report/parts.ts';
 
 /**
- * `npm run bench [-- --quick]`: all benches, one after the other, and one table of what they found in docs/benchmarks.md. With
- * `--quick` the table is only printed: short runs are for looking, not for quoting. Exit code 1 when one of them fails or misses a bound
- * of its own; what it measured stands in the table all the same.
+ * `npm run bench [-- part …] [-- --quick]`: benches, one after the other, each into its section of docs/benchmarks.md, and the sentences
+ * that other documents quote of it. Without names all but the long ones. With `--quick` nothing is written: short runs are for looking,
+ * not for quoting. On another Node than the oldest, sections of their own are written and nothing is quoted. Exit code 1 when one of them
+ * fails or misses a bound of its own; what it measured is written all the same.
+ *
+ * `npm run bench -- --gate [--short | --update]`: see gate/main.ts.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORT = join(ROOT, 'docs', 'benchmarks.md');
-const BENCHES = ['ledger', 'chat', 'tasks', 'reports'] as const;
+/** What quotes the benches, in lines that end in the name of what they quote. */
+const QUOTING = ['README.md', 'docs/comparison.md', 'docs/sizing.md'].map((path) => join(ROOT, path));
 const isQuick = process.argv.includes('--quick');
+const [nodeMajor = ''] = process.versions.node.split('.');
 
-/** Runs one bench to its end. Undefined when it found nothing; its own output says why. */
-async function runBench(name: string, folder: string): Promise<BenchResult | undefined> {
-  const file = join(folder, `${name}.json`);
-  const options = [resultOption(file), ...(isQuick ? ['--quick'] : [])];
-  const child = spawn(process.execPath, ['--import', 'tsx', join('bench', name, 'main.ts'), ...options], {
+async function runScript(script: string, options: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join('bench', script), ...options], {
     cwd: ROOT,
-    stdio: ['ignore', process.stderr, process.stderr],
+    stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(child, 'exit');
+  return code ?? 1;
+}
+
+/** Runs one part to its end. Undefined when it found nothing; its own output says why. */
+async function runPart({ name, script, options }: Part, folder: string): Promise<BenchResult | undefined> {
+  const file = join(folder, `${name}.json`);
+  process.stderr.write(`${name} …\n`);
+  const code = await runScript(script, [...options, resultOption(file), ...(isQuick ? ['--quick'] : [])]);
   if (code !== 0) {
-    process.stderr.write(`bench:${name} ended with ${code}\n`);
+    process.stderr.write(`${name} ended with ${code}\n`);
     process.exitCode = 1;
   }
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchResult) : undefined;
 }
 
-function report(results: ReadonlyMap<string, BenchResult>): string {
-  const rows = [...results].flatMap(([name, { rows: found }]) => [
-    [`**bench:${name}**`, '', '', ''],
-    ...found.map(benchCells),
-  ]);
-  const conditions = [...results].map(([name, result]) => `- \`bench:${name}\`: ${result.conditions}`);
-  return `# Benchmarks
-
-Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}. ${machineFacts()}. Load, baseline, databases and service share
-the machine; each baseline runs in the same session as the result it is compared with.
-
-${conditions.join('\n')}
-
-${markdownTable([BENCH_COLUMNS, ...rows])}
-`;
+function change(file: string, edit: (text: string) => string): void {
+  writeFileSync(file, edit(readFileSync(file, 'utf8')));
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-results-'));
-const results = new Map<string, BenchResult>();
-for (const name of BENCHES) {
-  process.stderr.write(`bench:${name} …\n`);
-  const result = await runBench(name, folder);
-  if (result !== undefined) {
-    results.set(name, result);
+async function runAll(parts: readonly Part[]): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-results-'));
+  for (const part of parts) {
+    const result = await runPart(part, folder);
+    if (result !== undefined && !isQuick) {
+      const dated = `Run on ${new Date().toISOString().slice(0, 10)}. ${resultText(result)}`;
+      change(REPORT, (text) => withSection(text, sectionTitle(part, nodeMajor), dated));
+      for (const file of nodeMajor === QUOTED_NODE ? QUOTING : []) {
+        change(file, (text) => withHeadlines(text, result.headlines));
+      }
+    }
   }
+  rmSync(folder, { recursive: true, force: true });
 }
-rmSync(folder, { recursive: true, force: true });
-const text = report(results);
-process.stdout.write(text);
-if (!isQuick && results.size === BENCHES.length) {
-  writeFileSync(REPORT, text);
+
+if (process.argv.includes('--gate')) {
+  process.exitCode = await runScript('gate/main.ts', process.argv.slice(2));
+} else {
+  const parts = chosenParts(process.argv.slice(2).filter((argument) => !argument.startsWith('--')));
+  await runAll(parts);
 }

@@ -7,7 +7,7 @@ import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { addressOf, startProcess } from '../measure/processes.ts';
 import { processorMs } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
-import { publishResult } from '../measure/result.ts';
+import { comparedTable, publishResult } from '../measure/result.ts';
 import { markdownTable } from '../measure/table.ts';
 import { atRate, type ChatTarget, crowd, saturate, type Timing, type Turn, timingOf } from './load.ts';
 
@@ -138,7 +138,8 @@ try {
   publishResult({
     conditions:
       'One API process, authentication, hold and settle in Postgres with fsync on; the baseline is a bare proxy on the same stack, without keys and money.',
-    rows: [
+    headlines: {},
+    tables: [comparedTable([
       {
         figure: `chat calls per second, ${CONNECTIONS} connections`,
         baseline: bareResult.full.perSecond.toFixed(0),
@@ -169,7 +170,7 @@ try {
         tollgate: processorOf(ours),
         compared: '',
       },
-    ],
+    ])],
   });
 } finally {
   for (const child of children) {

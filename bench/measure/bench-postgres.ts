@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrateUp } from '../../migrations/migrate.ts';
 import { startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 export interface BenchPostgres {
   /** Application role, as in production. */
@@ -15,8 +15,7 @@ export interface BenchPostgres {
 
 /** A migrated Postgres of its own with fsync on, in a temporary folder. */
 export async function startBenchPostgres(): Promise<BenchPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
-  chmodSync(folder, 0o711);
+  const folder = temporaryFolder('postgres');
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
     durable: true,

@@ -17,6 +17,20 @@ export function processorMs(pid: number): number {
   return sum(pid);
 }
 
+/** The processes that a process has started and that run; none where there is no /proc. */
+export function childrenOf(pid: number): number[] {
+  return [...readAll()].filter(([, { parent }]) => parent === pid).map(([child]) => child);
+}
+
+/** What reads the ms of processor time of something, by its name. */
+export type Meters = Readonly<Record<string, () => number>>;
+
+/** The ms of processor time that each meter counts until the returned function is called. */
+export function startMeters(meters: Meters): () => [string, number][] {
+  const before = Object.entries(meters).map(([name, read]) => ({ name, read, ms: read() }));
+  return () => before.map(({ name, read, ms }) => [name, read() - ms]);
+}
+
 /** Ms of processor time that this process has used itself. */
 export function ownProcessorMs(): number {
   const { user, system } = process.cpuUsage();

@@ -9,10 +9,10 @@ import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { Inspector } from '../measure/inspector.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
-import { openAccounts } from '../tasks/orders.ts';
 import type { ProbedParts } from './probes.ts';
 import type { TrafficOptions } from './traffic.ts';
 

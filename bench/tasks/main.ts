@@ -1,21 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { percentile, runClients } from '../measure/clients.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
-import { ownProcessorMs, processorMs } from '../measure/processor-time.ts';
+import { ownProcessorMs, processorMs, startMeters } from '../measure/processor-time.ts';
 import { profileSummary } from '../measure/profile.ts';
-import { type BenchRow, publishResult } from '../measure/result.ts';
+import { type BenchRow, comparedTable, publishResult } from '../measure/result.ts';
 import { runAtRate } from '../measure/run-at-rate.ts';
 import { markdownTable } from '../measure/table.ts';
 import { bareJobsPerSecond } from './bare-queue.ts';
-import { Customers, openAccounts, runBatch } from './orders.ts';
+import { Customers, runBatch } from './orders.ts';
 import { measurePostprocess } from './postprocess.ts';
 import { TaskClock } from './task-clock.ts';
 
@@ -104,12 +105,6 @@ async function pickUp(customers: Customers, clock: TaskClock) {
   };
 }
 
-/** The ms of processor time that each meter counts until the returned function is called. */
-function startMeters(meters: Readonly<Record<string, () => number>>): () => [string, number][] {
-  const before = Object.entries(meters).map(([name, read]) => ({ name, read, ms: read() }));
-  return () => before.map(({ name, read, ms }) => [name, read() - ms]);
-}
-
 async function measureService() {
   const engine = startProcess('bench/tasks/instant-engine.ts', {}, log);
   children.push(engine);
@@ -196,13 +191,20 @@ function rowsOf(
   ];
 }
 
+function headlineOf({ perSecond, used }: Awaited<ReturnType<typeof measureService>>): string {
+  const all = used.reduce((sum, [, ms]) => sum + ms, 0) / TASKS;
+  const workers = (used.find(([name]) => name === 'workers')?.[1] ?? 0) / TASKS;
+  return `An image of 256 × 256 costs **${workers.toFixed(2)}** ms of worker CPU, **${all.toFixed(2)}** ms with all the rest: **${perSecond.toFixed(0)}** tasks a second on ${cpus().length} cores.`;
+}
+
 try {
   const service = await measureService();
   const { ffmpeg, ffprobe } = findFfmpeg(process.env);
   const media = await measurePostprocess({ folder: join(folder, 'media-bench'), ffmpeg, ffprobe, quick });
   publishResult({
     conditions: `One API process, ${WORKERS} worker processes, fsync on; the engine answers at once with a PNG of 256 × 256, which is its own thumbnail.`,
-    rows: rowsOf(service, media),
+    tables: [comparedTable(rowsOf(service, media))],
+    headlines: { tasks: headlineOf(service) },
   });
 } catch (error) {
   process.stderr.write(`${(error as Error).stack}\n`);
