@@ -1,23 +1,21 @@
-import { Pool } from 'undici';
+import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../measure/clients.ts';
 import { runAtRate } from '../measure/run-at-rate.ts';
-
-export interface ChatTarget {
-  readonly name: string;
-  readonly url: string;
-  readonly key: string;
-}
+import { type ChatTarget, Connections, type Heard, type Kind } from './connections.ts';
 
 /** Calls of one turn at a target. */
 export interface Turn {
   readonly seconds: number;
   readonly latenciesMs: readonly number[];
+  /** Why calls failed; none but of foreign targets. */
+  readonly errors: readonly Error[];
 }
 
 export interface Timing {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
 }
 
 /** What became of streams that ran at once. */
@@ -28,54 +26,98 @@ export interface Crowd {
   readonly firstToken: Timing;
 }
 
-/** What is asked: a whole answer, a stream, or a stream whose tokens come a second apart. */
-type Kind = 'plain' | 'streamed' | 'slow';
+const RATE_CONNECTIONS = 256;
 
-const PATH = '/api/v1/chat/completions';
-const PROMPT = 'Write twenty words about nothing in particular, please.';
-const BODIES: Readonly<Record<Kind, string>> = {
-  plain: bodyOf(PROMPT, false),
-  streamed: bodyOf(PROMPT, true),
-  slow: bodyOf('Write twenty words about nothing in particular, slowly.', true),
-};
+class TurnRecord {
+  readonly #target: ChatTarget;
+  readonly #latenciesMs: number[] = [];
+  readonly #errors: Error[] = [];
 
-/** As many requests as `connections` closed-loop clients get through in `seconds`. */
-export async function saturate(target: ChatTarget, connections: number, seconds: number): Promise<Turn> {
-  return await withPool(target, connections, async (call) => {
-    const until = performance.now() + seconds * 1_000;
-    const latenciesMs: number[] = [];
-    const client = async () => {
-      while (performance.now() < until) {
-        const startedAt = performance.now();
-        await call('plain');
-        latenciesMs.push(performance.now() - startedAt);
+  constructor(target: ChatTarget) {
+    this.#target = target;
+  }
+
+  /** Waits for a call, whose latency counts from `from`. Throws what it throws, unless the target is foreign. */
+  async add(call: Promise<Heard>, from: number): Promise<void> {
+    try {
+      this.#latenciesMs.push((await call).firstAt - from);
+    } catch (error) {
+      if (!this.#target.isForeign) {
+        throw error;
       }
-    };
-    await Promise.all(Array.from({ length: connections }, client));
-    return { seconds, latenciesMs };
+      this.#errors.push(error as Error);
+    }
+  }
+
+  turn(seconds: number): Turn {
+    return { seconds, latenciesMs: this.#latenciesMs, errors: this.#errors };
+  }
+}
+
+/** As many calls as `connections` closed-loop clients get through in `seconds`. */
+export async function saturate(
+  target: ChatTarget,
+  kind: Kind,
+  connections: number,
+  seconds: number,
+): Promise<Turn> {
+  const until = performance.now() + seconds * 1_000;
+  return await closedLoop(target, kind, connections, () => performance.now() < until);
+}
+
+/** So many calls of `connections` closed-loop clients. */
+export async function callTimes(
+  target: ChatTarget,
+  kind: Kind,
+  connections: number,
+  calls: number,
+): Promise<Turn> {
+  let begun = 0;
+  return await closedLoop(target, kind, connections, () => {
+    begun += 1;
+    return begun <= calls;
   });
 }
 
-/** Latency (or time to the first token) of requests sent at a fixed rate, whatever the answers take. */
+async function closedLoop(
+  target: ChatTarget,
+  kind: Kind,
+  connections: number,
+  goesOn: () => boolean,
+): Promise<Turn> {
+  return await withConnections(target, connections, async (pool) => {
+    const begunAt = performance.now();
+    const record = new TurnRecord(target);
+    const client = async () => {
+      while (goesOn()) {
+        const startedAt = performance.now();
+        await record.add(pool.call(kind), startedAt);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, client));
+    return record.turn((performance.now() - begunAt) / 1_000);
+  });
+}
+
+/** Latency (or time to the first token) of calls sent at a fixed rate, whatever the answers take. */
 export async function atRate(
   target: ChatTarget,
+  kind: Kind,
   perSecond: number,
   seconds: number,
-  streamed: boolean,
 ): Promise<Turn> {
-  return await withPool(target, 256, async (call) => {
-    const latenciesMs: number[] = [];
+  return await withConnections(target, RATE_CONNECTIONS, async (pool) => {
+    const record = new TurnRecord(target);
     await runAtRate(perSecond * seconds, perSecond, async (dueAt) => {
-      const { firstAt } = await call(streamed ? 'streamed' : 'plain');
-      latenciesMs.push(firstAt - dueAt);
+      await record.add(pool.call(kind), dueAt);
     });
-    return { seconds, latenciesMs };
+    return record.turn(seconds);
   });
 }
 
 /** So many streams of 20 s, begun at a fixed rate within less time than one takes. A stream that fails is one that is not complete. */
 export async function crowd(target: ChatTarget, streams: number, perSecond: number): Promise<Crowd> {
-  return await withPool(target, streams, async (call) => {
+  return await withConnections(target, streams, async (pool) => {
     const latenciesMs: number[] = [];
     let [complete, running, atOnce] = [0, 0, 0];
     const begin = () => {
@@ -83,69 +125,79 @@ export async function crowd(target: ChatTarget, streams: number, perSecond: numb
       atOnce = Math.max(atOnce, running);
     };
     await runAtRate(streams, perSecond, async (dueAt) => {
-      const answer = await call('slow', begin).catch(() => undefined);
+      const answer = await pool.call('slow', begin).catch(() => undefined);
       if (answer) {
         running -= 1;
         latenciesMs.push(answer.firstAt - dueAt);
         complete += isComplete(answer.text) ? 1 : 0;
       }
     });
-    return { complete, atOnce, firstToken: timingOf([{ seconds: streams / perSecond, latenciesMs }]) };
+    return {
+      complete,
+      atOnce,
+      firstToken: timingOf({ seconds: streams / perSecond, latenciesMs, errors: [] }),
+    };
   });
+}
+
+export interface AfterPause {
+  /** Ms of a call that follows others at once: the median. */
+  readonly inSequenceMs: number;
+  /** Ms of the first call after the pause. */
+  readonly firstMs: number;
+}
+
+/** One client's calls in sequence, then nothing for `pauseMs`, then one call: of each target, which pause at the same time. */
+export async function callAfterPause(
+  targets: readonly ChatTarget[],
+  calls: number,
+  pauseMs: number,
+): Promise<AfterPause[]> {
+  const clients = [];
+  for (const target of targets) {
+    const pool = new Connections(target, 1);
+    const latenciesMs: number[] = [];
+    for (let call = 0; call < calls; call += 1) {
+      latenciesMs.push(await msOfCall(pool));
+    }
+    const { p50Ms: inSequenceMs } = timingOf({ seconds: 1, latenciesMs, errors: [] });
+    clients.push({ pool, inSequenceMs });
+  }
+  await delay(pauseMs);
+  const found: AfterPause[] = [];
+  for (const { pool, inSequenceMs } of clients) {
+    found.push({ inSequenceMs, firstMs: await msOfCall(pool) });
+    pool.close();
+  }
+  return found;
+}
+
+async function msOfCall(pool: Connections): Promise<number> {
+  const startedAt = performance.now();
+  await pool.call('instant');
+  return performance.now() - startedAt;
 }
 
 function isComplete(stream: string): boolean {
   return stream.split('"word "').length === 21 && stream.trimEnd().endsWith('data: [DONE]');
 }
 
-function bodyOf(content: string, stream: boolean): string {
-  return JSON.stringify({ model: 'bench/model', messages: [{ role: 'user', content }], stream });
-}
-
-interface Answer {
-  /** When the first token was there (the whole answer when it is not streamed), by `performance.now()`. */
-  readonly firstAt: number;
-  readonly text: string;
-}
-
-/** Resolves once all is read; `onFirstToken` hears of the beginning. */
-type Call = (kind: Kind, onFirstToken?: () => void) => Promise<Answer>;
-
-async function withPool<T>(
+async function withConnections<T>(
   target: ChatTarget,
-  connections: number,
-  use: (call: Call) => Promise<T>,
+  most: number,
+  use: (pool: Connections) => Promise<T>,
 ): Promise<T> {
-  const pool = new Pool(target.url, { connections });
-  const headers = { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' };
-  const call: Call = async (kind, onFirstToken) => {
-    const answer = await pool.request({ method: 'POST', path: PATH, headers, body: BODIES[kind] });
-    let firstAt: number | undefined;
-    let text = '';
-    for await (const part of answer.body) {
-      text += String(part);
-      if (kind !== 'plain' && firstAt === undefined && text.includes('word')) {
-        firstAt = performance.now();
-        onFirstToken?.();
-      }
-    }
-    if (kind === 'plain' && text !== '') {
-      firstAt = performance.now();
-    }
-    if (answer.statusCode !== 200 || firstAt === undefined) {
-      throw new Error(`${target.name} answered ${answer.statusCode}`);
-    }
-    return { firstAt, text };
-  };
-  return await use(call).finally(() => pool.close());
+  const pool = new Connections(target, most);
+  return await use(pool).finally(() => pool.close());
 }
 
-/** What several turns at one target come to. */
-export function timingOf(turns: readonly Turn[]): Timing {
-  const sorted = turns.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
+/** What a turn comes to. */
+export function timingOf({ seconds, latenciesMs }: Turn): Timing {
+  const sorted = [...latenciesMs].sort((a, b) => a - b);
   return {
-    perSecond: sorted.length / turns.reduce((sum, { seconds }) => sum + seconds, 0),
+    perSecond: sorted.length / seconds,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
+    p999Ms: percentile(sorted, 0.999),
   };
 }

@@ -1,7 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A simulated OpenAI-compatible provider in a process of its own: constant delay, fixed answer, exact usage. */
+/**
+ * A simulated OpenAI-compatible provider in a process of its own: constant delay, fixed answer, exact usage. A prompt that asks for it is
+ * answered instantly.
+ */
 
 const DELAY_MS = 10;
 const STREAM_CHUNKS = 20;
@@ -48,13 +51,18 @@ const server = createServer((request, response) => {
     const body = Buffer.concat(parts);
     const streamed = body.includes('"stream":true');
     const chunkEveryMs = body.includes('slowly') ? SLOW_CHUNK_EVERY_MS : CHUNK_EVERY_MS;
-    setTimeout(() => {
+    const answer = () => {
       if (streamed) {
         stream(response, chunkEveryMs);
       } else {
         response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER);
       }
-    }, DELAY_MS);
+    };
+    if (body.includes('instantly')) {
+      answer();
+    } else {
+      setTimeout(answer, DELAY_MS);
+    }
   });
 });
 server.keepAliveTimeout = 60_000;

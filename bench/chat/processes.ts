@@ -1,0 +1,127 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { openAccounts } from '../measure/accounts.ts';
+import type { Product } from '../measure/product.ts';
+import type { BenchResult } from '../measure/result.ts';
+import { spreadTextOf } from '../measure/spread.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
+import { callTimes, saturate, timingOf } from './load.ts';
+import { type Measurement, type MeteredTurn, runRounds, type Turns } from './rounds.ts';
+import {
+  type BenchTarget,
+  productTarget,
+  startChatProduct,
+  startUpstream,
+  type Upstream,
+} from './targets.ts';
+
+const PROCESSES = [1, 2, 4];
+const CONNECTIONS = [32, 128];
+const ACCOUNTS = 64;
+const WARM_UP_CONNECTIONS = 64;
+
+/** One installation, once with one account's key and once with those of many. */
+interface Installation {
+  readonly processes: number;
+  readonly hot: BenchTarget;
+  readonly spread: BenchTarget;
+}
+
+async function targetsOf(processes: number, product: Product, upstream: Upstream): Promise<Installation> {
+  const keys = await openAccounts(product.url, product.adminToken, ACCOUNTS);
+  const name = `API_PROCESSES=${processes}`;
+  return {
+    processes,
+    hot: productTarget(name, product, upstream, keys.slice(0, 1)),
+    spread: productTarget(name, product, upstream, keys),
+  };
+}
+
+/** `API_PROCESSES` of 1, 2 and 4, each an installation of its own beside the others, on one hot account and over many. */
+export async function measureProcesses(
+  isQuick: boolean,
+  onStep: (text: string) => void,
+): Promise<BenchResult> {
+  const [rounds, seconds, warmUpCalls] = isQuick ? [1, 2, 3_000] : [3, 8, 40_000];
+  const folder = temporaryFolder('processes');
+  const upstream = await startUpstream(join(folder, 'upstream.log'));
+  const products: Product[] = [];
+  try {
+    const installations: Installation[] = [];
+    for (const processes of PROCESSES) {
+      onStep(`starting ${processes}`);
+      const settings = { API_PROCESSES: String(processes) };
+      const product = await startChatProduct(join(folder, String(processes)), upstream, { settings });
+      products.push(product);
+      installations.push(await targetsOf(processes, product, upstream));
+    }
+    for (const { hot, spread } of installations) {
+      onStep(`warming up ${hot.name}`);
+      await callTimes(hot, 'instant', WARM_UP_CONNECTIONS, warmUpCalls);
+      await callTimes(spread, 'instant', WARM_UP_CONNECTIONS, warmUpCalls);
+    }
+    const found = await runRounds(measurementsOf(installations, seconds), rounds, onStep);
+    return resultOf(installations, found, `Medians of ${rounds} rounds of ${seconds} s, [least–most]`);
+  } finally {
+    await Promise.all(products.map((product) => product.stop()));
+    await upstream.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const PLACES = ['hot', 'spread'] as const;
+const nameOf = (place: (typeof PLACES)[number], connections: number) =>
+  `${place === 'hot' ? 'one account' : `${ACCOUNTS} accounts`}, ${connections} connections`;
+
+function measurementsOf(
+  installations: readonly Installation[],
+  seconds: number,
+): Record<string, Measurement> {
+  const entries = PLACES.flatMap((place) =>
+    CONNECTIONS.map((connections): [string, Measurement] => [
+      nameOf(place, connections),
+      {
+        targets: installations.map((installation) => installation[place]),
+        take: (target) => saturate(target, 'instant', connections, seconds),
+      },
+    ]),
+  );
+  return Object.fromEntries(entries);
+}
+
+function resultOf(
+  installations: readonly Installation[],
+  found: Readonly<Record<string, Turns>>,
+  rounds: string,
+): BenchResult {
+  const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
+  const processorMs = ({ msPerCall }: MeteredTurn) =>
+    ['API', 'Postgres', 'Redis', 'worker'].reduce((sum, part) => sum + (msPerCall[part] ?? 0), 0);
+  const tableOf = (title: string, read: (turn: MeteredTurn) => number, digits: number) => ({
+    title,
+    rows: [
+      ['`API_PROCESSES`', ...installations.map(({ processes }) => String(processes)), '2 ÷ 1', '4 ÷ 1'],
+      ...PLACES.flatMap((place) => CONNECTIONS.map((connections) => [place, connections] as const)).map(
+        ([place, connections]) => {
+          const turns = found[nameOf(place, connections)]!;
+          const values = installations.map((one) => (turns.get(one[place]) ?? []).map(read));
+          const [one = [], ...more] = values;
+          const ratiosTo = (many: readonly number[]) => many.map((value, round) => value / one[round]!);
+          return [
+            nameOf(place, connections),
+            ...values.map((of) => spreadTextOf(of, digits)),
+            ...more.map((many) => spreadTextOf(ratiosTo(many), 2)),
+          ];
+        },
+      ),
+    ],
+  });
+  return {
+    conditions: `Installations as \`npm start\` runs them, beside each other, called in turn; upstream instant, closed loop. ${rounds}; load, upstream, Postgres and Redis share the cores with the API.`,
+    tables: [
+      tableOf('**Calls per second**', perSecond, 0),
+      tableOf('**Processor time of a call** in ms: API, Postgres, Redis and worker', processorMs, 3),
+    ],
+    headlines: {},
+  };
+}

@@ -1,0 +1,171 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { openAccounts } from '../measure/accounts.ts';
+import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
+import { type Meters, ownProcessorMs, processorMs } from '../measure/processor-time.ts';
+import { type Product, type ProductOptions, startProduct } from '../measure/product.ts';
+import type { ChatTarget } from './connections.ts';
+import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
+
+const API_PATH = '/api/v1/chat/completions';
+const PORTKEY_PATH = '/v1/chat/completions';
+
+/** Something that calls are sent to, and the processes that work on them. */
+export interface BenchTarget extends ChatTarget {
+  readonly meters: Meters;
+}
+
+/** What stands behind all targets. */
+export interface Upstream {
+  readonly url: string;
+  readonly meter: () => number;
+  stop(): Promise<void>;
+}
+
+export interface Comparison {
+  readonly tollgate: BenchTarget;
+  readonly express: BenchTarget;
+  readonly node: BenchTarget;
+  readonly floor: BenchTarget;
+  /** Undefined where it is not to be had. */
+  readonly portkey: BenchTarget | undefined;
+  /** Why Portkey is missing; empty where it is not. */
+  readonly missing: string;
+  stop(): Promise<void>;
+}
+
+/** A catalog of one model behind the simulated provider, with limits that nobody reaches. */
+export function chatCatalog(upstreamUrl: string): string {
+  return `
+providers: [{ id: simulated, protocol: openai, base_url: "${upstreamUrl}/v1", api_key: none }]
+models:
+  - id: bench/model
+    endpoints: [chat]
+    context_length: 128000
+    max_output_tokens: 4096
+    pricing: { prompt: "0.00000015", completion: "0.0000006" }
+    routes: [{ provider: simulated, model: simulated }]
+limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 10000 }
+`;
+}
+
+export async function startUpstream(log: string): Promise<Upstream> {
+  const child = startProcess('bench/chat/upstream.ts', {}, log);
+  return {
+    url: await addressOf(child),
+    meter: () => processorMs(child.pid ?? 0),
+    stop: () => stopProcess(child),
+  };
+}
+
+/** The product before the simulated provider, in a folder of its own below `folder`. */
+export async function startChatProduct(
+  folder: string,
+  upstream: Upstream,
+  options: Pick<ProductOptions, 'settings' | 'apiOptions'> = {},
+): Promise<Product> {
+  return await startProduct({ folder, catalog: chatCatalog(upstream.url), ...options });
+}
+
+/** The product as a target that is called with these keys. */
+export function productTarget(
+  name: string,
+  product: Product,
+  upstream: Upstream,
+  keys: readonly string[],
+): BenchTarget {
+  const meters = { ...product.meters, ...besides(upstream) };
+  return { name, url: product.url, path: API_PATH, headers: {}, keys, isForeign: false, meters };
+}
+
+/** Load and upstream are no part of any target, and take their share of the machine. */
+function besides(upstream: Upstream): Meters {
+  return { upstream: upstream.meter, load: ownProcessorMs };
+}
+
+/** A proxy of the benches, in a process of its own. */
+export async function startProxy(
+  name: string,
+  script: 'express-proxy.ts' | 'node-proxy.ts',
+  log: string,
+  upstream: Upstream,
+): Promise<{ target: BenchTarget; child: ChildProcess }> {
+  const child = startProcess(`bench/chat/${script}`, { UPSTREAM_URL: upstream.url }, log);
+  const url = await addressOf(child);
+  const meters = { 'own process': () => processorMs(child.pid ?? 0), ...besides(upstream) };
+  return {
+    target: { name, url, path: API_PATH, headers: {}, keys: ['none'], isForeign: false, meters },
+    child,
+  };
+}
+
+async function startFloor(log: string, upstream: Upstream, product: Product, key: string) {
+  const environment = { UPSTREAM_URL: upstream.url, DATABASE_URL: product.databaseUrl };
+  const child = startProcess('bench/chat/durable-floor.ts', environment, log);
+  const url = await addressOf(child);
+  const meters: Meters = {
+    'own process': () => processorMs(child.pid ?? 0),
+    Postgres: product.meters.Postgres!,
+    ...besides(upstream),
+  };
+  const target: BenchTarget = {
+    name: 'durable floor',
+    url,
+    path: API_PATH,
+    headers: {},
+    keys: [key],
+    isForeign: false,
+    meters,
+  };
+  return { target, child };
+}
+
+async function startPortkeyTarget(log: string, upstream: Upstream) {
+  const portkey = await startPortkey(log);
+  const target: BenchTarget = {
+    name: `Portkey ${PORTKEY_VERSION}`,
+    url: portkey.url,
+    path: PORTKEY_PATH,
+    headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream.url}/v1` },
+    keys: ['none'],
+    isForeign: true,
+    meters: { 'own process': () => processorMs(portkey.pid), ...besides(upstream) },
+  };
+  return { target, stop: portkey.stop };
+}
+
+/** Starts the product and all that it is compared with, before the same upstream; the floor shares the product's Postgres. */
+export async function startComparison(folder: string, upstream: Upstream): Promise<Comparison> {
+  const log = join(folder, 'processes.log');
+  const product = await startChatProduct(join(folder, 'product'), upstream);
+  const children: ChildProcess[] = [];
+  const stop = async () => {
+    await Promise.all(children.map(stopProcess));
+    await product.stop();
+  };
+  try {
+    const [hot = '', ofFloor = ''] = await openAccounts(product.url, product.adminToken, 2);
+    const express = await startProxy('Express + undici', 'express-proxy.ts', log, upstream);
+    const node = await startProxy('node:http + undici', 'node-proxy.ts', log, upstream);
+    const floor = await startFloor(log, upstream, product, ofFloor);
+    children.push(express.child, node.child, floor.child);
+    const portkey = await startPortkeyTarget(log, upstream).catch((error: Error) => error);
+    return {
+      tollgate: productTarget('Tollgate', product, upstream, [hot]),
+      express: express.target,
+      node: node.target,
+      floor: floor.target,
+      portkey: portkey instanceof Error ? undefined : portkey.target,
+      missing: portkey instanceof Error ? `Portkey was not measured: ${portkey.message.split('\n')[0]}.` : '',
+      stop: async () => {
+        if (!(portkey instanceof Error)) {
+          portkey.stop();
+        }
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
