@@ -1,11 +1,18 @@
 import { WebSocket } from 'undici';
 
+/** Allocations of a function and of those that it called. */
+interface SampledAllocations {
+  readonly selfSize: number;
+  readonly children: readonly SampledAllocations[];
+}
+
 interface Reply {
   readonly id?: number;
   readonly error?: { readonly message: string };
   readonly result?: {
     readonly result?: { readonly value?: unknown };
     readonly exceptionDetails?: { readonly text: string };
+    readonly profile?: { readonly head: SampledAllocations };
   };
 }
 
@@ -41,6 +48,20 @@ export class Inspector {
   async collectedHeap(): Promise<number> {
     await this.#call('HeapProfiler.collectGarbage', {});
     return (await this.evaluate('process.memoryUsage().heapUsed')) as number;
+  }
+
+  /** From now on every allocation of about so many bytes is looked at, until {@link allocatedBytes}. */
+  async startSampling(samplingInterval: number): Promise<void> {
+    const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+    await this.#call('HeapProfiler.startSampling', { samplingInterval, ...collected });
+  }
+
+  /** Bytes that were allocated on the heap since {@link startSampling}, garbage included: an estimate from the samples. */
+  async allocatedBytes(): Promise<number> {
+    const { result } = await this.#call('HeapProfiler.stopSampling', {});
+    const sum = ({ selfSize, children }: SampledAllocations): number =>
+      children.reduce((bytes, child) => bytes + sum(child), selfSize);
+    return result?.profile ? sum(result.profile.head) : 0;
   }
 
   /** Writes a heap snapshot into a file; the process stands still meanwhile. */

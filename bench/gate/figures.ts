@@ -1,0 +1,90 @@
+/** What the gate looks at. */
+export const FIGURES = {
+  statements: { title: 'statements, one call at a time', digits: 2 },
+  walBytes: { title: 'WAL bytes, one call at a time', digits: 0 },
+  allocatedBytes: { title: 'bytes allocated by the API, one call at a time', digits: 0 },
+  walFsyncs: { title: 'WAL fsyncs, one call at a time', digits: 2 },
+  processorRatio: { title: 'processor time at 128 connections ÷ that of node:http + undici', digits: 2 },
+  crowdWalBytes: { title: 'WAL bytes at 128 connections', digits: 0 },
+  crowdProcessorMs: { title: 'ms of processor time at 128 connections', digits: 3 },
+} as const;
+
+export type FigureName = keyof typeof FIGURES;
+
+/** Values per call; a short measurement leaves out what takes long. */
+export type Figures = Readonly<Partial<Record<FigureName, number>>>;
+
+interface Bounds {
+  /** By what share of the committed figure it may be above it. */
+  readonly whole: number;
+  /** The same in the short form, which may meet a busy machine; undefined: it is told there. */
+  readonly short: number | undefined;
+}
+
+/**
+ * What depends on the code alone is judged everywhere, WAL with room for the vacuum of a machine that takes long for its calls. Processor
+ * time, which a busy machine lengthens although both sides of the ratio meet the same, is judged by the whole gate only. The rest is told.
+ */
+const BOUNDS: Readonly<Partial<Record<FigureName, Bounds>>> = {
+  statements: { whole: 0.1, short: 0.1 },
+  walBytes: { whole: 0.1, short: 0.2 },
+  allocatedBytes: { whole: 0.1, short: 0.1 },
+  walFsyncs: { whole: 0.1, short: undefined },
+  processorRatio: { whole: 0.1, short: undefined },
+};
+
+export type Verdict = 'passed' | 'failed' | 'told' | 'no figure to compare with';
+
+export interface Judged {
+  readonly name: FigureName;
+  readonly committed: number | undefined;
+  readonly measured: number;
+  /** By what share it may be above the committed figure; undefined: it is told. */
+  readonly bound: number | undefined;
+  readonly verdict: Verdict;
+}
+
+/** Holds what was measured against the committed figures. */
+export function judge(measured: Figures, committed: Figures, isShort: boolean): Judged[] {
+  return (Object.keys(FIGURES) as FigureName[]).flatMap((name) => {
+    const [value, former] = [measured[name], committed[name]];
+    const bound = BOUNDS[name]?.[isShort ? 'short' : 'whole'];
+    return value === undefined
+      ? []
+      : [{ name, committed: former, measured: value, bound, verdict: verdictOn(value, former, bound) }];
+  });
+}
+
+function verdictOn(measured: number, committed: number | undefined, bound: number | undefined): Verdict {
+  if (bound === undefined) {
+    return 'told';
+  }
+  if (committed === undefined) {
+    return 'no figure to compare with';
+  }
+  return measured > committed * (1 + bound) ? 'failed' : 'passed';
+}
+
+/** The table of the gate; the first row is the head. */
+export function gateRows(judged: readonly Judged[]): string[][] {
+  const text = (name: FigureName, value: number | undefined) =>
+    value?.toLocaleString('en', {
+      minimumFractionDigits: FIGURES[name].digits,
+      maximumFractionDigits: FIGURES[name].digits,
+    }) ?? '';
+  return [
+    ['per call', 'committed', 'now', 'change', 'may grow by', ''],
+    ...judged.map(({ name, committed, measured, bound, verdict }) => [
+      FIGURES[name].title,
+      text(name, committed),
+      text(name, measured),
+      committed === undefined ? '' : percent(measured / committed - 1),
+      bound === undefined ? '' : percent(bound),
+      verdict,
+    ]),
+  ];
+}
+
+function percent(share: number): string {
+  return `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,217 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { choosePort } from '../../ops/embedded/free-port.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { createDatabase } from '../../src/store/database.ts';
+import { callTimes, saturate } from '../chat/load.ts';
+import { type MeteredTurn, runRounds, type Turns } from '../chat/rounds.ts';
+import {
+  type BenchTarget,
+  productTarget,
+  startChatProduct,
+  startProxy,
+  startUpstream,
+  type Upstream,
+} from '../chat/targets.ts';
+import { openAccounts } from '../measure/accounts.ts';
+import { Inspector } from '../measure/inspector.ts';
+import { stopProcess } from '../measure/processes.ts';
+import type { Product } from '../measure/product.ts';
+import { sealAll } from '../measure/seal-all.ts';
+import { spreadOf, spreadText } from '../measure/spread.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
+import { DatabaseCounter, type DatabaseCounts } from './database-counts.ts';
+import type { Figures } from './figures.ts';
+
+const CROWD_CONNECTIONS = 128;
+const ROUNDS = 3;
+const WARM_UP_CALLS = 8_000;
+const WARM_UP_CONNECTIONS = 64;
+/** Calls of one client in a row, by which what depends on the code alone is counted: no batch, the same statements each time. */
+const CALLS_IN_SEQUENCE = 200;
+/** So many that what runs now and then, such as vacuum, meets few of them. */
+const SEQUENCES = 6;
+/** What maintenance and the workers do meanwhile is measured without calls and taken away. */
+const IDLE_MS = 1_000;
+const IDLE_ROUNDS = 6;
+/** Sessions of Postgres tell of their fsyncs at the latest after this time, in ms. */
+const FSYNCS_TOLD_MS = 11_000;
+/** Bytes between two allocations that are looked at: in 200 calls some ten thousand. */
+const SAMPLING_BYTES = 4_096;
+/** Maintenance may be sealing just now: a second until Postgres gives up to wait for it, and so many of them. */
+const SEAL_TRIES = 30;
+const LOCK_TIMEOUT = '55P03';
+const PARTS = ['API', 'Postgres', 'Redis', 'worker'];
+
+interface Observed {
+  readonly target: BenchTarget;
+  readonly counter: DatabaseCounter;
+  readonly inspector: Inspector;
+}
+
+interface Counted extends DatabaseCounts {
+  readonly seconds: number;
+  readonly allocatedBytes: number;
+}
+
+/** Measures one fresh installation. The short form takes less than a minute and leaves out what takes long. */
+export async function measureGate(isShort: boolean, onStep: (text: string) => void): Promise<Figures> {
+  const folder = temporaryFolder('gate');
+  const upstream = await startUpstream(join(folder, 'upstream.log'));
+  try {
+    const port = await choosePort();
+    const product = await startChatProduct(join(folder, 'product'), upstream, {
+      settings: { API_PROCESSES: '1' },
+      apiOptions: [`--inspect=127.0.0.1:${port}`],
+    });
+    try {
+      return await measureProduct(product, upstream, port, { folder, isShort, onStep });
+    } finally {
+      await product.stop();
+    }
+  } finally {
+    await upstream.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureProduct(
+  product: Product,
+  upstream: Upstream,
+  port: number,
+  { folder, isShort, onStep }: { folder: string; isShort: boolean; onStep: (text: string) => void },
+): Promise<Figures> {
+  const keys = await openAccounts(product.url, product.adminToken, 1);
+  const target = productTarget('Tollgate', product, upstream, keys);
+  const log = join(folder, 'processes.log');
+  const node = await startProxy('node:http + undici', 'node-proxy.ts', log, upstream);
+  const counter = await DatabaseCounter.open(product.ownerUrl, product.postgresLog);
+  const inspector = await Inspector.connect(port);
+  try {
+    for (const warmed of [target, node.target]) {
+      await callTimes(warmed, 'instant', WARM_UP_CONNECTIONS, WARM_UP_CALLS);
+    }
+    await callTimes(target, 'instant', 1, CALLS_IN_SEQUENCE);
+    const crowd = await measureCrowd(target, node.target, counter, isShort ? 1.5 : 6, onStep);
+    await sealLedger(product.databaseUrl);
+    const sequence = await measureSequence({ target, counter, inspector }, isShort, onStep);
+    return { ...crowd, ...sequence };
+  } finally {
+    inspector.close();
+    await counter.close();
+    await stopProcess(node.child);
+  }
+}
+
+async function sealLedger(url: string): Promise<void> {
+  const database = createDatabase({ url, moneyConnections: 1, connections: 1 }, () => undefined);
+  const verifier = new LedgerVerifier(database.money);
+  let tries = SEAL_TRIES;
+  for (let isSealed = false; !isSealed; tries -= 1) {
+    isSealed = await sealAll(verifier).then(
+      () => true,
+      (error: { code?: string }) => {
+        if (error.code === LOCK_TIMEOUT && tries > 0) {
+          return false;
+        }
+        throw error;
+      },
+    );
+  }
+  await database.close();
+}
+
+/** What many clients cost, beside a bare proxy: where the machine is slower, both are. */
+async function measureCrowd(
+  target: BenchTarget,
+  node: BenchTarget,
+  counter: DatabaseCounter,
+  seconds: number,
+  onStep: (text: string) => void,
+): Promise<Figures> {
+  const before = await counter.read();
+  const take = (one: BenchTarget) => saturate(one, 'instant', CROWD_CONNECTIONS, seconds);
+  const { crowd } = await runRounds({ crowd: { targets: [node, target], take } }, ROUNDS, onStep);
+  const { walBytes } = await counter.read();
+  const turns = crowd.get(target) ?? [];
+  const calls = turns.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0);
+  const ours = msPerCall(crowd, target, PARTS);
+  const bare = msPerCall(crowd, node, ['own process']);
+  return {
+    processorRatio: spreadOf(ours.map((ms, round) => ms / bare[round]!)).median,
+    crowdProcessorMs: spreadOf(ours).median,
+    crowdWalBytes: (walBytes - before.walBytes) / calls,
+  };
+}
+
+function msPerCall(turns: Turns, target: BenchTarget, parts: readonly string[]): number[] {
+  const sum = ({ msPerCall: ms }: MeteredTurn) => parts.reduce((total, part) => total + (ms[part] ?? 0), 0);
+  return (turns.get(target) ?? []).map(sum);
+}
+
+/** What one call after the other costs, in counts that every machine finds alike. */
+async function measureSequence(
+  observed: Observed,
+  isShort: boolean,
+  onStep: (text: string) => void,
+): Promise<Figures> {
+  const { target, counter } = observed;
+  await counter.countStatements();
+  onStep('without calls');
+  const idle = await repeat(IDLE_ROUNDS, () => countWhile(observed, () => delay(IDLE_MS)));
+  await delay(isShort ? 0 : FSYNCS_TOLD_MS);
+  onStep('one call at a time');
+  const fsyncsBefore = await counter.readFsyncs();
+  const startedAt = performance.now();
+  const busy = await repeat(SEQUENCES, () =>
+    countWhile(observed, () => callTimes(target, 'instant', 1, CALLS_IN_SEQUENCE)),
+  );
+  const perCall = (read: (from: Counted) => number) => {
+    const besides = spreadOf(idle.map((round) => read(round) / round.seconds)).median;
+    return spreadOf(busy.map((round) => (read(round) - besides * round.seconds) / CALLS_IN_SEQUENCE));
+  };
+  const walBytes = perCall((counted) => counted.walBytes);
+  onStep(`WAL bytes of a call: ${spreadText(walBytes)}`);
+  return {
+    // what runs meanwhile, such as vacuum, only adds
+    statements: perCall((counted) => counted.statements).least,
+    walBytes: walBytes.least,
+    // an estimate, which errs to both sides
+    allocatedBytes: perCall((counted) => counted.allocatedBytes).median,
+    ...(!isShort && { walFsyncs: await fsyncsPerCall(counter, fsyncsBefore, startedAt) }),
+  };
+}
+
+async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let time = 0; time < times; time += 1) {
+    results.push(await work());
+  }
+  return results;
+}
+
+/** After a pause without calls, whose own fsyncs are taken away. */
+async function fsyncsPerCall(counter: DatabaseCounter, before: number, startedAt: number): Promise<number> {
+  await delay(FSYNCS_TOLD_MS);
+  const after = await counter.readFsyncs();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await delay(FSYNCS_TOLD_MS);
+  const idlePerSecond = ((await counter.readFsyncs()) - after) / (FSYNCS_TOLD_MS / 1_000);
+  return (after - before - idlePerSecond * seconds) / (SEQUENCES * CALLS_IN_SEQUENCE);
+}
+
+async function countWhile({ counter, inspector }: Observed, work: () => Promise<unknown>): Promise<Counted> {
+  await inspector.startSampling(SAMPLING_BYTES);
+  const before = await counter.read();
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await counter.read();
+  return {
+    seconds,
+    statements: after.statements - before.statements,
+    walBytes: after.walBytes - before.walBytes,
+    allocatedBytes: await inspector.allocatedBytes(),
+  };
+}
