@@ -18,7 +18,10 @@ export async function runAtRate(
     if (early > 0) {
       await delay(early);
     }
-    running.push(operation(dueAt));
+    const done = operation(dueAt);
+    // a failure is thrown at the end, not while others are sent: nobody would clean up
+    done.catch(() => undefined);
+    running.push(done);
   }
   await Promise.all(running);
 }
