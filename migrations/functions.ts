@@ -82,7 +82,7 @@ export async function forgetFunctions(client: Client): Promise<void> {
   if (rows[0]?.there !== true) {
     return;
   }
-  const numbered = MIGRATIONS.map((migration) => migration.up).join('\n');
+  const numbered = MIGRATIONS.map((migration) => ('up' in migration ? migration.up : '')).join('\n');
   const unnumbered = functionFiles()
     .flatMap((file) => [...file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].map((match) => match[1]))
     .filter((name) => !numbered.includes(`FUNCTION ${name}(`));

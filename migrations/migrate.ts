@@ -1,14 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Umzug } from 'umzug';
 import { MIGRATIONS } from './catalog.ts';
+import { buildIndex, dropIndex } from './concurrent-index.ts';
 import { applyFunctions, forgetFunctions } from './functions.ts';
 import { inTransaction } from './in-transaction.ts';
+import type { Migration } from './migration.types.ts';
 import { rightsOf } from './rights.ts';
 import { rightsOfScaler } from './scaler-rights.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
 const MIGRATION_LOCK = 7_706_115_001;
+
+/** Between two questions for the lock. */
+const LOCK_PAUSE_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The oldest major version that the suite has passed on. */
@@ -23,17 +29,20 @@ export interface MigrateOptions {
   readonly workerRole?: string;
   /** The role of what scales workers by waiting tasks; gets its rights when it is named. */
   readonly scalerRole?: string;
+  /** Another list than {@link MIGRATIONS}. */
+  readonly migrations?: readonly Migration[];
 }
 
 /**
- * Applies every pending migration, each in its own transaction, then every function file that changed, all in one.
- * Returns the names applied (`functions/<name>.sql` for the latter). Throws what Postgres throws.
+ * Applies every pending migration, each in its own transaction or as indexes that are built beside all traffic, then every function file
+ * that changed, all in one transaction. Returns the names applied (`functions/<name>.sql` for the latter). Throws what Postgres throws.
  */
 export function migrateUp(options: MigrateOptions): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
-    const applied = (await umzugOn(client).up()).map((migration) => migration.name);
+    const { migrations = MIGRATIONS } = options;
+    const applied = (await umzugOn(client, migrations).up()).map((migration) => migration.name);
     // a release that is newer than this build owns the functions: never replace them by older ones
-    const functions = (await isAhead(client)) ? [] : await applyFunctions(client);
+    const functions = (await isAhead(client, migrations)) ? [] : await applyFunctions(client);
     if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
       await client.query(rightsOf(options.applicationRole, await schemaOf(client)));
     }
@@ -54,22 +63,29 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
 export function migrateDown(options: MigrateOptions, to?: string): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
     await forgetFunctions(client);
-    const undone = await umzugOn(client).down(to === undefined ? {} : { to });
+    const { migrations = MIGRATIONS } = options;
+    const undone = await umzugOn(client, migrations).down(to === undefined ? {} : { to });
     return undone.map((migration) => migration.name);
   });
 }
 
 /** Names of the migrations this build has, oldest first. */
 export function migrationNames(): string[] {
-  return MIGRATIONS.map((migration) => migration.name);
+  return namesOf(MIGRATIONS);
+}
+
+function namesOf(migrations: readonly Migration[]): string[] {
+  return migrations.map((migration) => migration.name);
 }
 
 async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  // a connection that is lost fails the statement under way or the next one
+  client.on('error', () => undefined);
   await client.connect();
   try {
     await refuseOldServer(client);
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await takeLock(client);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
     return await work(client);
@@ -79,16 +95,33 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
   }
 }
 
+/**
+ * Asks for the lock until it is free. A session that waits for it inside a statement would be an old transaction for the concurrent build
+ * of an index, and each would wait for the other.
+ */
+async function takeLock(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ isTaken: boolean }>(
+      'SELECT pg_try_advisory_lock($1) AS "isTaken"',
+      [MIGRATION_LOCK],
+    );
+    if (rows[0]?.isTaken) {
+      return;
+    }
+    await sleep(LOCK_PAUSE_MS);
+  }
+}
+
 /** The schema that tables are made in, as an identifier. */
 async function schemaOf(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('SELECT quote_ident(current_schema()) AS name');
   return (rows[0] as { readonly name: string }).name;
 }
 
-/** Whether the database has migrations that this build does not know. */
-async function isAhead(client: Client): Promise<boolean> {
+/** Whether the database has migrations that are not in the list. */
+async function isAhead(client: Client, migrations: readonly Migration[]): Promise<boolean> {
   const { rowCount } = await client.query('SELECT 1 FROM schema_migrations WHERE name <> ALL ($1)', [
-    migrationNames(),
+    namesOf(migrations),
   ]);
   return rowCount !== 0;
 }
@@ -104,16 +137,14 @@ async function refuseOldServer(client: Client): Promise<void> {
   }
 }
 
-function umzugOn(client: Client): Umzug<Client> {
+function umzugOn(client: Client, migrations: readonly Migration[]): Umzug<Client> {
   return new Umzug({
     context: client,
     logger: undefined,
-    migrations: MIGRATIONS.map((migration) => ({
+    migrations: migrations.map((migration) => ({
       name: migration.name,
-      up: () =>
-        step(client, migration.up, 'INSERT INTO schema_migrations (name) VALUES ($1)', migration.name),
-      down: () =>
-        step(client, migration.down, 'DELETE FROM schema_migrations WHERE name = $1', migration.name),
+      up: () => apply(client, migration),
+      down: () => undo(client, migration),
     })),
     storage: {
       executed: async () => {
@@ -122,11 +153,36 @@ function umzugOn(client: Client): Umzug<Client> {
         );
         return rows.map((row) => row.name);
       },
-      // written in the migration's own transaction, so that a crash leaves both or neither
+      // written by the migration itself, in its own transaction where it has one, so that a crash leaves both or neither
       logMigration: () => Promise.resolve(),
       unlogMigration: () => Promise.resolve(),
     },
   });
+}
+
+const RECORD = 'INSERT INTO schema_migrations (name) VALUES ($1)';
+const FORGET = 'DELETE FROM schema_migrations WHERE name = $1';
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  if ('up' in migration) {
+    await step(client, migration.up, RECORD, migration.name);
+    return;
+  }
+  for (const index of migration.indexes) {
+    await buildIndex(client, index);
+  }
+  await client.query(RECORD, [migration.name]);
+}
+
+async function undo(client: Client, migration: Migration): Promise<void> {
+  if ('down' in migration) {
+    await step(client, migration.down, FORGET, migration.name);
+    return;
+  }
+  for (const index of migration.indexes) {
+    await dropIndex(client, index);
+  }
+  await client.query(FORGET, [migration.name]);
 }
 
 function step(client: Client, sql: string, record: string, name: string): Promise<void> {

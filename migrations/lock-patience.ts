@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const DEADLOCK_DETECTED = '40P01';
+
+/** How long a statement may wait for a lock, and how often it is tried again where that was not enough. */
+export interface LockPatience {
+  readonly timeoutMs: number;
+  readonly tries: number;
+  readonly pauseMs: number;
+}
+
+/** Calls wait behind a lock that is waited for: three seconds are less than any of them may take. In all, four minutes. */
+export const BRIEF_PATIENCE: LockPatience = { timeoutMs: 3_000, tries: 60, pauseMs: 1_000 };
+
+/**
+ * Does `attempt`, and does it again where a lock could not be had in time or was part of a deadlock. The attempt sets its own
+ * `lock_timeout`, and leaves nothing behind when it throws. Throws what the last one threw.
+ */
+export async function withPatience(
+  { tries, pauseMs }: LockPatience,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!isAboutLocks(error) || tried >= tries) {
+        throw error;
+      }
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/** Whether Postgres says that a lock could not be had. */
+export function isAboutLocks(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
+}
