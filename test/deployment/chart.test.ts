@@ -108,3 +108,24 @@ test('what a template takes from the repository is there', () => {
   ];
   expect(taken.map(([, name = '']) => readChart(name).length > 100)).toEqual(taken.map(() => true));
 });
+
+test('backup.md restores on Kubernetes by names that the chart gives', () => {
+  const page = readFileSync(join(ROOT, 'docs/backup.md'), 'utf8');
+  const commands = page.slice(page.indexOf('## Restore on Kubernetes'));
+  const given = new Set([
+    ...[...everything.matchAll(/printf "%s-([a-z-]+)" \(include "tollgate\.name"/g)].map(([, name]) => name),
+    ...[...everything.matchAll(/"suffix" "([a-z]+)"/g)].map(([, name]) => name),
+    ...[...everything.matchAll(/existingClaim \| default \(printf "%s-([a-z]+)"/g)].map(([, name]) => name),
+  ]);
+  const named = [
+    ...commands.matchAll(/(?:deployment|cronjob)\/tollgate-([a-z-]+)/g),
+    ...commands.matchAll(/the (?:claim|CronJob)\s`tollgate-([a-z]+)`/g),
+  ].map(([, name]) => name);
+  expect(new Set(named)).toEqual(new Set(['backup', 'drill', 'api', 'backups']));
+  expect(named.filter((name) => !given.has(name))).toEqual([]);
+  // the path and the folder of the command that takes the place of the nightly one
+  const [, scripts, dumps] = /"(\/[a-z]+)\/restore\.sh", "--wipe", "(\/[a-z]+)\//.exec(commands) ?? [];
+  expect(everything).toContain(`{ name: scripts, mountPath: ${scripts}, readOnly: true }`);
+  expect(everything).toContain(`{ name: backups, mountPath: ${dumps}, readOnly: {{ $job.readOnly }} }`);
+  expect(commands).toContain('app.kubernetes.io/instance=tollgate');
+});

@@ -19,11 +19,27 @@ test.each(['api@', ...WORKERS])('%s is started again for as long as its database
   expect(unit(name)).toMatch(/^Restart=on-failure$/m);
 });
 
+const timerOf = (name: string) =>
+  readFileSync(new URL(`../../ops/systemd/tollgate-${name}.timer`, import.meta.url), 'utf8');
+
 test('the backup runs every night, also after one that the host was off', () => {
-  const timer = readFileSync(new URL('../../ops/systemd/tollgate-backup.timer', import.meta.url), 'utf8');
+  const timer = timerOf('backup');
   expect(timer).toMatch(/^OnCalendar=\*-\*-\* \d\d:\d\d:\d\d$/m);
   expect(timer).toMatch(/^Persistent=true$/m);
   expect(unit('backup')).toMatch(
     /^ExecStart=\/opt\/tollgate\/ops\/backup\/nightly.sh \/var\/lib\/tollgate-backups 30$/m,
   );
+});
+
+test('the drill restores every week what the backup of that night has made, and knows no database that serves', () => {
+  const timer = timerOf('drill');
+  const hour = (text: string) => /^OnCalendar=.* (\d\d:\d\d):\d\d$/m.exec(text)?.[1] ?? '';
+  expect(timer).toMatch(/^OnCalendar=Sun \*-\*-\* /m);
+  expect(hour(timer) > hour(timerOf('backup'))).toBe(true);
+  expect(timer).toMatch(/^Persistent=true$/m);
+  expect(unit('drill')).toMatch(/^After=.*\btollgate-backup\.service\b/m);
+  const folder = /^ExecStart=\S+nightly\.sh (\S+)/m.exec(unit('backup'))?.[1];
+  expect(unit('drill')).toContain(`ExecStart=/opt/tollgate/ops/backup/drill.sh ${folder}\n`);
+  expect(unit('drill')).not.toContain('owner.env');
+  expect(unit('drill')).not.toContain('StateDirectory');
 });
