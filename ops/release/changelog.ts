@@ -1,0 +1,90 @@
+import { ReleaseRefused } from './release-refused.ts';
+
+/** What a release is called and what is known of it. */
+export interface ReleaseFacts {
+  /** X.Y.Z */
+  readonly version: string;
+  /** YYYY-MM-DD, UTC. */
+  readonly date: string;
+  /** The version before it; null: there is none. */
+  readonly previous: string | null;
+  /** Whether migrations or database functions changed since. */
+  readonly migrates: boolean;
+}
+
+const UNRELEASED = 'Unreleased';
+
+/**
+ * The changelog with the section "Unreleased" under the release's version and date, and an empty one before it. Its second line must
+ * say what is true of the migrations and to which release one may go back; that of the first release is written here. Throws
+ * ReleaseRefused.
+ */
+export function moveUnreleased(changelog: string, facts: ReleaseFacts): string {
+  const { version, date, previous, migrates } = facts;
+  const section = sectionOf(changelog, UNRELEASED);
+  const [line = '', ...rest] = section.text.split('\n');
+  const changes = rest.join('\n').trim();
+  if (changes === '') {
+    throw new ReleaseRefused('CHANGELOG.md has nothing under "Unreleased"');
+  }
+  const released = previous === null ? lineOf(migrates, 'no, it is the first release') : line;
+  const refusal = previous === null ? undefined : refuseLine(line, previous, migrates);
+  if (refusal !== undefined) {
+    throw new ReleaseRefused(`CHANGELOG.md, second line of "Unreleased": ${refusal}`);
+  }
+  const next = `## ${UNRELEASED}\n\n${lineOf(false, `yes, to ${version}`)}\n`;
+  const text = `${next}\n## ${version} - ${date}\n\n${released}\n\n${changes}\n`;
+  const after = changelog.slice(section.end);
+  return changelog.slice(0, section.start) + text + (after === '' ? '' : `\n${after}`);
+}
+
+/** The section of a version, without its heading, for whoever reads about the release elsewhere. Throws ReleaseRefused. */
+export function notesOf(changelog: string, version: string): string {
+  return `${sectionOf(changelog, version).text.trim()}\n`;
+}
+
+/** The newest version that has a section; null: none was released. */
+export function newestVersion(changelog: string): string | null {
+  return /^## (\d+\.\d+\.\d+)\b/m.exec(changelog)?.[1] ?? null;
+}
+
+function lineOf(migrates: boolean, back: string): string {
+  return `Migrations: ${migrates ? 'yes' : 'no'}. May go back: ${back}.`;
+}
+
+/** What is wrong with the line; undefined: nothing. */
+function refuseLine(line: string, previous: string, migrates: boolean): string | undefined {
+  const [, said, back = ''] = /^Migrations: (yes|no)\. May go back: (.+)\.$/.exec(line) ?? [];
+  if (said === undefined) {
+    return `"${line}" is not of the form "Migrations: yes|no. May go back: yes, to ${previous}|no, …."`;
+  }
+  if ((said === 'yes') !== migrates) {
+    return `it says "Migrations: ${said}", but migrations ${migrates ? 'changed' : 'did not change'} since ${previous}`;
+  }
+  return back === `yes, to ${previous}` || /^no\b/.test(back)
+    ? undefined
+    : `say "May go back: yes, to ${previous}." or "May go back: no, …."`;
+}
+
+interface Section {
+  /** Where its heading begins. */
+  readonly start: number;
+  readonly end: number;
+  /** What stands below the heading. */
+  readonly text: string;
+}
+
+function sectionOf(changelog: string, name: string): Section {
+  const headings = [...changelog.matchAll(/^## ([^\s]+).*\n/gm)];
+  const place = headings.findIndex(([, heading]) => heading === name);
+  const found = headings[place];
+  if (found === undefined) {
+    throw new ReleaseRefused(`CHANGELOG.md has no section "${name}"`);
+  }
+  const end = headings[place + 1]?.index ?? changelog.length;
+  return {
+    start: found.index,
+    end,
+    text: changelog.slice(found.index + found[0].length, end).trim(),
+  };
+}
