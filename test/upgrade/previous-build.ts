@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from '../../ops/embedded/run-command.ts';
+import { Repository } from '../../ops/release/repository.ts';
+import { cachedFolder, clientCache } from '../clients/client-cache.ts';
+import { runTool } from '../clients/run-program.ts';
+import { ROOT } from '../deployment/compose-file.ts';
+
+/** A compiled product. */
+export interface Build {
+  /** How the report calls it. */
+  readonly name: string;
+  /** Its `dist/` and all that it needs lie here. */
+  readonly folder: string;
+}
+
+/** Where to upgrade from while nothing is tagged: the state that the house was first counted at, 37 migrations ago. */
+const BEFORE_THE_FIRST_TAG = '55e8af1';
+
+/** What `npm run build` has compiled here. Throws an Error where it has not. */
+export function presentBuild(): Build {
+  if (!existsSync(join(ROOT, 'dist/src/server.js'))) {
+    throw new Error('run npm run build first');
+  }
+  return { name: 'this build', folder: ROOT };
+}
+
+/**
+ * The release to upgrade from, compiled in the user's cache: `reference` (a tag or commit), else the newest release. It is installed as
+ * its own lock file says. Throws an Error where there is no such commit, and NotInstalled where it cannot be built.
+ */
+export async function previousBuild(
+  reference: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Build> {
+  const name = reference ?? (await new Repository(ROOT).newestRelease()) ?? BEFORE_THE_FIRST_TAG;
+  const { code, stdout } = await runCommand(
+    'git',
+    ['-C', ROOT, 'rev-parse', '--verify', `${name}^{commit}`],
+    {
+      env: environment,
+      timeoutMs: 10_000,
+    },
+  );
+  if (code !== 0) {
+    throw new Error(`${name} is no commit of this clone: fetch it, or name another`);
+  }
+  const commit = stdout.trim();
+  const folder = await cachedFolder(join(clientCache(environment), 'releases', commit), (partial) =>
+    compile(commit, partial),
+  );
+  return { name, folder };
+}
+
+async function compile(commit: string, folder: string): Promise<void> {
+  const archive = `${folder}.tar`;
+  try {
+    await runTool('git', ['-C', ROOT, 'archive', '--format=tar', `--output=${archive}`, commit]);
+    await runTool('tar', ['-xf', archive, '-C', folder]);
+  } finally {
+    await rm(archive, { force: true });
+  }
+  await runTool('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'], {
+    cwd: folder,
+  });
+  await runTool('npm', ['run', '--silent', 'build'], { cwd: folder });
+}

@@ -1,0 +1,202 @@
+import { choosePort } from '../../ops/embedded/free-port.ts';
+import { auditBooks, auditCalls } from '../chaos/audit.ts';
+import { type RunningLoad, startClients } from '../chaos/load-client.ts';
+import { pause } from '../chaos/pause.ts';
+import type { ChaosServices } from '../chaos/services.ts';
+import type { ChaosAccount } from '../chaos/stack.ts';
+import { auditTasks, orderTasks, type ToldTasks } from '../chaos/task-client.ts';
+import { ToldLog } from '../chaos/told-log.ts';
+import { words } from '../chaos/upstream-words.ts';
+import { startNginx } from '../deployment/nginx.ts';
+import type { Build } from './previous-build.ts';
+import { RollingInstallation } from './rolling-installation.ts';
+import { askWitness, makeWitness, type Witness } from './witness.ts';
+
+/** Clients that wait for their answers, half of which are streams. */
+const CLIENTS = 24;
+/** Words of an answer, and ms between two of them. */
+const ANSWER = { words: 20, tokenDelayMs: 100 };
+const ORDERS_PER_SECOND = 2;
+const ACCOUNTS = 6;
+/** How long each state is used before the next step. */
+const STEADY_MS = 10_000;
+const TASKS_END_MS = 120_000;
+const HOLDS_END_MS = 5_000;
+
+/** One state of the installation, and what became of the calls from the step that led to it until the next. */
+export interface PhaseRow {
+  readonly phase: string;
+  readonly seconds: number;
+  readonly calls: number;
+  readonly streams: number;
+  readonly failed: number;
+  readonly p99Ms: number;
+}
+
+export interface UpgradeReport {
+  readonly rows: readonly PhaseRow[];
+  /** What is known at the end: tasks, witnesses, books. */
+  readonly facts: readonly string[];
+  /** Empty: the way there and back cost nobody anything. */
+  readonly failures: readonly string[];
+}
+
+/**
+ * From one build to the other under calls, streams and orders of pictures, back, and there again: migrated beside the old processes, then
+ * one process replaced at a time. Every call is held against the books at the end.
+ */
+export async function runUpgrade(
+  services: ChaosServices,
+  { before, present }: { readonly before: Build; readonly present: Build },
+  onProgress: (line: string) => void,
+): Promise<UpgradeReport> {
+  services.upstream.reset({ words: words(ANSWER.words), tokenDelayMs: ANSWER.tokenDelayMs });
+  const port = await choosePort();
+  const url = `http://127.0.0.1:${port}`;
+  const installation = await RollingInstallation.start(services, before, url);
+  const nginx = await startNginx(port, installation.sockets);
+  const run = new UpgradeRun(installation, url, onProgress);
+  await run.startLoad();
+  await run.enter(before.name, async () => []);
+  await run.enter(`${before.name} on the new schema`, () => run.migrate(present));
+  await run.enter(present.name, () => installation.roll(present));
+  await run.enter(`back to ${before.name}`, async () => {
+    // Compose runs it at every start
+    await run.migrate(before);
+    return await installation.roll(before);
+  });
+  await run.verify(before);
+  await run.enter(`${present.name} again`, async () => {
+    await run.migrate(present);
+    return await installation.roll(present);
+  });
+  const report = await run.audit(present);
+  await installation.stop();
+  await nginx.stop();
+  return report;
+}
+
+/** What is sent to an installation and what is known of it. */
+class UpgradeRun {
+  readonly #installation: RollingInstallation;
+  readonly #url: string;
+  readonly #onProgress: (line: string) => void;
+  readonly #log = new ToldLog();
+  readonly #told: ToldTasks = { accepted: [], refused: 0 };
+  readonly #witnesses: Witness[] = [];
+  /** Of the calls that witnesses make. */
+  readonly #requestIds: string[] = [];
+  readonly #rows: PhaseRow[] = [];
+  readonly #failures: string[] = [];
+  #loads: RunningLoad[] = [];
+
+  constructor(installation: RollingInstallation, url: string, onProgress: (line: string) => void) {
+    this.#installation = installation;
+    this.#url = url;
+    this.#onProgress = onProgress;
+  }
+
+  async startLoad(): Promise<void> {
+    const accounts: ChaosAccount[] = [];
+    for (let place = 0; place < ACCOUNTS; place += 1) {
+      accounts.push({ id: '', key: await this.#installation.openAccount('1000') });
+    }
+    const target = { urls: () => [this.#url], accounts };
+    const spreadMs = ANSWER.words * ANSWER.tokenDelayMs;
+    this.#loads = [
+      startClients({ ...target, log: this.#log, streamShare: 0.5 }, CLIENTS, spreadMs),
+      startOrders({ ...target, told: this.#told }),
+    ];
+  }
+
+  /** Does what leads to a state, uses it for a while, and asks for everything that was given in those before it. */
+  async enter(phase: string, step: () => Promise<readonly (number | null)[]>): Promise<void> {
+    this.#onProgress(`${phase} …`);
+    const [from, startedAt] = [this.#log.calls.length, performance.now()];
+    const codes = await step();
+    this.#failures.push(...codes.map((code) => `${phase}: a process ended with ${code}`));
+    await pause(STEADY_MS);
+    for (const witness of this.#witnesses) {
+      await askWitness(this.#url, witness, this.#requestIds).catch((error: Error) => {
+        this.#failures.push(`${phase}: what ${witness.of} gave is not known: ${error.message}`);
+      });
+    }
+    const made = makeWitness(this.#installation, this.#url, phase, this.#requestIds);
+    await made.then(
+      (witness) => this.#witnesses.push(witness),
+      (error: Error) => this.#failures.push(`${phase}: a new customer is not served: ${error.message}`),
+    );
+    this.#rows.push(rowOf(phase, this.#log, from, performance.now() - startedAt));
+  }
+
+  async migrate(build: Build): Promise<readonly never[]> {
+    this.#onProgress(`the migration of ${build.name}: ${await this.#installation.migrate(build)}`);
+    return [];
+  }
+
+  /** What the operator's proof of the books says, where that is not "ok". */
+  async verify({ name }: Build): Promise<void> {
+    const { data } = await this.#installation.admin<{
+      data: { ok: boolean; violations: readonly unknown[] };
+    }>('/admin/v1/ledger/verify');
+    if (!data.ok) {
+      this.#failures.push(`verify of ${name}: ${JSON.stringify(data.violations).slice(0, 500)}`);
+    }
+  }
+
+  /** Ends the load and holds the books against what every client was told. */
+  async audit(build: Build): Promise<UpgradeReport> {
+    await Promise.all(this.#loads.map((load) => load.stop()));
+    const { ownerUrl } = this.#installation;
+    const [log, told] = [this.#log, this.#told];
+    const tasks = await auditTasks(ownerUrl, told, TASKS_END_MS);
+    const calls = await auditCalls(ownerUrl, log.calls, this.#requestIds);
+    this.#failures.push(
+      ...(await auditBooks(ownerUrl, HOLDS_END_MS)),
+      ...calls.wrong,
+      ...tasks.wrong,
+      ...Object.entries(log.troubles).map(([trouble, times]) => `${times} calls failed: ${trouble}`),
+      ...(told.refused > 0 ? [`${told.refused} orders of pictures were not accepted`] : []),
+    );
+    await this.verify(build);
+    const facts = [
+      `${log.calls.length} calls, ${log.calls.length - calls.told} failed`,
+      `${told.accepted.length} pictures ordered, ${told.refused} refused; with those of new customers ${tasks.succeeded} made, ${tasks.failed} failed as asked`,
+      `${this.#witnesses.length} new customers, each with a key, a call and a picture that are asked for in every later state`,
+    ];
+    return { rows: this.#rows, facts, failures: this.#failures };
+  }
+}
+
+/** Orders pictures until it is stopped; every fifth is one that the engine fails. */
+function startOrders(options: {
+  readonly urls: () => readonly string[];
+  readonly accounts: readonly ChaosAccount[];
+  readonly told: ToldTasks;
+}): RunningLoad {
+  let isStopping = false;
+  const running = (async () => {
+    while (!isStopping) {
+      await orderTasks({ ...options, perSecond: ORDERS_PER_SECOND, count: 5 });
+    }
+  })();
+  return {
+    stop: () => {
+      isStopping = true;
+      return running;
+    },
+  };
+}
+
+function rowOf(phase: string, log: ToldLog, from: number, milliseconds: number): PhaseRow {
+  const part = new ToldLog();
+  part.calls.push(...log.calls.slice(from));
+  return {
+    phase,
+    seconds: milliseconds / 1_000,
+    calls: part.calls.length,
+    streams: part.count(({ streamed }) => streamed),
+    failed: part.calls.length - part.answered,
+    p99Ms: part.latencyMs(0.99),
+  };
+}

@@ -1,0 +1,91 @@
+import { CHAT_MODEL, IMAGE_MODEL } from '../chaos/stack.ts';
+import { eventually } from '../factories/eventually.ts';
+import type { RollingInstallation } from './rolling-installation.ts';
+
+/** What a customer was given while one build served: every build after it has to know what that means. */
+export interface Witness {
+  /** What served. */
+  readonly of: string;
+  readonly key: string;
+  readonly generationId: string;
+  readonly taskId: string;
+}
+
+const TASK_TIMEOUT_MS = 60_000;
+
+/** A new account with a key, a call and a picture. `requestIds` gets the ids of what it calls. Throws an Error where one fails. */
+export async function makeWitness(
+  installation: RollingInstallation,
+  url: string,
+  of: string,
+  requestIds: string[],
+): Promise<Witness> {
+  const key = await installation.openAccount('1.00');
+  const generationId = await callOnce(url, key, requestIds);
+  const order = { prompt: 'a lighthouse', size: '256*256' };
+  const { task_id: taskId } = await ask<{ task_id: string }>(url, key, `/v3/async/${IMAGE_MODEL}`, order);
+  await pictureOf(url, key, taskId);
+  return { of, key, generationId, taskId };
+}
+
+/** Calls with the key, and asks for the call and the picture of then. Throws an Error that says which of them is not known. */
+export async function askWitness(url: string, witness: Witness, requestIds: string[]): Promise<void> {
+  const { key, generationId, taskId } = witness;
+  await callOnce(url, key, requestIds);
+  const { data } = await ask<{ data: { id: string } }>(url, key, `/api/v1/generation?id=${generationId}`);
+  if (data.id !== generationId) {
+    throw new Error(`${generationId} is answered as ${data.id}`);
+  }
+  const picture = await fetch(await pictureOf(url, key, taskId));
+  if (!picture.ok || (await picture.arrayBuffer()).byteLength === 0) {
+    throw new Error(`the picture of ${taskId} is gone: ${picture.status}`);
+  }
+}
+
+/** The id of a chat call. */
+async function callOnce(url: string, key: string, requestIds: string[]): Promise<string> {
+  const requestId = `witness-${requestIds.length}`;
+  requestIds.push(requestId);
+  const body = { model: CHAT_MODEL, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 64 };
+  return (await ask<{ id: string }>(url, key, '/api/v1/chat/completions', body, requestId)).id;
+}
+
+/** The address of a task's picture, once it is made. */
+function pictureOf(url: string, key: string, taskId: string): Promise<string> {
+  return eventually(
+    async () => {
+      const path = `/v3/async/task-result?task_id=${taskId}`;
+      const { task, images } = await ask<TaskResult>(url, key, path);
+      return task.status === 'TASK_STATUS_SUCCEED' ? images[0]?.image_url : undefined;
+    },
+    TASK_TIMEOUT_MS,
+    `the picture of ${taskId}`,
+  );
+}
+
+interface TaskResult {
+  readonly task: { readonly status: string };
+  readonly images: readonly { readonly image_url: string }[];
+}
+
+async function ask<T>(
+  url: string,
+  key: string,
+  path: string,
+  body?: unknown,
+  requestId?: string,
+): Promise<T> {
+  const response = await fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(requestId !== undefined && { 'x-request-id': requestId }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) {
+    throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  }
+  return (await response.json()) as T;
+}
