@@ -41,8 +41,11 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
     const { migrations = MIGRATIONS } = options;
     const applied = (await umzugOn(client, migrations).up()).map((migration) => migration.name);
-    // a release that is newer than this build owns the functions: never replace them by older ones
-    const functions = (await isAhead(client, migrations)) ? [] : await applyFunctions(client);
+    // a release that is newer than this build owns the functions, and knows which of its tables are money's: nothing older replaces that
+    if (await isAhead(client, migrations)) {
+      return applied;
+    }
+    const functions = await applyFunctions(client);
     if (options.applicationRole !== undefined && options.applicationRole !== client.user) {
       await client.query(rightsOf(options.applicationRole, await schemaOf(client)));
     }

@@ -97,6 +97,19 @@ test('a build that is older than the database leaves its functions alone', async
   expect(await migrateUp({ ownerUrl: url })).toEqual([]);
 });
 
+test('a build that is older than the database opens no table of a later release to the application', async () => {
+  const applicationRole = decodeURIComponent(new URL(process.env.TEST_DATABASE_URL!).username);
+  await migrateUp({ ownerUrl: url, applicationRole });
+  await query(`INSERT INTO schema_migrations VALUES ('9999-of-a-later-release')`);
+  await query('CREATE TABLE money_of_later (amount bigint)');
+  await migrateUp({ ownerUrl: url, applicationRole });
+  const [rights] = await query<{ money: boolean; others: boolean }>(
+    `SELECT has_table_privilege('${applicationRole}', 'money_of_later', 'INSERT') AS money,
+            has_table_privilege('${applicationRole}', 'idempotency_keys', 'INSERT') AS others`,
+  );
+  expect(rights).toEqual({ money: false, others: true });
+});
+
 test('no setting of a session moves the time of the ledger, and no function but the audit reads one', async () => {
   await migrateUp({ ownerUrl: url });
   const [moved] = await query<{ seconds: number }>(
