@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import pg from 'pg';
 import * as copyStreams from 'pg-copy-streams';
+import { systemClock } from '../lib/clock.ts';
 import { run } from '../store/statement.ts';
 import {
   callArchives,
@@ -19,6 +20,7 @@ import {
   swapCalls,
 } from './call-archives.sql.ts';
 import type { AuditedAct } from './ledger.types.ts';
+import { type PackedTable, packMonth } from './packed-months.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Of one statement: a month of a large installation is copied or counted within it. */
@@ -161,6 +163,20 @@ export class CallArchives {
     // the few that stayed are in the file, too
     await this.#client.query(`DROP TABLE ${table}_before`);
     return await this.#known(month);
+  }
+
+  /** Makes the indexes of a month as small as they can be: {@link packMonth}. Throws ArchiveError before the month is over. */
+  async pack(month: Date): Promise<PackedTable[]> {
+    if (endOf(month).getTime() > systemClock.now()) {
+      throw new ArchiveError(`${nameOf(month)} is not over: its indexes still grow`);
+    }
+    const packed = await packMonth(this.#client, tableOf(month).slice('generations_'.length));
+    if (packed.length === 0) {
+      throw new ArchiveError(
+        `there is no table ${tableOf(month)}: nothing of ${nameOf(month)} is stored by month`,
+      );
+    }
+    return packed;
   }
 
   async #makeNext(month: Date): Promise<string> {

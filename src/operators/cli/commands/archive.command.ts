@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type CallArchive, CallArchives } from '../../../ledger/call-archives.ts';
 import type { AuditedAct } from '../../../ledger/ledger.types.ts';
+import type { PackedTable } from '../../../ledger/packed-months.ts';
 import type { CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { type Column, textTable, textTime } from '../text-table.ts';
@@ -14,6 +15,12 @@ const COLUMNS: readonly Column<CallArchive>[] = [
   { title: 'sha256', value: (row) => row.sha256 },
   { title: 'exported', value: (row) => textTime(row.exported_at.toISOString()) },
   { title: 'dropped', value: (row) => textTime(row.dropped_at?.toISOString() ?? null) },
+];
+
+const PACKED_COLUMNS: readonly Column<PackedTable>[] = [
+  { title: 'table', value: (row) => row.table },
+  { title: 'bytes before', value: (row) => String(row.bytesBefore), align: 'right' },
+  { title: 'bytes', value: (row) => String(row.bytesAfter), align: 'right' },
 ];
 
 /** `tollgate archive …`: speaks to the database itself, as the schema's owner. */
@@ -65,6 +72,29 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
         await archives.restore(monthIn(month), resolve(from), actOf('archive.restore', month)),
       ]),
     );
+  addPackCommand(archive, surroundings);
+}
+
+function addPackCommand(archive: Command, surroundings: CliSurroundings): void {
+  archive
+    .command('pack <month>')
+    .description(
+      'build the indexes of a month that is over anew, a third smaller, while calls go on; waits for backups that run',
+    )
+    .action(async (month: string, _options: object, command: Command) => {
+      const packed = await CallArchives.as(ownerUrl(surroundings), (archives) =>
+        archives.pack(monthIn(month)),
+      );
+      const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+      const rows = packed.map((row) => ({
+        table: row.table,
+        bytes_before: row.bytesBefore,
+        bytes: row.bytesAfter,
+      }));
+      surroundings.stdout.write(
+        `${json ? JSON.stringify(rows, null, 2) : textTable(PACKED_COLUMNS, packed)}\n`,
+      );
+    });
 }
 
 /** Throws CliError when the answer is no, and where nobody can be asked. */
