@@ -1,0 +1,142 @@
+import pg from 'pg';
+import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
+import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
+import { NightlyProof } from '../../src/ledger/nightly-proof.ts';
+import { StatementProof } from '../../src/ledger/statement-proof.ts';
+import { every } from '../../src/lib/every.ts';
+import { nanoUsd } from '../../src/lib/money.ts';
+import { createDatabase, type Database } from '../../src/store/database.ts';
+import { holdRequest, settlement, silentLog, silentObserver } from '../../test/factories/ledger.ts';
+import { testMonthClose } from '../../test/factories/month-close.ts';
+import { seconds } from './stopwatch.ts';
+import type { Year } from './write-year.ts';
+import type { YearPostgres } from './year-postgres.ts';
+
+const AMOUNT = nanoUsd(1_000_000n);
+const QUIET_MS = 3_000;
+const BETWEEN_CALLS_MS = 20;
+
+export interface FullProof {
+  readonly seconds: number;
+  /** Of the invariant that took longest: a statement has 300. */
+  readonly longestSeconds: number;
+}
+
+/** Proves all of history. Throws an Error when the books are wrong: then the generator is, or the product. */
+export async function proveAll(database: Database): Promise<FullProof> {
+  let [longestSeconds, last] = [0, performance.now()];
+  const report = await new LedgerVerifier(database.money).verify(undefined, () => {
+    const now = performance.now();
+    longestSeconds = Math.max(longestSeconds, (now - last) / 1_000);
+    last = now;
+  });
+  assertNone(report.violations);
+  return { seconds: report.durationMs / 1_000, longestSeconds };
+}
+
+/** A night's proof of what is new, and of one closed statement. Throws an Error when the books are wrong. */
+export async function proveNight(database: Database, year: Year): Promise<number> {
+  const proof = new NightlyProof({
+    pool: database.money,
+    verifier: new LedgerVerifier(database.money),
+    statements: new StatementProof(database.money),
+    // what it proves again of closed months is the same each night, and at small sizes would be all there is
+    entriesAgain: 1,
+  });
+  const [report, took] = await seconds(() => proof.prove());
+  assertNone(report.violations);
+  if (report.entries < year.newEntries || report.whole > 0) {
+    throw new Error(
+      `the night saw ${report.entries} of ${year.newEntries} new entries, ${report.whole} accounts whole`,
+    );
+  }
+  return took;
+}
+
+export interface Closing {
+  /** Until every account but the poisoned one was closed, its document made. */
+  readonly seconds: number;
+  readonly statements: number;
+  readonly failed: number;
+  /** The longest that a call of the largest account took to hold and to settle, before and meanwhile. */
+  readonly quietWaitMs: number;
+  readonly waitMs: number;
+  /** Calls made meanwhile. */
+  readonly callsMeanwhile: number;
+}
+
+/**
+ * Closes the month that is over for all accounts, while another session holds the balance of one and the largest calls on; then that one
+ * alone. Throws an Error when more than the one failed.
+ */
+export async function closeMonth(postgres: YearPostgres, database: Database, year: Year): Promise<Closing> {
+  const caller = startCalls(postgres.url, year);
+  const poison = new pg.Client({ connectionString: postgres.ownerUrl });
+  await poison.connect();
+  let closing: Closing;
+  try {
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    const [quietWaitMs, callsBefore] = [caller.takeLongest(), caller.calls()];
+    await poison.query('BEGIN');
+    await poison.query('SELECT 1 FROM balances WHERE account_id = $1 FOR UPDATE', [year.poisoned]);
+    const [report, took] = await seconds(() => testMonthClose(database).closeDueMonths());
+    const [waitMs, callsMeanwhile] = [caller.takeLongest(), caller.calls() - callsBefore];
+    closing = { seconds: took, ...report, quietWaitMs, waitMs, callsMeanwhile };
+  } finally {
+    await poison.end();
+    await caller.stop();
+  }
+  const rest = await testMonthClose(database).closeDueMonths();
+  if (
+    closing.failed !== 1 ||
+    rest.failed !== 0 ||
+    closing.statements + rest.statements !== year.shape.accounts
+  ) {
+    throw new Error(`closed ${JSON.stringify([closing, rest])} of ${year.shape.accounts} accounts`);
+  }
+  await new LedgerVerifier(database.money).seal();
+  return closing;
+}
+
+/** Calls of the largest account, one after the other, by a process's own ledger. */
+function startCalls(url: string, { largest }: Year) {
+  const database = createDatabase({ url, moneyConnections: 4, connections: 1 }, () => undefined);
+  const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
+  let [longestMs, calls] = [0, 0];
+  const timed = async <T>(work: () => Promise<T>): Promise<T> => {
+    const [result, took] = await seconds(work);
+    longestMs = Math.max(longestMs, took * 1_000);
+    return result;
+  };
+  const call = async () => {
+    const hold = await timed(() => ledger.reserve(holdRequest(largest, AMOUNT)));
+    await timed(() => ledger.settle(settlement(hold, AMOUNT)));
+    calls += 1;
+  };
+  // one that is refused ends the run: a customer of a closing account is served
+  let refusal: unknown;
+  const calling = every(BETWEEN_CALLS_MS, () => call().catch((error: unknown) => (refusal ??= error)));
+  return {
+    calls: () => calls,
+    takeLongest: () => {
+      const longest = longestMs;
+      longestMs = 0;
+      return longest;
+    },
+    stop: async () => {
+      await calling.close();
+      await ledger.close();
+      await database.close();
+      if (refusal !== undefined) {
+        throw refusal;
+      }
+    },
+  };
+}
+
+function assertNone(violations: readonly unknown[]): void {
+  if (violations.length > 0) {
+    throw new Error(`the books are wrong: ${JSON.stringify(violations.slice(0, 3))}`);
+  }
+}
