@@ -5,6 +5,7 @@ import { upstreamFields } from '../../src/engines/engine-settings.ts';
 import { falSettings } from '../../src/engines/fal/fal-settings.ts';
 import { gpuMemorySettings } from '../../src/engines/gpu-memory.ts';
 import { httpSettings } from '../../src/engines/http/http-settings.ts';
+import { signatureSettings } from '../../src/engines/http/signature-settings.ts';
 import { novitaSettings } from '../../src/engines/novita/novita-settings.ts';
 import { openAiSettings } from '../../src/engines/openai/openai-settings.ts';
 import { sdCppSettings } from '../../src/engines/sdcpp/sdcpp-settings.ts';
@@ -38,7 +39,7 @@ const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string
   ['openai', openAiSettings, "A server that speaks OpenAI's Images or Videos API."],
   ['novita', novitaSettings, "Novita's asynchronous API, or another Tollgate."],
   ['fal', falSettings, 'The queue of fal.ai.'],
-  ['http', httpSettings, 'Any service that takes an order, is asked how it is, and names a file by URL.'],
+  ['http', httpSettings, 'Any service that takes an order and answers with a file, or is asked how it is.'],
 ];
 
 /** Settings that mean the same for every kind behind HTTP. */
@@ -75,6 +76,10 @@ ${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'gpu_memory', 'b
     ...ENGINES.map(([kind, schema, what]): [string, string] => [
       `\`engines\`, \`kind: ${kind}\``,
       `${what}\n\n${schemaTable(schema, SHARED)}`,
+    ]),
+    ...signatureSettings.options.map((option): [string, string] => [
+      `\`engines[].signature\`, \`kind: ${option.shape.kind.value}\``,
+      schemaTable(option),
     ]),
     [
       '`engines[].process`',

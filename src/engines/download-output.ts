@@ -4,7 +4,8 @@ import { retryAfterMs } from '../upstream/retry-after.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
 import { engineFailureOfStatus } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
-import type { UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
+import type { UpstreamResponse } from './upstream-answer.ts';
+import type { UpstreamHttp } from './upstream-http.ts';
 
 /** Most bytes of one output file, by kind of task. */
 export const OUTPUT_BYTES_MAX: Readonly<Record<EngineRequest['kind'], number>> = {

@@ -64,6 +64,13 @@ export const NOT_RUNNING: EngineFailure = {
   retryable: true,
 };
 
+/** An engine that takes no connections. */
+export const UNREACHABLE: EngineFailure = {
+  code: 'upstream_unreachable',
+  message: 'the engine cannot be reached',
+  retryable: true,
+};
+
 /** A call that was not answered in time. */
 export const TIMED_OUT: EngineFailure = {
   code: 'upstream_timeout',
@@ -80,7 +87,7 @@ export const NOT_ANSWERING: EngineFailure = {
 
 /** Codes of an engine that is not there: nothing was asked of it that could have failed. */
 export const ENGINE_AWAY: ReadonlySet<string> = new Set([
-  'upstream_unreachable',
+  UNREACHABLE.code,
   NOT_RUNNING.code,
   NOT_ANSWERING.code,
 ]);

@@ -5,6 +5,7 @@ import { type Diversion, type DivertedJson, divertBase64 } from './divert-base64
 import { downloadOutput, type OutputDownload } from './download-output.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import {
+  ENGINE_AWAY,
   engineFailureOfStatus,
   failureOf,
   leavesOpen,
@@ -12,7 +13,8 @@ import {
   withWords,
 } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
-import type { EngineCall, UpstreamHttp, UpstreamResponse } from './upstream-http.ts';
+import type { UpstreamResponse } from './upstream-answer.ts';
+import type { EngineCall, UpstreamHttp } from './upstream-http.ts';
 
 const DOWNLOADS_MAX = 3;
 const DOWNLOAD_PAUSE_MS = 250;
@@ -98,5 +100,7 @@ function settled(paid: boolean, error: unknown): unknown {
   if (error instanceof TransportError) {
     return paid && error.sent ? new EngineError(SUBMIT_UNCONFIRMED, { cause: error }) : toEngineError(error);
   }
-  return error instanceof EngineError ? new EngineError(spent(paid, error.failure)) : error;
+  // an engine that is away was asked for nothing, e.g. where nobody could sign the call
+  const isAway = error instanceof EngineError && ENGINE_AWAY.has(error.failure.code);
+  return error instanceof EngineError && !isAway ? new EngineError(spent(paid, error.failure)) : error;
 }

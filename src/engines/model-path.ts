@@ -1,10 +1,12 @@
 import { EngineError } from './engine.types.ts';
 
-const SEGMENTS = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/;
+const SEGMENTS = /^[A-Za-z0-9][A-Za-z0-9._:-]*(\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/;
 
 /** What is wrong with a model name as part of a URL path; undefined where nothing is. */
 export function modelPathMistake(model: string): string | undefined {
-  return SEGMENTS.test(model) ? undefined : `"${model}" is no path of letters, digits, dots, dashes and /`;
+  return SEGMENTS.test(model)
+    ? undefined
+    : `"${model}" is no path of letters, digits, dots, colons, dashes and /`;
 }
 
 /** A model name as part of a URL path, e.g. `fal-ai/flux/dev`. Throws EngineError for one that could lead elsewhere. */

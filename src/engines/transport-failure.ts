@@ -1,13 +1,9 @@
 import { TransportError, type TransportReason } from '../upstream/transport-error.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { MALFORMED, TIMED_OUT, withWords } from './engine-failures.ts';
+import { MALFORMED, TIMED_OUT, UNREACHABLE, withWords } from './engine-failures.ts';
 
 const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
-  unreachable: {
-    code: 'upstream_unreachable',
-    message: 'the engine cannot be reached',
-    retryable: true,
-  },
+  unreachable: UNREACHABLE,
   timeout: TIMED_OUT,
   interrupted: {
     code: 'upstream_interrupted',

@@ -1,19 +1,22 @@
 import type { FormData } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
 import { CallClocks } from '../upstream/call-clocks.ts';
-import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
+import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
-import { retryAfterMs } from '../upstream/retry-after.ts';
 import { TransportError } from '../upstream/transport-error.ts';
+import type { CallSigner } from './call-signer.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { engineFailureOfStatus, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
+import { ENGINE_AWAY, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
+import { readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
 
 export interface UpstreamHttpSettings {
   /** Origin and path that every call's path is appended to. */
   readonly baseUrl: string;
   /** Sent to this origin only. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Signs every call to this origin. Closed with the connections. */
+  readonly signer?: CallSigner | undefined;
   /** Added to the address of every call to this origin that does not say otherwise. */
   readonly query?: Readonly<Record<string, string>>;
   /** Ms for TCP and TLS. */
@@ -34,6 +37,8 @@ export interface EngineCall {
   readonly path: string;
   readonly json?: object;
   readonly form?: FormData;
+  /** A body as it is, whose type is among `headers`. */
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly firstByteMs?: number;
@@ -42,25 +47,7 @@ export interface EngineCall {
   readonly graceMs?: number;
 }
 
-/** The head of an answer, with its body still to come. */
-export interface UpstreamResponse {
-  readonly status: number;
-  header(name: string): string | undefined;
-  /** The body; can be read once. */
-  readonly chunks: AsyncIterable<Buffer>;
-  /** The same as a whole. Throws TransportError when it has more bytes. */
-  whole(bytesMax: number): Promise<Buffer>;
-}
-
-/** An answer outside 2xx is one, too: `failure` says what it means. */
-export interface UpstreamAnswer {
-  readonly status: number;
-  readonly json: unknown;
-  readonly retryAfterMs: number | undefined;
-  readonly failure: EngineFailure | undefined;
-}
-
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+const UNAUTHORIZED = 401;
 /** Time for a submit to say its reference although nobody waits for the task any more: with it the run can be stopped or resumed. */
 const SUBMIT_GRACE_MS = 5_000;
 
@@ -118,6 +105,10 @@ export class UpstreamHttp {
     } catch (error) {
       if (error instanceof TransportError) {
         return false;
+      }
+      if (error instanceof EngineError) {
+        // it could not be asked: whoever signs calls to it is away, or refuses us, which is for orders to find out
+        return !ENGINE_AWAY.has(error.failure.code);
       }
       throw error;
     }
@@ -181,7 +172,11 @@ export class UpstreamHttp {
 
   /** Destroys all connections; calls in flight fail. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.#kept.close(), this.#single.close(), this.#others.close()]);
+    const { signer } = this.#settings;
+    await Promise.allSettled([
+      ...[this.#kept, this.#single, this.#others].map((http) => http.close()),
+      signer?.close?.(),
+    ]);
   }
 
   // A kept connection may be closed by the peer at the very moment it is used again.
@@ -203,8 +198,36 @@ export class UpstreamHttp {
     }
   }
 
+  /** Signs a call to the own origin, and sends it a second time where a refused signature can be renewed. */
   async #exchange<T>(
     call: EngineCall,
+    http: HttpClient,
+    read: (response: UpstreamResponse) => Promise<T>,
+  ): Promise<T> {
+    const request = this.#requestOf(call);
+    const signer = request.origin === this.base.origin ? this.#settings.signer : undefined;
+    if (!signer) {
+      return await this.#send(call, request, http, read);
+    }
+    const { origin, path, method, headers, body } = request;
+    const url = new URL(origin + path);
+    const outgoing = { method, url, headers, body: typeof body === 'string' ? body : '' };
+    const signed = await signer.sign(outgoing, call.signal);
+    let isRenewed = false;
+    const answer = await this.#send(call, withHeaders(request, signed), http, async (response) => {
+      isRenewed = response.status === UNAUTHORIZED && (signer.renews?.(signed) ?? false);
+      return isRenewed ? undefined : await read(response);
+    });
+    if (!isRenewed) {
+      return answer as T;
+    }
+    const renewed = await signer.sign(outgoing, call.signal);
+    return await this.#send(call, withHeaders(request, renewed), http, read);
+  }
+
+  async #send<T>(
+    call: EngineCall,
+    request: OutgoingRequest,
     http: HttpClient,
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
@@ -213,7 +236,8 @@ export class UpstreamHttp {
     let body: HttpAnswer['body'] | undefined;
     try {
       clocks.enter(call.firstByteMs ?? firstByteMs);
-      const response = await this.#send(call, http, clocks);
+      const own = request.origin === this.base.origin;
+      const response = await (own ? http : this.#others).request(request, clocks);
       const answered = response.body;
       body = answered;
       clocks.enter(idleMs);
@@ -233,13 +257,13 @@ export class UpstreamHttp {
     }
   }
 
-  async #send(call: EngineCall, http: HttpClient, clocks: CallClocks): Promise<HttpAnswer> {
+  #requestOf(call: EngineCall): OutgoingRequest {
     const url = this.urlOf(call.path);
     const own = url.origin === this.base.origin;
     for (const [name, value] of Object.entries((own && this.#settings.query) || {})) {
       url.searchParams.set(name, url.searchParams.get(name) ?? value);
     }
-    const request = {
+    return {
       origin: url.origin,
       method: call.method,
       path: url.pathname + url.search,
@@ -248,34 +272,21 @@ export class UpstreamHttp {
         ...(call.json ? { 'content-type': 'application/json' } : {}),
         ...call.headers,
       },
-      body: call.json ? JSON.stringify(call.json) : (call.form ?? null),
+      body: call.json ? JSON.stringify(call.json) : (call.form ?? call.text ?? null),
     };
-    return await (own ? http : this.#others).request(request, clocks);
   }
 }
 
-async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
-  const { status } = response;
-  const text = (await response.whole(ANSWER_BYTES_MAX)).toString('utf8');
-  const json = parse(text);
-  const askedMs = retryAfterMs(response.header);
-  const isFine = status >= 200 && status < 300;
-  const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), `${status} ${text}`);
-  return { status, json, retryAfterMs: askedMs, failure };
+type OutgoingRequest = Required<HttpCall>;
+
+function withHeaders(request: OutgoingRequest, added: Readonly<Record<string, string>>): OutgoingRequest {
+  return { ...request, headers: { ...request.headers, ...added } };
 }
 
 async function* touching(body: AsyncIterable<Buffer>, clocks: CallClocks): AsyncGenerator<Buffer, void> {
   for await (const chunk of body) {
     clocks.touch();
     yield chunk;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

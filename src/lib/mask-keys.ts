@@ -1,5 +1,7 @@
 const KEYS = [
   /\b(?:bearer|basic)\s+\S+/gi,
+  // a signed token (JWT)
+  /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
   /\b(?:sk|pk|rk|gsk|xai|nvapi|key|AIza|AKIA)[-_]?[\w*.-]*[\w*-]{8}/g,
 ];
 

@@ -15,6 +15,7 @@ test.each([
     "CheckpointLoaderSimple: 'sea.safetensors' not in list",
   ],
   ['401 Bearer abcdef is wrong', '401 [key] is wrong'],
+  ['the token eyJhbGciOi.eyJpc3MiOi.c2lnbmVk has expired', 'the token [key] has expired'],
 ])('%s', (said, told) => {
   expect(wordsForOperators(said, PROMPT)).toBe(told);
 });

@@ -33,7 +33,10 @@ const PAGES: readonly Page[] = [
   { page: 'docs/api-guide.md' },
   { page: 'docs/first-provider.md' },
   { page: 'docs/adding-a-provider.md' },
-  { page: 'docs/adding-an-engine.md' },
+  {
+    page: 'docs/adding-an-engine.md',
+    left: { 'service-account.json': 'the key file of an account of Google' },
+  },
   { page: 'docs/sell-your-gpu.md' },
 ];
 

@@ -17,7 +17,6 @@ import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import {
   BlackForestLabsServer,
-  KlingServer,
   LumaServer,
   MiniMaxServer,
   RunwayServer,
@@ -26,6 +25,12 @@ import {
 import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import { type EngineFault, type EngineServer, UPSTREAM_SECRET } from '../factories/engine-server.ts';
+import {
+  BedrockServer,
+  FireflyServer,
+  KlingServer,
+  VertexServer,
+} from '../factories/engine-signed-services.ts';
 import { Automatic1111Server, StabilityServer } from '../factories/engine-synchronous-services.ts';
 import { eventually } from '../factories/eventually.ts';
 import { serviceEntry } from '../factories/service-entries.ts';
@@ -201,7 +206,14 @@ const SUBJECTS: readonly Subject[] = [
   polled('MiniMax', 'minimax', new MiniMaxServer(), VIDEO),
   polled('Veo', 'gemini-veo', new VeoServer(), VIDEO),
   polled('Kling', 'kling', new KlingServer(), VIDEO),
+  polled('Firefly', 'firefly', new FireflyServer(), {}),
+  {
+    // with the limits of a picture: a body beyond those of a video would take long to send
+    ...polled('Vertex', 'vertex-veo', new VertexServer(), { ...VIDEO, kind: 'image' }),
+    inline: true,
+  },
   synchronous('Stability', 'stability', new StabilityServer(), { width: 1024, height: 1024, paid: true }),
+  synchronous('Bedrock', 'bedrock-nova-canvas', new BedrockServer(), { paid: true }),
   synchronous('AUTOMATIC1111', 'automatic1111', new Automatic1111Server(), { paid: false }),
 ];
 
@@ -491,6 +503,9 @@ const CANCELS: Readonly<Record<string, readonly string[]>> = {
   'http, as MiniMax': ['unsupported'],
   'http, as Veo': ['unsupported'],
   'http, as Kling': ['unsupported'],
+  'http, as Firefly': ['requested'],
+  'http, as Vertex': ['unsupported'],
+  'http, as Bedrock': ['unsupported'],
   'http, as Stability': ['unsupported'],
   'http, as AUTOMATIC1111': ['requested'],
 };

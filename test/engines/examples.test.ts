@@ -16,6 +16,7 @@ import {
   type EngineSettings,
 } from '../../src/engines/registry.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
+import { EXAMPLE_VARIABLES } from '../factories/example-variables.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const KINDS = new Map<string, EngineKind>([
@@ -85,9 +86,8 @@ test('the examples of tollgate.yaml work once they are uncommented', () => {
 
 test('the entries of docs/examples/engines are whole catalogs', () => {
   const folder = `${ROOT}docs/examples/engines/`;
-  const variables = new Proxy({}, { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'key') });
   for (const file of readdirSync(folder)) {
-    const catalog = parseCatalog(readFileSync(`${folder}${file}`, 'utf8'), file, variables);
+    const catalog = parseCatalog(readFileSync(`${folder}${file}`, 'utf8'), file, EXAMPLE_VARIABLES);
     const surroundings = { catalogFile: `${folder}${file}`, ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' };
     expect([file, engineMistake(surroundings, catalog)]).toEqual([file, undefined]);
   }

@@ -8,7 +8,8 @@ import type { EngineKind } from '../../src/engines/registry.ts';
 import { attempt, engineRequest } from '../factories/engine-attempt.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
-import { KlingServer, MiniMaxServer } from '../factories/engine-polled-services.ts';
+import { MiniMaxServer } from '../factories/engine-polled-services.ts';
+import { KlingServer } from '../factories/engine-signed-services.ts';
 import { StabilityServer } from '../factories/engine-synchronous-services.ts';
 import { serviceEntry } from '../factories/service-entries.ts';
 
@@ -36,17 +37,6 @@ function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
 }
 
 const VIDEO = { kind: 'video', width: 1280, height: 720, seconds: 5 } as const;
-
-test('every call of a service that wants it is signed by a token', async () => {
-  await attempt(engine(httpKind, serviceEntry('kling', kling.url)), engineRequest(VIDEO));
-  expect(kling.submitted).toMatchObject({ aspect_ratio: '16:9', duration: '5' });
-  const asked = kling.requests.filter(({ path }) => path.startsWith('/v1/'));
-  expect(asked.length).toBeGreaterThan(2);
-  for (const { headers } of asked) {
-    const [, claims = ''] = headers.authorization?.split('.') ?? [];
-    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ iss: 'sk-service' });
-  }
-});
 
 test('a refusal with status 200 is the operator’s or the customer’s, as its words say', async () => {
   const service = engine(httpKind, serviceEntry('minimax', minimax.url));

@@ -14,6 +14,13 @@ import { temporaryFolder } from '../factories/temporary-folder.ts';
 const comfyui = comfyUiKind(fileURLToPath(new URL('.', import.meta.url)));
 const WORKFLOW = { kind: 'image', file: 'workflows/tiny.json', parameters: { prompt: '6.inputs.text' } };
 const BASE = { base_url: 'http://gpu.internal:8000' };
+const AWS = {
+  kind: 'aws',
+  region: 'us-east-1',
+  service: 'bedrock',
+  access_key_id: 'a',
+  secret_access_key: 'b',
+};
 
 function messageOf(kind: EngineKind, settings: Record<string, unknown>): string {
   try {
@@ -87,6 +94,34 @@ test.each([
   [{ poll: { path: '/run/{id}', states: {} } }, 'engines.gpu.poll.path: names what an order does not have'],
   [{ content_refused: '(' }, 'engines.gpu.content_refused: is no regular expression'],
   [{ output: 'a b' }, 'engines.gpu.output: must be like output.0.url'],
+  [{ signature: { kind: 'basic' } }, 'engines.gpu.signature.kind: '],
+  [{ signature: { kind: 'jwt', issuer: 'a' } }, 'engines.gpu.signature.secret: is what HS256 signs with'],
+  [
+    { signature: { kind: 'jwt', algorithm: 'RS256', issuer: 'a' } },
+    'engines.gpu.signature.private_key: is what RS256 signs with',
+  ],
+  [
+    { signature: { kind: 'jwt', algorithm: 'RS256', issuer: 'a', private_key: 'MII…' } },
+    'engines.gpu.signature.private_key: must be a private RSA key of 2048 bits or more, in PEM',
+  ],
+  [
+    { signature: { kind: 'oauth', token_url: 'idp', client_id: 'a', client_secret: 'b' } },
+    'engines.gpu.signature.token_url: must be an http(s) URL',
+  ],
+  [
+    { signature: { ...AWS, region: 'US East' } },
+    'engines.gpu.signature.region: must be a region like us-east-1',
+  ],
+  [{ signature: { ...AWS, acces_key: 'x' } }, 'engines.gpu.signature.acces_key: is no setting of kind some'],
+  [{ signature: AWS, api_key: 'x' }, 'engines.gpu.api_key: is made by signature; set one of them'],
+  [
+    { signature: AWS, headers: { Authorization: 'x' } },
+    'engines.gpu.headers.authorization: is made by signature; set one of them',
+  ],
+  [
+    { signature: AWS, submit: { path: '/run', body: {}, encoding: 'multipart' } },
+    'engines.gpu.submit.encoding: must be json: the signature covers the body',
+  ],
 ])('of an http engine, %j is told as the mistake that it is', (changes, message) => {
   expect(messageOf(httpKind, { ...BASE, ...REPLICATE, ...changes })).toContain(message);
 });

@@ -7,7 +7,7 @@ import {
 } from './engine-server.ts';
 
 /** A service that takes an order and is asked after the run: what the services of docs/examples/engines share. */
-abstract class PolledService extends EngineServer {
+export abstract class PolledService extends EngineServer {
   /** The run's id in a question after it, and undefined in all else. */
   protected abstract asked(seen: SeenRequest): string | undefined;
   protected abstract isOrder(seen: SeenRequest): boolean;
@@ -39,7 +39,12 @@ abstract class PolledService extends EngineServer {
     }
     const { done } = this.step(run);
     const state = this.meets('fails') ? 'failed' : done ? 'done' : run.polls === 1 ? 'waits' : 'runs';
-    return { json: this.standing(run, state) };
+    return { json: this.standing(run, state), cut: state === 'done' && this.cutsAnswer() };
+  }
+
+  /** Whether the answer that has the file breaks off. */
+  protected cutsAnswer(): boolean {
+    return false;
   }
 
   /** Where the file of a finished run is; null where the fault leaves it out. */
@@ -202,27 +207,5 @@ export class VeoServer extends PolledService {
 
   protected override refusalBody(): unknown {
     return { error: { code: 400, message: `blocked: ${UPSTREAM_SECRET}`, status: 'INVALID_ARGUMENT' } };
-  }
-}
-
-/** https://app.klingai.com/global/dev: tokens signed by the caller, everything inside `data`. */
-export class KlingServer extends PolledService {
-  protected override isOrder({ method, path }: SeenRequest): boolean {
-    return method === 'POST' && path === '/v1/videos/text2video';
-  }
-
-  protected override asked({ path }: SeenRequest): string | undefined {
-    return /^\/v1\/videos\/text2video\/([^/]+)$/.exec(path)?.[1];
-  }
-
-  protected override accepted201({ id }: ServerRun): unknown {
-    return { code: 0, message: 'SUCCEED', data: { task_id: id, task_status: 'submitted' } };
-  }
-
-  protected override standing({ id }: ServerRun, state: string): unknown {
-    const task_status = { waits: 'submitted', runs: 'processing', done: 'succeed', failed: 'failed' }[state];
-    const videos = state === 'done' ? [{ id: 'v', url: this.file ?? '', duration: '5' }] : [];
-    const task_status_msg = state === 'failed' ? UPSTREAM_SECRET : '';
-    return { code: 0, data: { task_id: id, task_status, task_status_msg, task_result: { videos } } };
   }
 }

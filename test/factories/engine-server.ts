@@ -32,6 +32,8 @@ export type EngineFault =
 
 export interface SeenRequest {
   readonly method: string;
+  /** Path and query as they came. */
+  readonly target: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
@@ -89,6 +91,11 @@ export abstract class EngineServer {
 
   /** The answer to a request; undefined for a path it does not have. */
   protected abstract route(seen: SeenRequest): EngineReply | undefined;
+
+  /** Looks at the caller before anything is done; a reply refuses it. */
+  protected async refuse(_seen: SeenRequest): Promise<EngineReply | undefined> {
+    return undefined;
+  }
 
   protected upgrade(_request: IncomingMessage, socket: Duplex): void {
     socket.destroy();
@@ -261,6 +268,7 @@ export abstract class EngineServer {
     const text = Buffer.concat(chunks).toString('utf8');
     const seen: SeenRequest = {
       method: message.method ?? '',
+      target: message.url ?? '',
       path: url.pathname,
       query: url.searchParams,
       headers: message.headers,
@@ -271,7 +279,8 @@ export abstract class EngineServer {
     if (this.isFrozen) {
       return;
     }
-    await send(response, this.route(seen) ?? { status: 404, bytes: Buffer.from('404: Not Found') });
+    const reply = (await this.refuse(seen)) ?? this.route(seen);
+    await send(response, reply ?? { status: 404, bytes: Buffer.from('404: Not Found') });
   }
 }
 

@@ -1,7 +1,7 @@
 import { type EngineReply, EngineServer, type SeenRequest, UPSTREAM_SECRET } from './engine-server.ts';
 
 /** The picture is in the answer to the order, which takes as long as the fault says. */
-abstract class SynchronousService extends EngineServer {
+export abstract class SynchronousService extends EngineServer {
   protected answer(seen: SeenRequest, body: (image: string) => unknown): EngineReply {
     return this.accept(seen, () => {
       if (this.meets('never_finishes')) {

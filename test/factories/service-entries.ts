@@ -2,20 +2,17 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { interpolate } from '../../src/catalog/interpolate.ts';
+import { EXAMPLE_VARIABLES } from './example-variables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/examples/engines/', import.meta.url));
-/** Every variable that the examples name. */
-const VARIABLES = new Proxy(
-  {},
-  {
-    get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'sk-service'),
-    has: () => true,
-  },
-) as Record<string, string>;
 
-/** The entry of an example in docs/examples/engines, at another address. */
+/** The entry of an example in docs/examples/engines, at another address, and the server of its tokens with it. */
 export function serviceEntry(name: string, url: string): Record<string, unknown> {
   const text = readFileSync(`${FOLDER}${name}.yaml`, 'utf8');
-  const { engines } = interpolate(parse(text), VARIABLES) as { engines: Record<string, unknown>[] };
-  return { ...engines[0], base_url: url };
+  const { engines } = interpolate(parse(text), EXAMPLE_VARIABLES) as { engines: Record<string, unknown>[] };
+  const entry = { ...engines[0], base_url: url };
+  const { signature } = entry as { signature?: Record<string, unknown> };
+  const tokenUrl = signature?.token_url;
+  const moved = tokenUrl ? { token_url: url + new URL(String(tokenUrl)).pathname } : {};
+  return signature ? { ...entry, signature: { ...signature, ...moved } } : entry;
 }

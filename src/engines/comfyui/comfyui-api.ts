@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type DeviceMemory, EngineError, type EngineFailure } from '../engine.types.ts';
 import { MALFORMED, MISCONFIGURED } from '../engine-failures.ts';
-import type { UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
+import type { UpstreamAnswer } from '../upstream-answer.ts';
+import type { UpstreamHttp } from '../upstream-http.ts';
 import { type NodeInfo, readNodeInfo } from './missing-parts.ts';
 import type { WorkflowGraph } from './workflow.ts';
 

@@ -15,7 +15,8 @@ import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
-import { type UpstreamAnswer, UpstreamHttp } from '../upstream-http.ts';
+import type { UpstreamAnswer } from '../upstream-answer.ts';
+import { UpstreamHttp } from '../upstream-http.ts';
 import {
   fromReference,
   isBlackedOut,

@@ -30,6 +30,7 @@ import { toEngineError } from '../transport-failure.ts';
 import { type EngineCall, UpstreamHttp } from '../upstream-http.ts';
 import { type HttpEngineSettings, httpSettings } from './http-settings.ts';
 import { ServiceAnswers } from './service-answers.ts';
+import { createSigner } from './signature.ts';
 import { fillPath, fillTemplate, type TemplateValues, valueAt } from './template.ts';
 
 const POLL_INTERVAL_MS = 2_000;
@@ -62,7 +63,8 @@ export class HttpEngine implements Engine {
     this.id = settings.id;
     this.#settings = settings;
     const key = settings.api_key === '' ? '' : `${settings.key_scheme} ${settings.api_key}`.trim();
-    this.#http = new UpstreamHttp(toHttpSettings(settings, key));
+    const http = toHttpSettings(settings, key);
+    this.#http = new UpstreamHttp({ ...http, signer: createSigner(settings.signature, http) });
     this.#answers = new ServiceAnswers(settings, this.#http);
     this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
     const { kinds, size_multiple: sizeMultiple, paid, poll, cancel } = settings;
@@ -75,7 +77,9 @@ export class HttpEngine implements Engine {
   }
 
   modelMistake(model: string): string | undefined {
-    return this.#settings.submit.path.includes('{model}') ? modelPathMistake(model) : undefined;
+    const { submit, poll } = this.#settings;
+    const isInPath = [submit.path, poll?.path].some((path) => path?.includes('{model}'));
+    return isInPath ? modelPathMistake(model) : undefined;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -104,12 +108,12 @@ export class HttpEngine implements Engine {
     return this.#settings.idempotency_header === undefined ? 'unknown' : null;
   }
 
-  async poll(reference: string, _request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
+  async poll(reference: string, request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
     const { poll, cost } = this.#settings;
     if (!poll) {
       return await this.#held.poll(reference, signal);
     }
-    const { json } = await this.#ask(poll.path, reference, signal);
+    const { json } = await this.#ask(poll, { reference, model: request.model }, signal);
     const word = valueAt(json, poll.state) ?? '';
     const text = typeof word === 'object' ? JSON.stringify(word) : String(word);
     const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
@@ -143,7 +147,10 @@ export class HttpEngine implements Engine {
     const { poll } = this.#settings;
     const { kind } = request;
     if (poll) {
-      const answer = await this.#ask(poll.path, reference, context.signal, { kind, context });
+      const answer = await this.#ask(poll, { reference, model: request.model }, context.signal, {
+        kind,
+        context,
+      });
       return [await this.#answers.outputOf(answer, { reference, kind }, context)];
     }
     const file = this.#held.take(reference);
@@ -159,7 +166,7 @@ export class HttpEngine implements Engine {
       return 'unsupported';
     }
     const path = fillPath(cancel.path, { reference });
-    const call = { method: cancel.method, path, headers: this.#answers.sign(''), totalMs: CANCEL_MS };
+    const call = { method: cancel.method, path, totalMs: CANCEL_MS };
     const { failure } = await this.#http.call(call);
     if (!poll) {
       await this.#held.cancel(reference);
@@ -184,10 +191,7 @@ export class HttpEngine implements Engine {
     }
     const filled = fillTemplate(submit.body, values);
     const body = withExtra(typeof filled === 'object' && filled !== null ? filled : {}, request.extra);
-    const headers = {
-      ...this.#answers.sign(submit.encoding === 'json' ? JSON.stringify(body) : ''),
-      ...(header === undefined ? {} : { [header]: request.taskId }),
-    };
+    const headers = header === undefined ? {} : { [header]: request.taskId };
     const encoded = submit.encoding === 'json' ? { json: body } : { form: toForm(body) };
     return { method: 'POST', path: fillPath(submit.path, values), ...encoded, headers, signal };
   }
@@ -231,13 +235,18 @@ export class HttpEngine implements Engine {
 
   /** Asks after a run. The file of its answer is kept for whoever collects it. */
   async #ask(
-    template: string,
-    reference: string,
+    poll: NonNullable<HttpEngineSettings['poll']>,
+    run: { readonly reference: string; readonly model: string },
     signal: AbortSignal,
     collector?: { readonly kind: EngineRequest['kind']; readonly context: EngineContext },
   ): Promise<FiledAnswer> {
-    const path = fillPath(template, { reference });
-    const call = { method: 'GET' as const, path, headers: this.#answers.sign(''), signal };
+    const path = fillPath(poll.path, run);
+    const json = poll.body === undefined ? undefined : fillTemplate(poll.body, run);
+    const asked =
+      typeof json === 'object' && json !== null
+        ? { method: 'POST' as const, json }
+        : { method: 'GET' as const };
+    const call = { ...asked, path, signal };
     const diversion = {
       ...this.#diversionFor(collector?.kind ?? 'video', collector?.context ?? { folder: '' }),
       wants: (index: number) => collector !== undefined && index === 0,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { kindsField, seedMaxField, sizeMultipleField, upstreamFields } from '../engine-settings.ts';
+import { type SignatureSettings, signatureSettings } from './signature-settings.ts';
 import { PLACEHOLDERS, unknownPlaceholder } from './template.ts';
 
 /** A body of any shape whose texts name what the order says, e.g. `"{prompt}"`. */
@@ -58,7 +59,12 @@ const submit = z.strictObject({
 });
 
 const poll = z.strictObject({
-  path: path.describe('`{reference}` is the run'),
+  path: path.describe('`{reference}` is the run, `{model}` the model of the route'),
+  body: template
+    .optional()
+    .describe(
+      'sent with the question, as JSON by POST, where the service wants that; left out: by GET, without one',
+    ),
   state: place.default('status').describe('where the answer says how the run is'),
   states: z
     .record(z.string(), z.enum(['queued', 'running', 'succeeded', 'failed', 'refused', 'canceled']))
@@ -72,22 +78,6 @@ const poll = z.strictObject({
     .describe(
       'where it says why a run failed, or succeeded without a file; the first place with something counts',
     ),
-});
-
-const jwt = z.strictObject({
-  kind: z.literal('jwt'),
-  issuer: z.string().min(1).max(200).describe('the access key: `iss` of the token'),
-  secret: z.string().min(1).max(1_000).describe('the secret key'),
-  seconds: z.int().min(30).max(3_600).default(1_800).describe('for which a token is valid'),
-});
-const hmac = z.strictObject({
-  kind: z.literal('hmac'),
-  header: z
-    .string()
-    .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
-    .describe('carries the signature'),
-  secret: z.string().min(1).max(1_000).describe('the secret key'),
-  prefix: z.string().max(40).default('').describe('before the signature, e.g. `sha256=`'),
 });
 
 /** An entry of `engines:` of kind `http`: any service that takes an order and answers with the result, or is asked how it is. */
@@ -110,12 +100,9 @@ export const httpSettings = z
       .describe(
         'word before the key in `Authorization`; for another header leave `api_key` out and use `headers`',
       ),
-    signature: z
-      .discriminatedUnion('kind', [jwt, hmac])
+    signature: signatureSettings
       .optional()
-      .describe(
-        '`jwt`: a short-lived token (HS256) in `Authorization`; `hmac`: the SHA-256 HMAC of the body, in hex, in a header of your choice',
-      ),
+      .describe('how every call to `base_url` is signed; its members by kind are below'),
     idempotency_header: z
       .string()
       .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
@@ -181,9 +168,24 @@ export const httpSettings = z
     path: ['fetch'],
     message: 'names files by URL: leave output_encoding out',
   })
-  .refine(({ api_key, signature }) => api_key === '' || signature?.kind !== 'jwt', {
+  .refine(({ api_key, signature }) => api_key === '' || !makesAuthorization(signature), {
     path: ['api_key'],
     message: 'is made by signature; set one of them',
-  });
+  })
+  .refine(
+    ({ headers, signature }) =>
+      !makesAuthorization(signature) ||
+      !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization'),
+    { path: ['headers', 'authorization'], message: 'is made by signature; set one of them' },
+  )
+  .refine(
+    ({ submit: { encoding }, signature }) =>
+      encoding === 'json' || (signature?.kind !== 'hmac' && signature?.kind !== 'aws'),
+    { path: ['submit', 'encoding'], message: 'must be json: the signature covers the body' },
+  );
+
+function makesAuthorization(signature: SignatureSettings | undefined): boolean {
+  return signature !== undefined && signature.kind !== 'hmac';
+}
 
 export type HttpEngineSettings = z.output<typeof httpSettings>;

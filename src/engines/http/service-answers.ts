@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { systemClock } from '../../lib/clock.ts';
 import type { FileContent } from '../../lib/file-content.ts';
 import { downloadOutput } from '../download-output.ts';
 import {
@@ -13,7 +12,6 @@ import { CONTENT_REFUSED, MISCONFIGURED, NO_OUTPUT, UPSTREAM_ERROR, withWords } 
 import { downloadPatiently } from '../long-call.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import type { HttpEngineSettings } from './http-settings.ts';
-import { signatureHeaders } from './signature.ts';
 import { fillPath, valueAt } from './template.ts';
 
 /** What the answers of a service mean, by its entry: failures in its words, files where it names them. */
@@ -61,11 +59,6 @@ export class ServiceAnswers {
     return this.#misconfigured.test(text) ? withWords(MISCONFIGURED, failure.said) : failure;
   }
 
-  /** Headers of a call whose body is `body`. */
-  sign(body: string): Record<string, string> {
-    return signatureHeaders(this.#settings.signature, body, systemClock.now());
-  }
-
   /** The file of the last answer: one of `files` that came in it, or what it names. Throws EngineError. */
   async outputOf(
     answer: { readonly json: unknown; readonly files: readonly FileContent[] },
@@ -109,7 +102,7 @@ export class ServiceAnswers {
       return output;
     }
     const path = fillPath(fetch.path, { output, reference: run.reference });
-    const json = await this.#http.expect({ method: 'GET', path, headers: this.sign(''), signal });
+    const json = await this.#http.expect({ method: 'GET', path, signal });
     return firstText(valueAt(json, fetch.output));
   }
 }

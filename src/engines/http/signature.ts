@@ -1,36 +1,42 @@
 import { createHmac } from 'node:crypto';
-import type { HttpEngineSettings } from './http-settings.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import type { CallSigner } from '../call-signer.ts';
+import { UpstreamHttp, type UpstreamHttpSettings } from '../upstream-http.ts';
+import { AwsSigner } from './aws-signer.ts';
+import { tokenMaker } from './json-web-token.ts';
+import { OAuthTokens } from './oauth-tokens.ts';
+import type { SignatureSettings } from './signature-settings.ts';
 
-/** The headers that sign a call. `nowMs` is Unix ms; `body` is what is sent, empty for none. */
-export function signatureHeaders(
-  signature: HttpEngineSettings['signature'],
-  body: string,
-  nowMs: number,
-): Record<string, string> {
+/** What signs the calls of an entry; undefined where nothing does. `http`: the entry's connections, whose clocks a token server gets, too. */
+export function createSigner(
+  signature: SignatureSettings | undefined,
+  http: UpstreamHttpSettings,
+  clock: Clock = systemClock,
+): CallSigner | undefined {
   switch (signature?.kind) {
     case undefined:
-      return {};
+      return undefined;
     case 'hmac': {
       const { header, prefix, secret } = signature;
-      return { [header]: prefix + createHmac('sha256', secret).update(body).digest('hex') };
+      return {
+        sign: async ({ body }) => ({
+          [header]: prefix + createHmac('sha256', secret).update(body).digest('hex'),
+        }),
+      };
     }
-    case 'jwt':
-      return { authorization: `Bearer ${tokenOf(signature, Math.floor(nowMs / 1_000))}` };
+    case 'jwt': {
+      const makeToken = tokenMaker(signature);
+      return {
+        sign: async () => ({ authorization: `Bearer ${makeToken(Math.floor(clock.now() / 1_000))}` }),
+      };
+    }
+    case 'aws':
+      return new AwsSigner(signature, clock);
+    case 'oauth': {
+      const { origin: baseUrl } = new URL(signature.token_url);
+      const headers = { accept: 'application/json' };
+      const tokenServer = new UpstreamHttp({ ...http, baseUrl, headers, query: {}, signer: undefined });
+      return new OAuthTokens(signature, tokenServer, clock);
+    }
   }
-}
-
-/** Seconds that the service's clock may be behind ours. */
-const LEEWAY = 5;
-
-/** A JSON Web Token (RFC 7519), signed with HS256. */
-function tokenOf(
-  { issuer, secret, seconds }: { issuer: string; secret: string; seconds: number },
-  now: number,
-): string {
-  const parts = [
-    { alg: 'HS256', typ: 'JWT' },
-    { iss: issuer, exp: now + seconds, nbf: now - LEEWAY },
-  ];
-  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
 }
