@@ -9,11 +9,10 @@ import { EngineSettingsError } from '../src/engines/registry.ts';
 import { followHangUp } from '../src/lib/hang-up.ts';
 import { followCatalog } from './follow-catalog.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { startMetricsServer } from './metrics-server.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
 import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
 import { runRemoteWorker } from './remote-worker.ts';
-import { runWorkerProcess, type ServingProcess } from './worker-process.ts';
+import { queuesServing, serveWithPage } from './worker-process.ts';
 
 /** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it has no database. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
@@ -30,32 +29,28 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     postprocesses: selection.families.has('postprocess'),
   });
   const { registry, log } = foundation;
-  let running: ServingProcess | undefined;
-  const page = await startMetricsServer({
-    ...{ host: config.metricsHost ?? config.host, port: config.workerPort, registry, log },
-    isReady: () => running?.isReady() ?? false,
+  const page = { host: config.metricsHost ?? config.host, port: config.workerPort, registry, log };
+  const serving = await serveWithPage(page, async () => {
+    // nothing runs yet that would have to be given back when the parent goes
+    const leave = () => process.exit(0);
+    process.once('disconnect', leave);
+    await untilRedisWorks(config.redisUrl, config.redisPrefix, log);
+    process.off('disconnect', leave);
+    const notice = new PreemptionNotice(config.preemption, log);
+    const parts = { ...worker.parts, notice, observer: createJobMetrics(registry) };
+    const settings = {
+      redisUrl: config.redisUrl,
+      prefix: config.redisPrefix,
+      drainMs: config.drainMs,
+      selection,
+      workerName: worker.workerName,
+    };
+    return queuesServing(parts, settings, async () => {
+      await notice.close();
+      await worker.close();
+      await foundation.close();
+    });
   });
-  // nothing runs yet that would have to be given back when the parent goes
-  const leave = () => process.exit(0);
-  process.once('disconnect', leave);
-  await untilRedisWorks(config.redisUrl, config.redisPrefix, log);
-  process.off('disconnect', leave);
-  const notice = new PreemptionNotice(config.preemption, log);
-  const parts = { ...worker.parts, notice, observer: createJobMetrics(registry) };
-  const settings = {
-    redisUrl: config.redisUrl,
-    prefix: config.redisPrefix,
-    drainMs: config.drainMs,
-    selection,
-    workerName: worker.workerName,
-  };
-  const serving = runWorkerProcess(parts, settings, async () => {
-    await notice.close();
-    page.close();
-    await worker.close();
-    await foundation.close();
-  });
-  running = serving;
   followCatalog(foundation.catalogSource, selection, () => serving.restart(worker.renewEngines));
   hangUp.reload(foundation.catalogSource);
 }

@@ -3,14 +3,13 @@ import { composeRemoteWorker } from '../src/compose/remote-worker.ts';
 import { loadRemoteWorkerConfig } from '../src/config/remote-worker-config.ts';
 import type { followHangUp } from '../src/lib/hang-up.ts';
 import { followCatalog } from './follow-catalog.ts';
-import { startMetricsServer } from './metrics-server.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
 import { QueueGates } from './queue-gates.ts';
 import { type QueueSelection, QueueSelectionError, servesPool } from './queue-selection.ts';
 import { RemotePool } from './remote-pool.ts';
 import { drain, followAbsences, type RunningWorker, register } from './start-worker.ts';
 import { ThrottledLog } from './throttled-log.ts';
-import { type ServingProcess, serveUntilStopped } from './worker-process.ts';
+import { serveWithPage } from './worker-process.ts';
 
 /** Seconds that a question for a task may stay open: below what proxies and routers on the way allow. */
 const CLAIM_WAIT_SECONDS = 25;
@@ -26,20 +25,19 @@ export async function runRemoteWorker(
   const config = loadRemoteWorkerConfig(environment);
   const worker = await composeRemoteWorker(config, (pool) => servesPool(selection, pool));
   const { log, registry } = worker;
-  let running: ServingProcess | undefined;
-  const page = await startMetricsServer({
-    ...{ host: config.host, port: config.workerPort, registry, log },
-    isReady: () => running?.isReady() ?? false,
+  const page = { host: config.host, port: config.workerPort, registry, log };
+  const serving = await serveWithPage(page, async () => {
+    const notice = new PreemptionNotice(config.preemption, log);
+    const parts = { ...worker, notice };
+    return {
+      start: () => startRemoteWorker(parts, selection, config.drainMs),
+      drainMs: config.drainMs,
+      release: async () => {
+        await notice.close();
+        await worker.close();
+      },
+    };
   });
-  const notice = new PreemptionNotice(config.preemption, log);
-  const parts = { ...worker, notice };
-  const start = () => startRemoteWorker(parts, selection, config.drainMs);
-  const serving = serveUntilStopped(start, { log, drainMs: config.drainMs }, async () => {
-    await notice.close();
-    page.close();
-    await worker.close();
-  });
-  running = serving;
   followCatalog(worker.catalogSource, selection, () => serving.restart(worker.renewEngines));
   hangUp.reload(worker.catalogSource);
 }

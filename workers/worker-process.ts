@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from '../src/lib/logger.ts';
+import { type MetricsServerOptions, startMetricsServer } from './metrics-server.ts';
 import type { QueueSelection } from './queue-selection.ts';
 import { type RunningWorker, startWorker } from './start-worker.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -22,13 +23,24 @@ const MAINTENANCE_SLOTS = 4;
 const EXIT_GRACE_MS = 15_000;
 const EXIT_DEAF = 1;
 
-/** Serves queues until the process is told to stop, see {@link serveUntilStopped}. */
-export function runWorkerProcess(
+/** Ends the process, with that exit code. */
+type StopProcess = (reason: string, exitCode: number) => void;
+
+/** What a process serves by. */
+export interface Serving {
+  start(stop: StopProcess): RunningWorker;
+  /** Ms that running jobs get when the process is asked to stop. */
+  readonly drainMs: number;
+  /** Closes what the parts were made from. */
+  release(): Promise<void>;
+}
+
+/** Serves the selected queues by these parts. */
+export function queuesServing(
   parts: WorkerParts,
   settings: WorkerProcessSettings,
   release: () => Promise<void>,
-): ServingProcess {
-  const { log } = parts;
+): Serving {
   const start = (stop: StopProcess): RunningWorker =>
     startWorker(parts, {
       ...settings,
@@ -38,15 +50,12 @@ export function runWorkerProcess(
         maintenance: MAINTENANCE_SLOTS,
       },
       onDeaf: (queue) => {
-        log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
+        parts.log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
         stop('deaf', EXIT_DEAF);
       },
     });
-  return serveUntilStopped(start, { log, drainMs: settings.drainMs }, release);
+  return { start, drainMs: settings.drainMs, release };
 }
-
-/** Ends the process, with that exit code. */
-type StopProcess = (reason: string, exitCode: number) => void;
 
 export interface ServingProcess {
   /** Whether it takes work: not while it stops or changes its engines. */
@@ -56,14 +65,27 @@ export interface ServingProcess {
 }
 
 /**
- * Serves until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and ends the process
- * itself; `release` closes what the parts were made from.
+ * Opens the page of the process before it prepares, so that probes find it alive, and serves until stopped, see {@link serveUntilStopped}. The
+ * page says `ready` while the process takes work, and closes with what else is released. Throws what `prepare` throws, and when the page's
+ * port is taken.
  */
-export function serveUntilStopped(
-  start: (stop: StopProcess) => RunningWorker,
-  { log, drainMs }: { readonly log: Logger; readonly drainMs: number },
-  release: () => Promise<void>,
-): ServingProcess {
+export async function serveWithPage(
+  options: Omit<MetricsServerOptions, 'isReady'>,
+  prepare: () => Promise<Serving>,
+): Promise<ServingProcess> {
+  let served: ServingProcess | undefined;
+  const page = await startMetricsServer({ ...options, isReady: () => served?.isReady() ?? false });
+  const serving = await prepare();
+  const release = async (): Promise<void> => {
+    page.close();
+    await serving.release();
+  };
+  served = serveUntilStopped({ ...serving, release }, options.log);
+  return served;
+}
+
+/** Serves until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and ends the process itself. */
+export function serveUntilStopped({ start, drainMs, release }: Serving, log: Logger): ServingProcess {
   let stopping = false;
   let changing = false;
   let restarting = Promise.resolve();

@@ -3,7 +3,7 @@ import { createLogger } from '../../src/lib/logger.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { parseQueueSelection } from '../../workers/queue-selection.ts';
-import { runWorkerProcess } from '../../workers/worker-process.ts';
+import { queuesServing, serveUntilStopped } from '../../workers/worker-process.ts';
 import type { WorkerProcessOptions } from './spawn-task-worker.ts';
 import { ScriptedEngine } from './task-engine.ts';
 import { createTaskStack } from './task-stack.ts';
@@ -34,7 +34,7 @@ const stack = await createTaskStack({
   wrapStorage: (storage) => ({ ...storage, putFile: dyingAfter(options.dieAfterFiles, storage) }),
   log: createLogger({ name: 'worker', level: process.env.TEST_LOG ?? 'silent' }),
 });
-runWorkerProcess(
+const serving = queuesServing(
   stack,
   {
     redisUrl: options.redisUrl,
@@ -48,3 +48,4 @@ runWorkerProcess(
     await database.close();
   },
 );
+serveUntilStopped(serving, stack.log);
