@@ -5,6 +5,7 @@ import { FailureLimiter } from '../http/callers/failure-limiter.ts';
 import type { WorkerDoor, WorkerIdentity } from '../http/callers/worker-door.types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import { TokenLookups } from './token-lookups.ts';
 import type { WorkerTokensStore } from './worker-tokens.store.ts';
 
 const PREFIX = 'sk-tgw-';
@@ -22,13 +23,13 @@ export function workerSecretHash(secret: string): string {
   return hash('sha256', secret);
 }
 
-/** Lets workers in by their tokens. Each call asks the database, so a revoked token is refused from the next call on. */
+/** Lets workers in by their tokens. Each call asks the database for a right one, so a revoked token is refused from the next call on. */
 export class TokenDoor implements WorkerDoor {
-  readonly #tokens: Pick<WorkerTokensStore, 'use'>;
+  readonly #lookups: TokenLookups;
   readonly #failures: FailureLimiter;
 
   constructor(tokens: Pick<WorkerTokensStore, 'use'>, clock: Clock) {
-    this.#tokens = tokens;
+    this.#lookups = new TokenLookups(tokens, clock);
     this.#failures = new FailureLimiter(FAILURES_PER_MINUTE, clock);
   }
 
@@ -36,7 +37,7 @@ export class TokenDoor implements WorkerDoor {
     const secret = presentedSecret(headers);
     const secretHash = workerSecretHash(secret);
     // text that cannot be a token costs no look into the database
-    const found = FORMAT.test(secret) ? await this.#tokens.use(secretHash) : undefined;
+    const found = FORMAT.test(secret) ? await this.#lookups.find(secretHash) : undefined;
     if (found) {
       return { tokenId: found.id, tokenHash: secretHash, name: found.name, pools: found.pools };
     }
@@ -52,6 +53,6 @@ export class TokenDoor implements WorkerDoor {
 
   /** Whether it has not been revoked since. */
   async isStillOpen({ tokenHash }: WorkerIdentity): Promise<boolean> {
-    return (await this.#tokens.use(tokenHash)) !== undefined;
+    return (await this.#lookups.find(tokenHash)) !== undefined;
   }
 }

@@ -22,13 +22,14 @@ export const revokeWorkerToken: SqlStatement = {
      WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN}`,
 };
 
-/** $1 hash. Notes the use once a minute. */
-export const useWorkerToken: SqlStatement = {
-  name: 'worker_token_use',
+/** $1 hashes. Notes the use once a minute. */
+export const useWorkerTokens: SqlStatement = {
+  name: 'worker_tokens_use',
   text: `WITH found AS (
-      SELECT id, name, pools, last_used_at FROM worker_tokens WHERE hash = $1 AND revoked_at IS NULL),
+      SELECT id, hash, name, pools, last_used_at FROM worker_tokens
+       WHERE hash = ANY ($1::text[]) AND revoked_at IS NULL),
     used AS (
       UPDATE worker_tokens t SET last_used_at = statement_timestamp() FROM found f
        WHERE t.id = f.id AND (f.last_used_at IS NULL OR f.last_used_at < statement_timestamp() - interval '1 minute'))
-    SELECT id, name, pools FROM found`,
+    SELECT id, hash, name, pools FROM found`,
 };

@@ -4,7 +4,7 @@ import {
   insertWorkerToken,
   listWorkerTokens,
   revokeWorkerToken,
-  useWorkerToken,
+  useWorkerTokens,
 } from './worker-tokens.sql.ts';
 
 /** A token as operators see it: nobody can be shown the secret again. */
@@ -59,9 +59,10 @@ export class WorkerTokensStore {
     return row;
   }
 
-  /** The token of that hash, unless it is revoked. Keeps when it was used last. */
-  async use(hash: string): Promise<OpenedToken | undefined> {
-    const [row] = await run<OpenedToken & Record<string, unknown>>(this.#pool, useWorkerToken, [hash]);
-    return row && { id: row.id, name: row.name, pools: row.pools };
+  /** The tokens of those hashes that are not revoked, by hash. Keeps when they were used last. */
+  async use(hashes: readonly string[]): Promise<ReadonlyMap<string, OpenedToken>> {
+    type Row = { id: string; hash: string; name: string; pools: string[] };
+    const rows = await run<Row>(this.#pool, useWorkerTokens, [hashes]);
+    return new Map(rows.map(({ id, hash, name, pools }) => [hash, { id, name, pools }]));
   }
 }
