@@ -46,6 +46,7 @@ import { operatorSessions } from './0096-operator-sessions.ts';
 import { runCosts } from './0097-run-costs.ts';
 import { enginePositions } from './0098-engine-positions.ts';
 import { backups } from './0106-backups.ts';
+import { passedOverTasks } from './0112-passed-over-tasks.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -98,4 +99,5 @@ export const MIGRATIONS: readonly Migration[] = [
   runCosts,
   enginePositions,
   backups,
+  passedOverTasks,
 ];

@@ -642,6 +642,7 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   avoid_until timestamp with time zone
   billed_runs jsonb NOT NULL DEFAULT '[]'::jsonb
   engine_position integer
+  passed_over_at timestamp with time zone
   tasks_ended CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)))
   tasks_kind_check CHECK ((kind = ANY (ARRAY['image'::text, 'video'::text])))
   tasks_pkey PRIMARY KEY (id)

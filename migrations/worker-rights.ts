@@ -33,6 +33,7 @@ const ATTEMPT_COLUMNS = [
   'avoid_until',
   'billed_runs',
   'engine_position',
+  'passed_over_at',
 ];
 
 /** The functions by which a task's end is booked: its charge, or the release of its hold. */

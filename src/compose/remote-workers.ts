@@ -23,12 +23,13 @@ export interface RemoteWorkers {
 /** The API of workers on hosts without a database. Listens for tasks from the first worker on. */
 export function composeRemoteWorkers(
   { config, cells, storage, catalog, clock, log }: Foundation,
-  { claims, dispatch, endings }: TaskParts,
+  { claims, turns, dispatch, endings }: TaskParts,
 ): RemoteWorkers {
   const door = new TokenDoor(new WorkerTokensStore(cells.home.money), clock);
   const desk = new ClaimDesk({
     dispatch,
     claims,
+    turns,
     listen: (onWaiting) =>
       new TaskSignalsStore(
         cells.sole.openClient,

@@ -1,5 +1,7 @@
 import { createAnswerCipher } from '../http/idempotency/answer-cipher.ts';
+import { PreferringClaims } from '../tasks/preferring-claims.ts';
 import { QueueEstimates } from '../tasks/queue-estimates.ts';
+import { TaskAffinityStore } from '../tasks/task-affinity.store.ts';
 import { TaskClaimsStore } from '../tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../tasks/task-endings.ts';
@@ -28,12 +30,14 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
   const dispatch = new TaskDispatchStore(cells, ACCOUNT_IN_FLIGHT_MAX);
   const estimates = new QueueEstimates(reads, () => dispatch.liveSlots());
   const waiter = new TaskWaiter(reads);
+  const claims = new TaskClaimsStore(cells, createClaimObserver(createQueueWaitHistogram(registry), models));
   return {
     reads,
     dispatch,
     estimates,
     waiter,
-    claims: new TaskClaimsStore(cells, createClaimObserver(createQueueWaitHistogram(registry), models)),
+    claims,
+    turns: new PreferringClaims(claims, new TaskAffinityStore(cells)),
     sweeps: new TaskSweepStore(cells),
     retention: new TaskRetentionStore(cells),
     alerts: new AlertsStore(cells),

@@ -17,6 +17,7 @@ import { GenerateService } from '../tasks/generate.service.ts';
 import type { GpuRooms } from '../tasks/gpu-rooms.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
+import { LoadedModels } from '../tasks/loaded-models.ts';
 import { OrphanSweepService } from '../tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../tasks/overflow.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
@@ -111,7 +112,7 @@ export async function composeWorker(
 
 function composeRunners(
   { config, log, storage, cells, registry, tracing, catalog }: Foundation,
-  { claims, reads, endings }: TaskParts,
+  { claims, turns, reads, endings }: TaskParts,
   own: {
     engines: EngineRegistry;
     rests: EngineRests;
@@ -153,17 +154,19 @@ function composeRunners(
     },
     { workFolder },
   );
-  const queued = new QueuedRuns(claims, leases, generate, worker);
   const finish = new PostprocessService(
     { claims, leases, endings, storage, patience, finisher },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(cells);
   const parentOf = (taskId: string) => state.traceparentOf(taskId);
+  const ofRuns = { parentOf, idOf: ({ id }: ClaimedTask) => id };
+  const traced = tracedTaskRuns('tasks.generate', generate, ofRuns, tracing);
+  const loaded = new LoadedModels(engines, rests);
   return {
     inPlace,
-    generate: tracedTaskRuns('tasks.generate', queued, parentOf, tracing),
-    postprocess: tracedTaskRuns('tasks.postprocess', finish, parentOf, tracing),
+    generate: new QueuedRuns({ claims: turns, leases, loaded, generate: traced, worker }),
+    postprocess: tracedTaskRuns('tasks.postprocess', finish, { parentOf, idOf: (taskId) => taskId }, tracing),
   };
 }
 

@@ -30,7 +30,7 @@ export const WORKER_EXAMPLES: Readonly<Record<string, unknown>> = {
     revoked_at: null,
   },
   CreateWorkerToken: { name: 'rented', pools: ['local'] },
-  ClaimTask: { worker: WORKER, pool: 'local', wait_seconds: 25 },
+  ClaimTask: { worker: WORKER, pool: 'local', wait_seconds: 25, loaded: ['z-image-turbo'] },
   ClaimedTask: CLAIMED,
   RenewLeases: { worker: WORKER, leases: [{ task_id: TASK, attempt: 1, progress: 0.4 }] },
   ReportWorker: { worker: WORKER, slots: { local: 2 }, away: [], running: 1, draining: null },

@@ -4,13 +4,15 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import { pause } from '../lib/pause.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import type { PreferringClaims } from '../tasks/preferring-claims.ts';
 import type { ClaimedTask, TaskClaimsStore } from '../tasks/task-claims.store.ts';
 import type { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
 import { REMOTE_LEASES } from './remote-leases.ts';
 
 export interface ClaimDeskParts {
   readonly dispatch: Pick<TaskDispatchStore, 'queued'>;
-  readonly claims: Pick<TaskClaimsStore, 'claim' | 'giveBack'>;
+  readonly claims: Pick<TaskClaimsStore, 'giveBack'>;
+  readonly turns: Pick<PreferringClaims, 'claim'>;
   /** Hears that tasks wait, until closed. */
   readonly listen: (onWaiting: () => void) => { close(): Promise<void> };
   readonly log: Logger;
@@ -20,6 +22,8 @@ export interface ClaimDeskParts {
 interface Waiter {
   readonly worker: string;
   readonly tokenId: string;
+  /** Models that its engine has loaded. */
+  readonly loaded: readonly string[];
   readonly signal: StopSignal;
   /** It got a task, or waits no longer. */
   isServed: boolean;
@@ -32,6 +36,8 @@ interface Waiter {
 const LOOK_MS = 1_000;
 /** Workers of one token that may wait at once, and of all in this process. */
 const WAITERS_MAX = { token: 100, process: 2_000 };
+/** Tasks beside the one whose turn it is that a worker with models loaded may choose from. */
+const CHOICES = 4;
 
 /**
  * Hands waiting tasks to workers that wait for them, fairly over accounts as the relays do, with one look per pool however many wait.
@@ -56,7 +62,7 @@ export class ClaimDesk {
    * concurrency_limit_exceeded when too many wait, service_unavailable when this process stops.
    */
   async claim(
-    order: { pool: string; worker: string; tokenId: string },
+    order: { pool: string; worker: string; tokenId: string; loaded: readonly string[] },
     waitMs: number,
     signal: StopSignal,
   ): Promise<ClaimedTask | undefined> {
@@ -165,20 +171,32 @@ export class ClaimDesk {
     const waiting = this.#waiting.get(pool) ?? new Set();
     const source = this.#sources.get(pool) ?? this.#parts.dispatch.queued(pool);
     this.#sources.set(pool, source);
-    const tickets = await source.take(waiting.size, 0);
-    await Promise.all(tickets.map((ticket) => this.#handOut(ticket, pool, source)));
+    const choosy = [...waiting].filter(({ loaded }) => loaded.length > 0).length;
+    const turns = waiting.size;
+    const tickets = await source.take(turns + choosy * CHOICES, 0);
+    const taken = await Promise.all(
+      tickets.slice(0, turns).map((ticket) => this.#handOut(ticket, pool, source)),
+    );
+    const left = tickets.filter(({ id }) => !taken.includes(id));
+    if (choosy > 0 && left.length > 0) {
+      await source.putBack(left);
+    }
   }
 
-  async #handOut(ticket: RelayTicket, pool: string, source: RelaySource): Promise<void> {
+  /** The id of the task that a worker got for the ticket; undefined where none did. */
+  async #handOut(ticket: RelayTicket, pool: string, source: RelaySource): Promise<string | undefined> {
     const waiting = this.#waiting.get(pool);
     const waiter = [...(waiting ?? [])].find(({ signal }) => !signal.aborted);
     if (!waiter) {
       await source.putBack([ticket]);
-      return;
+      return undefined;
     }
     waiting?.delete(waiter);
-    const { worker } = waiter;
-    const task = await this.#parts.claims.claim(ticket.id, 'generating', worker, REMOTE_LEASES.leaseMs, pool);
+    const { worker, loaded } = waiter;
+    const { leaseMs } = REMOTE_LEASES;
+    // nobody's turn is lost here: what was not handed out is in the next look
+    const models = loaded.length === 0 ? undefined : loaded;
+    const task = await this.#parts.turns.claim({ taskId: ticket.id, worker, leaseMs, pool, loaded: models });
     if (waiter.isServed) {
       await (task && this.putBack(task));
     } else if (task) {
@@ -187,5 +205,6 @@ export class ClaimDesk {
       // somebody else was faster: the worker waits on
       this.#add(pool, waiter);
     }
+    return task?.id;
   }
 }

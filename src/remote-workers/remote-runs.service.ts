@@ -74,12 +74,17 @@ export class RemoteRunsService {
    */
   async claim(
     identity: WorkerIdentity,
-    { worker, pool, waitMs }: { worker: string; pool: string; waitMs: number },
+    {
+      worker,
+      pool,
+      loaded,
+      waitMs,
+    }: { worker: string; pool: string; loaded: readonly string[]; waitMs: number },
     signal: StopSignal,
   ): Promise<HandedOut | undefined> {
     const { desk, door, policyOf, extraOf } = this.#parts;
     requirePools(identity, [pool]);
-    const order = { pool, worker: fullName(identity, worker), tokenId: identity.tokenId };
+    const order = { pool, loaded, worker: fullName(identity, worker), tokenId: identity.tokenId };
     const task = await desk.claim(order, waitMs, signal);
     if (task && !(await door.isStillOpen(identity))) {
       await desk.putBack(task);

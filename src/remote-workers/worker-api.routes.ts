@@ -39,8 +39,9 @@ function taskRoutes(runs: RemoteRunsService): Route[] {
       response: { status: 200, schema: claimResponse },
       errors: ['concurrency_limit_exceeded'],
       async handle({ worker, body, signal }) {
-        const waitMs = body.wait_seconds * 1_000;
-        const handedOut = await runs.claim(worker, { worker: body.worker, pool: body.pool, waitMs }, signal);
+        const { worker: name, pool, wait_seconds: seconds, loaded = [] } = body;
+        const order = { worker: name, pool, loaded, waitMs: seconds * 1_000 };
+        const handedOut = await runs.claim(worker, order, signal);
         return { body: { data: { task: handedOut ? presentHandedOut(handedOut) : null } } };
       },
     }),

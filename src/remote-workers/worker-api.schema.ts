@@ -7,6 +7,8 @@ const MS_MAX = 7 * 24 * 3_600_000;
 const LEASES_MAX = 1_000;
 const QUEUE_POSITION_MAX = 1_000_000;
 const OUTPUTS_MAX = 16;
+const LOADED_MAX = 1_000;
+const MODEL_LENGTH_MAX = 500;
 export const CLAIM_WAIT_SECONDS_MAX = 30;
 
 const ms = z.int().min(0).max(MS_MAX);
@@ -36,6 +38,11 @@ export const claimBody = z
       .max(CLAIM_WAIT_SECONDS_MAX)
       .default(0)
       .meta({ description: 'Seconds to wait for a task' }),
+    loaded: z
+      .array(z.string().min(1).max(MODEL_LENGTH_MAX))
+      .max(LOADED_MAX)
+      .optional()
+      .meta({ description: "The engine's names of models that it has loaded: their tasks are preferred" }),
   })
   .meta({ id: 'ClaimTask' });
 

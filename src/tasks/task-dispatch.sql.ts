@@ -1,5 +1,16 @@
 import type { SqlStatement } from '../store/statement.ts';
 
+/** Of a recursive WITH: the accounts with tasks that meet the condition, by one probe of an index each; the last row is NULL. */
+export function accountsWaiting(condition: string, first = ''): string {
+  return `accounts (account_id) AS (
+      (SELECT account_id FROM tasks WHERE ${condition} ${first}
+        ORDER BY account_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT t.account_id FROM tasks t WHERE ${condition} AND t.account_id > a.account_id
+               ORDER BY t.account_id LIMIT 1)
+        FROM accounts a WHERE a.account_id IS NOT NULL)`;
+}
+
 /**
  * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the
  * disk: a mark that a crash of Postgres takes back costs a job that is sent again, and the claim that comes next is durable.
@@ -12,13 +23,7 @@ function takeStatement(
 ): SqlStatement {
   return {
     name,
-    text: `WITH RECURSIVE accounts (account_id) AS (
-      (SELECT account_id FROM tasks WHERE state = '${waiting}' ${pool} AND account_id > $1
-        ORDER BY account_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT t.account_id FROM tasks t WHERE t.state = '${waiting}' ${pool} AND t.account_id > a.account_id
-               ORDER BY t.account_id LIMIT 1)
-        FROM accounts a WHERE a.account_id IS NOT NULL),
+    text: `WITH RECURSIVE ${accountsWaiting(`state = '${waiting}' ${pool}`, 'AND account_id > $1')},
     considered AS (SELECT account_id FROM accounts WHERE account_id IS NOT NULL LIMIT $2),
     running AS (
       SELECT account_id, count(*) AS tasks FROM tasks WHERE state = '${running}' ${pool} GROUP BY 1),

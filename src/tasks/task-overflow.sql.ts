@@ -28,7 +28,7 @@ export const moveTasks: SqlStatement = {
       UPDATE tasks t
          SET pool = $3, parameters = t.parameters || jsonb_build_object('upstream_model', $4::text),
              dispatched_at = NULL, not_before = statement_timestamp(), avoid_host = NULL, avoid_until = NULL,
-             engine = NULL, engine_submitted_at = NULL, engine_reference = NULL
+             passed_over_at = NULL, engine = NULL, engine_submitted_at = NULL, engine_reference = NULL
         FROM leaving l WHERE t.id = l.id
       RETURNING t.id, t.account_id, t.state, t.attempt),
     logged AS (

@@ -3,29 +3,33 @@ import { publicId } from '../lib/ids.ts';
 import type { Tracing } from '../lib/tracing.ts';
 import type { AttemptOutcome } from '../tasks/generate.types.ts';
 
-interface TaskRunner {
-  run(taskId: string, signal: AbortSignal, pool?: string | null): Promise<AttemptOutcome>;
+interface TaskRunner<Work> {
+  run(work: Work, signal: AbortSignal): Promise<AttemptOutcome>;
 }
 
-/**
- * A step of a task with a span that belongs to the request that submitted the task: the request left its `traceparent` in
- * the task's row, where `parentOf` finds it.
- */
-export function tracedTaskRuns<Runner extends TaskRunner>(
+export interface TracedTasks<Work> {
+  readonly idOf: (work: Work) => string;
+  /** The `traceparent` that the request left in the task's row. */
+  readonly parentOf: (taskId: string) => Promise<string | undefined>;
+}
+
+/** A step of a task with a span that belongs to the request that submitted the task. */
+export function tracedTaskRuns<Work>(
   name: string,
-  runner: Runner,
-  parentOf: (taskId: string) => Promise<string | undefined>,
+  runner: TaskRunner<Work>,
+  { idOf, parentOf }: TracedTasks<Work>,
   tracing: Tracing,
-): TaskRunner {
+): TaskRunner<Work> {
   if (!tracing.enabled) {
     return runner;
   }
   return {
-    async run(taskId, signal, pool) {
+    async run(work, signal) {
+      const taskId = idOf(work);
       const parent = await parentOf(taskId).catch(() => undefined);
       const facts = { 'tollgate.task_id': publicId('generation', taskId) };
       return await tracing.span(name, { kind: 'consumer', parent, facts }, async (span) => {
-        const outcome = await runner.run(taskId, signal, pool);
+        const outcome = await runner.run(work, signal);
         span.add({ 'tollgate.outcome': outcome.result });
         return outcome;
       });

@@ -141,6 +141,21 @@ describe('a claim', () => {
     expect(await claim()).toMatchObject({ task_id: task });
   });
 
+  test('is rather of a model that the worker has loaded, and the one passed over comes next', async () => {
+    const image = await orderImage(server, customer);
+    const video = await orderVideo(server, customer);
+    // both are routed to the same engine by the same name
+    await server.db.database.money.query(
+      `UPDATE tasks SET parameters = parameters || '{"upstream_model":"film-xl"}' WHERE id = $1`,
+      [parsePublicId('generation', video)],
+    );
+    const loaded = ['film-xl'];
+    const asked = { pool: 'local', wait_seconds: 5, loaded };
+    expect((await ask('claims', asked)).json.data.task).toMatchObject({ task_id: video, kind: 'video' });
+    expect((await ask('claims', asked)).json.data.task).toMatchObject({ task_id: image, kind: 'image' });
+    expect((await ask('claims', { ...asked, loaded: [''] })).status).toBe(400);
+  });
+
   test('is one per task, however many ask', async () => {
     const asking = Array.from({ length: 8 }, () => claim());
     const ordered = await Promise.all(Array.from({ length: 8 }, () => orderImage(server, customer)));

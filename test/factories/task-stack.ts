@@ -32,9 +32,11 @@ import { GenerateService } from '../../src/tasks/generate.service.ts';
 import { GpuRooms } from '../../src/tasks/gpu-rooms.ts';
 import { InPlaceService } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
+import { LoadedModels } from '../../src/tasks/loaded-models.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
+import { PreferringClaims } from '../../src/tasks/preferring-claims.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { QueuedRuns } from '../../src/tasks/queued-runs.ts';
 import { requireMended } from '../../src/tasks/require-mended.ts';
@@ -42,6 +44,7 @@ import { RetentionService } from '../../src/tasks/retention.service.ts';
 import { StoragePatience } from '../../src/tasks/storage-patience.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
 import { SweepService } from '../../src/tasks/sweep.service.ts';
+import { TaskAffinityStore } from '../../src/tasks/task-affinity.store.ts';
 import { type ClaimedTask, TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
 import { TaskDispatchStore } from '../../src/tasks/task-dispatch.store.ts';
 import { TaskEndings } from '../../src/tasks/task-endings.ts';
@@ -93,6 +96,10 @@ export interface TaskStackOptions {
   /** Pictures that may be finished at once where they were generated; none unless given. */
   readonly inPlace?: { readonly places: number; readonly waitMs: number };
   readonly runTimeoutMs?: number;
+  /** What its engines are taken to have loaded; what they ran last unless given. */
+  readonly loaded?: Pick<LoadedModels, 'began' | 'of'>;
+  /** Ms for which a task lets others go first whose model is loaded. */
+  readonly patienceMs?: number;
   readonly relay?: RelaySettings;
   readonly log?: Logger;
 }
@@ -180,7 +187,11 @@ export async function createTaskStack(options: TaskStackOptions) {
   );
   const verifier = new LedgerVerifier(pool);
   const services = {
-    generate: new QueuedRuns(claims, leases, generate, worker),
+    generate: new QueuedRuns({
+      claims: new PreferringClaims(claims, new TaskAffinityStore(cells), options.patienceMs),
+      loaded: options.loaded ?? new LoadedModels(engines, rests),
+      ...{ leases, generate, worker },
+    }),
     postprocess: new PostprocessService(
       { claims, leases, endings, storage, patience, finisher },
       { worker, workFolder: join(folder, 'work'), log },

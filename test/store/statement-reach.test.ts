@@ -64,6 +64,7 @@ const SEVERAL_ACCOUNTS = {
     'task_find_unlisted',
     'task_lapse_leases',
     'task_move',
+    'task_prefer_loaded',
     'task_queue_by_account',
     'task_take_generated',
     'task_take_queued',

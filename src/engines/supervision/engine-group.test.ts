@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Engine } from '../engine.types.ts';
+import type { Engine, EngineRequest } from '../engine.types.ts';
 import { EngineGroup, type GroupMember } from './engine-group.ts';
 
 const { signal } = new AbortController();
@@ -23,4 +23,57 @@ test('one server says how full its GPU is, several would name theirs alike', asy
 test('what the servers lack is asked of one that is ready', async () => {
   expect(await new EngineGroup(member(false), [member(true)]).findMistakes(signal)).toEqual(['no such node']);
   expect(await new EngineGroup(member(false), []).findMistakes(signal)).toEqual([]);
+});
+
+test('of idle servers one that ran the model last is taken, then one that has none; a busy one never', async () => {
+  const given: string[] = [];
+  const serverOf = (name: string): GroupMember => ({
+    engine: {
+      id: 'own',
+      submit: async ({ model }: EngineRequest) => {
+        given.push(`${name} ${model}`);
+        return 'run';
+      },
+      cancel: async () => 'stopped',
+    } as unknown as Engine,
+    server: { run: 1, ready: true },
+  });
+  const first = serverOf('first');
+  const second = serverOf('second');
+  const group = new EngineGroup(first, [second]);
+  const run = async (model: string) =>
+    await group.submit({ model } as EngineRequest, { signal, folder: '', onProgress: () => undefined });
+  const over = async (reference: string) => await group.cancel(reference, {} as EngineRequest);
+  await over(await run('a'));
+  await over(await run('b'));
+  await over(await run('b'));
+  await over(await run('a'));
+  await over(await run('b'));
+  expect(given).toEqual(['first a', 'second b', 'second b', 'first a', 'second b']);
+  await run('b');
+  await run('b');
+  expect(given.slice(-2)).toEqual(['second b', 'first b']);
+});
+
+test('a server that was started anew has no model', async () => {
+  const given: string[] = [];
+  const server = { run: 1, ready: true };
+  const engine = {
+    id: 'own',
+    submit: async () => {
+      given.push('restarted');
+      return 'run';
+    },
+    cancel: async () => 'stopped',
+  } as unknown as Engine;
+  const other = {
+    ...member(true),
+    engine: { ...member(true).engine, submit: async () => given.push('other') },
+  };
+  const group = new EngineGroup({ engine, server }, [other as unknown as GroupMember]);
+  const context = { signal, folder: '', onProgress: () => undefined };
+  await group.cancel(await group.submit({ model: 'a' } as EngineRequest, context), {} as EngineRequest);
+  server.run = 2;
+  await group.submit({ model: 'b' } as EngineRequest, context);
+  expect(given).toEqual(['restarted', 'restarted']);
 });

@@ -30,7 +30,7 @@ interface Place {
 }
 
 /**
- * Several servers of one kind as one engine: each run goes to the ready server with the least to do and stays there. What ran on
+ * Several servers of one kind as one engine: each run goes to the ready server with the least to do, rather to one that ran its model last, and stays there. What ran on
  * a server that ended since is lost at once, instead of after a wait for an answer that cannot come.
  */
 export class EngineGroup implements Engine {
@@ -42,6 +42,8 @@ export class EngineGroup implements Engine {
   /** Tells our references from those of other workers. */
   readonly #name = randomBytes(6).toString('hex');
   readonly #submitting = new Map<GroupMember, number>();
+  /** The model that each was given last, and in which of its lives: it has that one in memory. */
+  readonly #lastModels = new Map<GroupMember, { model: string; run: number | undefined }>();
   /** When each run was last asked about. */
   readonly #runs = new Map<string, { member: GroupMember; seenAt: number }>();
 
@@ -55,11 +57,12 @@ export class EngineGroup implements Engine {
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const member = this.#leastBusy();
+    const member = this.#leastBusy(request.model);
     if (!member) {
       throw new EngineError(NOT_RUNNING);
     }
     const { run } = member.server;
+    this.#lastModels.set(member, { model: request.model, run });
     this.#submitting.set(member, this.#submittingTo(member) + 1);
     try {
       return this.#remember(member, run, await member.engine.submit(request, context));
@@ -138,11 +141,24 @@ export class EngineGroup implements Engine {
     await Promise.allSettled(this.#members.map(({ engine }) => engine.close()));
   }
 
-  #leastBusy(): GroupMember | undefined {
+  /** Of several with as little to do, one that has the model loaded; else one that would not lose another for it. */
+  #leastBusy(model: string): GroupMember | undefined {
     const [member] = this.#members
       .filter(({ server }) => server.ready)
-      .sort((one, other) => this.#load(one) - this.#load(other));
+      .sort(
+        (one, other) =>
+          this.#load(one) - this.#load(other) || this.#costOf(one, model) - this.#costOf(other, model),
+      );
     return member;
+  }
+
+  /** 0: it has the model; 1: it has none; 2: it has another. */
+  #costOf(member: GroupMember, model: string): number {
+    const last = this.#lastModels.get(member);
+    if (!last || last.run !== member.server.run) {
+      return 1;
+    }
+    return last.model === model ? 0 : 2;
   }
 
   #load(member: GroupMember): number {

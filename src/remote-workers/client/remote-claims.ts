@@ -1,6 +1,7 @@
 import type { EngineRequest } from '../../engines/engine.types.ts';
 import { parsePublicId } from '../../lib/ids.ts';
 import type { AttemptPolicy, RunClaims, RunEndings } from '../../tasks/generate.types.ts';
+import type { LoadedModels } from '../../tasks/loaded-models.ts';
 import type { ClaimedRun, LeaseRenewal, TaskClaimsStore } from '../../tasks/task-claims.store.ts';
 import type { EndingFence, EngineRun } from '../../tasks/task-endings.ts';
 import type { GeneratedRun, ReturnedTask } from '../../tasks/tasks.types.ts';
@@ -21,15 +22,21 @@ export class RemoteClaims
   implements RunClaims, RunEndings<RemoteRun>, Pick<TaskClaimsStore, 'renew' | 'findLease'>
 {
   readonly #api: WorkerApiClient;
+  readonly #loaded: LoadedModels;
 
-  constructor(api: WorkerApiClient) {
+  constructor(api: WorkerApiClient, loaded: LoadedModels) {
     this.#api = api;
+    this.#loaded = loaded;
   }
 
   /** Waits up to that many seconds for a task of the pool. Throws WorkerApiError, or the signal's reason. */
   async next(pool: string, waitSeconds: number, signal: AbortSignal): Promise<RemoteRun | undefined> {
-    const task = await this.#api.claim(pool, waitSeconds, signal);
-    return task ? toRun(task) : undefined;
+    const task = await this.#api.claim({ pool, waitSeconds, loaded: this.#loaded.of(pool) ?? [] }, signal);
+    const run = task ? toRun(task) : undefined;
+    if (run) {
+      this.#loaded.began(run);
+    }
+    return run;
   }
 
   async renew(

@@ -71,11 +71,19 @@ export class WorkerApiClient {
   }
 
   /** Waits up to that many seconds for a task. Throws WorkerApiError, or the signal's reason. */
-  async claim(pool: string, waitSeconds: number, signal: AbortSignal): Promise<ClaimedTaskJson | null> {
+  async claim(
+    {
+      pool,
+      waitSeconds,
+      loaded,
+    }: { readonly pool: string; readonly waitSeconds: number; readonly loaded: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ClaimedTaskJson | null> {
+    const models = loaded.length === 0 ? {} : { loaded };
     const { data } = await this.#call({
       method: 'POST',
       path: '/worker/v1/claims',
-      body: { worker: this.#options.worker, pool, wait_seconds: waitSeconds },
+      body: { worker: this.#options.worker, pool, wait_seconds: waitSeconds, ...models },
       answer: claimResponse,
       answerMs: waitSeconds * 1_000 + ANSWER_MS,
       signal,

@@ -1,0 +1,40 @@
+import type { Cells } from '../store/cells.ts';
+import { run } from '../store/statement.ts';
+import { preferLoaded } from './task-affinity.sql.ts';
+
+/** Accounts that one look goes through, and tasks of each whose turn may have come. */
+const ACCOUNTS_MAX = 200;
+const TASKS_PER_ACCOUNT = 32;
+/** Others may claim the first of them at the same time. */
+const CANDIDATES_MAX = 4;
+
+/** Which of the tasks whose turn has come suit a worker best. */
+export class TaskAffinityStore {
+  readonly #cells: Cells;
+
+  constructor(cells: Cells) {
+    this.#cells = cells;
+  }
+
+  /**
+   * The tasks of the pool that a worker with these models loaded should try to claim in the turn of `taskId`, the best first; empty where none
+   * waits. Whoever is passed over lets others go first for `patienceMs` at most. Claims nothing.
+   */
+  async prefer(
+    taskId: string,
+    pool: string,
+    loaded: readonly string[],
+    patienceMs: number,
+  ): Promise<string[]> {
+    const rows = await run<{ id: string }>(this.#cells.ofOwned(taskId).money, preferLoaded, [
+      pool,
+      taskId,
+      loaded,
+      patienceMs,
+      ACCOUNTS_MAX,
+      TASKS_PER_ACCOUNT,
+      CANDIDATES_MAX,
+    ]);
+    return rows.map(({ id }) => id);
+  }
+}
