@@ -70,6 +70,12 @@ export function usageRoutes(usage: UsageService): Route[] {
         },
       }),
     ),
+    ...costRoutes(usage),
+  ];
+}
+
+function costRoutes(usage: UsageService): Route[] {
+  return [
     exportable(
       defineRoute({
         ...report,
