@@ -30,7 +30,8 @@ BEGIN
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
-     ORDER BY e.seq LIMIT at_most
+     -- the order of the index, in which time never goes back as seq goes up: ordered by seq alone all that is left is read for each lot
+     ORDER BY e.at, e.seq LIMIT at_most
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
     INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);

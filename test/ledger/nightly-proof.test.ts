@@ -248,6 +248,17 @@ test('what a proof reads follows what is new, not history', async () => {
   expect(much).toBeLessThan(little * 2);
 });
 
+test('sealing much in many lots reads each entry and its call about once', async () => {
+  const [history, lot] = [8_000, 500];
+  account = await atTime(db.url, db.database, '-31 days', (then) => fundedAccount(then, '5'));
+  await writeHistory(owner, account, history);
+  const before = await rowsRead(db.database.money);
+  for (let sealed = 0; sealed < history; sealed += lot) {
+    await owner.query('SELECT seal_account($1, $2)', [account.accountId, lot]);
+  }
+  expect((await rowsRead(db.database.money)) - before).toBeLessThan(3 * history);
+});
+
 /** Rows of entries, calls, seals and roll-ups that sessions have read so far. */
 async function rowsRead(pool: pg.Pool): Promise<number> {
   // a session tells what it has read when it likes, up to ten seconds later
