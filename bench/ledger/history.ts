@@ -5,6 +5,7 @@ const CHUNK_ROWS = 100_000;
 
 /** Gives an account `rows` charges of 1 nano-USD over the last 30 days, with generations and roll-ups that agree. */
 export async function writeHistory(owner: pg.Client, account: TestAccount, rows: number): Promise<void> {
+  await owner.query('BEGIN');
   for (let from = 0; from < rows; from += CHUNK_ROWS) {
     const values = [account.accountId, account.apiKeyId, from + 1, Math.min(rows, from + CHUNK_ROWS), rows];
     await owner.query(HISTORY, values);
@@ -16,6 +17,12 @@ export async function writeHistory(owner: pg.Client, account: TestAccount, rows:
          FROM ledger_entries WHERE account_id = $1 AND type = 'usage_charge' GROUP BY 1, 2, 3`,
     [account.accountId],
   );
+  // a server beside it may have found these days empty, and finished
+  await owner.query('LOCK usage_day_marks IN SHARE ROW EXCLUSIVE MODE');
+  for (const table of ['usage_day_marks', 'usage_days', 'usage_hours']) {
+    await owner.query(`DELETE FROM ${table} WHERE account_id = $1`, [account.accountId]);
+  }
+  await owner.query('COMMIT');
   await owner.query('VACUUM (ANALYZE) ledger_entries, generations, usage_rollups');
 }
 
