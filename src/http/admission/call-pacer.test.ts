@@ -24,7 +24,12 @@ interface Process {
 }
 
 /** A process whose calls each take so many ms of its time, in several turns of the event loop. */
-function simulate(offers: readonly Offer[], msPerCall: number, process: Process = {}) {
+function simulate(
+  offers: readonly Offer[],
+  msPerCall: number | ((offer: Offer) => number),
+  process: Process = {},
+) {
+  const msOf = typeof msPerCall === 'number' ? () => msPerCall : msPerCall;
   const { behind = () => 0, workMsPerTurn = Number.POSITIVE_INFINITY } = process;
   let runningMax = 0;
   let now = 0;
@@ -80,7 +85,7 @@ function simulate(offers: readonly Offer[], msPerCall: number, process: Process 
       if (workMs >= workMsPerTurn) {
         break;
       }
-      workMs += msPerCall / STEPS;
+      workMs += msOf(call.offer) / STEPS;
       call.steps -= 1;
     }
     now += workMs;
@@ -176,4 +181,27 @@ test('a database that stays away: nobody waits for the end of it, neither who ca
   expect(refused.length).toBeGreaterThan(450);
   expect(Math.max(...waits)).toBeLessThan(3_100);
   expect(servedOf(outcomes).filter(({ at }) => at > 11_100)).toHaveLength(194);
+});
+
+test('calls that become ten times as dear: soon those who would wait too long are told at once again', () => {
+  const offers = [...every(0.5, 10, 'a'), ...every(2, 30, 'a', 1, 10_000)];
+  const { outcomes } = simulate(offers, ({ at }) => (at < 10_000 ? 1 : 10));
+  const later = outcomes.filter((one) => one.at > 25_000);
+  const refused = later.filter(({ doneAt }) => doneAt === undefined);
+  expect(Math.max(...refused.map((one) => one.refusedAt! - one.at))).toBeLessThan(100);
+  expect(Math.max(...servedOf(later).map((one) => one.doneAt! - one.at))).toBeLessThan(3_000);
+  const settled = servedOf(outcomes).filter(({ doneAt }) => doneAt! > 25_000 && doneAt! <= 40_000);
+  expect(settled.length).toBeGreaterThan((0.95 * 15_000) / 10);
+});
+
+test('a process that stood still for three seconds takes calls as before soon after', () => {
+  const { outcomes } = simulate(
+    every(2, 30, 'a'),
+    (() => {
+      let stalls = 0;
+      return ({ at }: Offer) => (at > 10_000 && stalls++ === 0 ? 3_000 * 6 : 3);
+    })(),
+  );
+  const settled = servedOf(outcomes).filter(({ doneAt }) => doneAt! > 16_000 && doneAt! <= 30_000);
+  expect(settled.length).toBeGreaterThan((0.95 * 14_000) / 3);
 });

@@ -58,11 +58,14 @@ const UNPROVEN_RATE = 0.6;
 const MEASURED_MS = 1_000;
 /** What is left of the peak at the next measurement. */
 const PEAK_DECAY = 0.97;
+/** The same while calls are refused that have waited in vain: they are dearer than those of the peak. */
+const WRONG_PEAK_DECAY = 0.7;
 
 /**
  * Begins calls as fast as this process can carry them, and no faster: while the turns of the event loop are short, at once; else they
  * wait, account after account, so that one that sends more than its share waits behind itself. The process always has as much to do as
- * it can do, so nothing is lost by refusing calls that would wait too long. How long that is follows from the peak it has shown.
+ * it can do, so nothing is lost by refusing calls that would wait too long. How long that is follows from the peak it has shown, which is
+ * soon forgotten once calls wait in vain.
  */
 export class CallPacer {
   readonly #options: PacerOptions;
@@ -81,6 +84,8 @@ export class CallPacer {
   /** Since the last measurement: ms of turns after which somebody waited, and the cost of what was begun in them. */
   #busyMs = 0;
   #busyCost = 0;
+  /** Whether calls were refused since then that had been taken. */
+  #hasRefusedLate = false;
   #measurements = 0;
   #peak = UNPROVEN_RATE;
 
@@ -198,6 +203,7 @@ export class CallPacer {
         continue;
       }
       if (now - call.since > WAIT_MS_MAX) {
+        this.#hasRefusedLate = true;
         call.refuse();
         continue;
       }
@@ -223,9 +229,11 @@ export class CallPacer {
     }
     const rate = this.#busyCost / this.#busyMs;
     this.#measurements += 1;
-    const before = this.#measurements === 2 ? 0 : this.#peak * PEAK_DECAY;
+    const decay = this.#hasRefusedLate ? WRONG_PEAK_DECAY : PEAK_DECAY;
+    const before = this.#measurements === 2 ? 0 : this.#peak * decay;
     this.#peak = this.#measurements === 1 ? Math.max(rate, this.#peak) : Math.max(rate, before);
     this.#busyMs = 0;
     this.#busyCost = 0;
+    this.#hasRefusedLate = false;
   }
 }
