@@ -41,6 +41,20 @@ test('slicing long runs hardly changes a count', () => {
   expect(Math.abs(countTokens(text) - reference(text))).toBeLessThanOrEqual(4);
 });
 
+test('a run that is too long is sliced wherever it begins, and no other', () => {
+  for (let begin = 0; begin <= 520; begin += 1) {
+    const [before, after] = [
+      '\n'.repeat(begin % 200) + '- '.repeat((begin - (begin % 200)) / 2),
+      ' and so on',
+    ];
+    const run = (length: number) => 'xyz'.repeat(100).slice(0, length);
+    expect(countTokens(before + run(256) + after)).toBe(reference(before + run(256) + after));
+    const [kept, rest] = [run(257).slice(0, 256), run(257).slice(256)];
+    const sliced = [before, kept, rest, after].map((part) => reference(part)).reduce((sum, one) => sum + one);
+    expect(countTokens(before + run(257) + after)).toBe(sliced);
+  }
+});
+
 test('a long text is counted in steps, and counting stops when it is enough', () => {
   const text = PROSE.repeat(2_000);
   expect(countsAtOnce(text)).toBe(false);

@@ -34,7 +34,10 @@ const SLICE_MAX = 4_096;
 /** Text that is counted without asking whether there is time for it, in UTF-16 units: about 0.1 ms of work. */
 const AT_ONCE_MAX = 2_048;
 
-const LONG_RUN = /\S{257}|\s{257}/;
+/** Whether a UTF-16 unit is white space. */
+const IS_SPACE = Uint8Array.from({ length: 65_536 }, (_, unit) =>
+  Number(/\s/.test(String.fromCharCode(unit))),
+);
 const RUNS = /\S+|\s+/g;
 /** Matching it makes V8 forget the text that was matched last (`RegExp.lastMatch` and its like hold it whole). */
 const NOTHING = /^/;
@@ -114,9 +117,28 @@ export function splitTokens(text: string, tokensMax: number): TokenRun {
   return { pieces, tokens: kept.length, cut: kept.length < tokens.length };
 }
 
+/** Whether a run is longer than `RUN_MAX`. Such a run covers a multiple of it: only there is looked, once left and once right. */
+function hasLongRun(text: string): boolean {
+  for (let at = RUN_MAX; at < text.length; at += RUN_MAX) {
+    const kind = IS_SPACE[text.charCodeAt(at)];
+    let start = at;
+    while (start > at - RUN_MAX && IS_SPACE[text.charCodeAt(start - 1)] === kind) {
+      start -= 1;
+    }
+    let end = at + 1;
+    while (end < text.length && end - start <= RUN_MAX && IS_SPACE[text.charCodeAt(end)] === kind) {
+      end += 1;
+    }
+    if (end - start > RUN_MAX) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /** The text in pieces that the tokenizer handles in linear time: usually the text itself. */
 function safePieces(text: string): readonly string[] {
-  if (text.length <= RUN_MAX || !LONG_RUN.test(text)) {
+  if (!hasLongRun(text)) {
     return text === '' ? [] : [text];
   }
   const pieces: string[] = [];
