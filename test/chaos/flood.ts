@@ -19,6 +19,7 @@ interface RateOrder {
   readonly key: string;
   readonly perSecond: number;
   readonly timeoutMs: number;
+  readonly prompts: readonly [string, ...string[]];
 }
 
 setPriority(LOWEST_PRIORITY);
@@ -35,8 +36,8 @@ process.once('message', async (order: FloodOrder) => {
 
 /** Connections come in parts: what a thousand in one instant do is another row's. */
 async function startRate(order: RateOrder, log: ToldLog): Promise<RunningLoad[]> {
-  const { urls, timeoutMs } = order;
-  const part = { urls: () => urls, accounts: [order], streamShare: 0, timeoutMs, log };
+  const { urls, timeoutMs, prompts } = order;
+  const part = { urls: () => urls, accounts: [order], streamShare: 0, timeoutMs, prompts, log };
   const loads: RunningLoad[] = [];
   for (let number = 0; number < PARTS; number += 1) {
     loads.push(startLoad({ ...part, perSecond: order.perSecond / PARTS, connections: PART_CONNECTIONS }));

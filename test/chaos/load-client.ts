@@ -14,8 +14,8 @@ export interface CallTarget {
   readonly log: ToldLog;
   /** Ms after which a client gives up on an answer. */
   readonly timeoutMs?: number;
-  /** What is asked; a short sentence unless given. */
-  readonly prompt?: string;
+  /** What is asked, in turn; a short sentence unless given. */
+  readonly prompts?: readonly [string, ...string[]];
   /** Hears of the first bytes of an answer with status 200. */
   readonly onFirstBytes?: () => void;
 }
@@ -47,7 +47,7 @@ export interface RunningLoad {
 
 /** The most a call can be charged: the whole context and the longest answer. */
 const CHARGE_MAX = 32_000n * TOKEN_PRICE.input + 512n * TOKEN_PRICE.output;
-const PROMPT = 'Twenty words about nothing in particular, please.';
+const PROMPTS = ['Twenty words about nothing in particular, please.'];
 const bodies = new Map<string, { readonly whole: string; readonly streamed: string }>();
 
 function bodiesOf(prompt: string): { readonly whole: string; readonly streamed: string } {
@@ -178,7 +178,7 @@ export async function runLoad(options: LoadOptions, milliseconds: number): Promi
 }
 
 async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<Told> {
-  const { accounts, onFirstBytes } = options;
+  const { accounts, onFirstBytes, prompts = PROMPTS } = options;
   const { number, streamed, dueAt, idempotencyKey } = call;
   const urls = options.urls();
   const requestId = `chaos-${randomUUID()}`;
@@ -201,7 +201,7 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
         'x-request-id': requestId,
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       },
-      body: bodiesOf(options.prompt ?? PROMPT)[streamed ? 'streamed' : 'whole'],
+      body: bodiesOf(prompts[number % prompts.length]!)[streamed ? 'streamed' : 'whole'],
       signal: AbortSignal.timeout(options.timeoutMs ?? 60_000),
     });
     status = answer.statusCode;

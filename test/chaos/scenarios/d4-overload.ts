@@ -46,7 +46,7 @@ export const overload: ChaosScenario = {
       accounts,
       streamShare: 0,
       timeoutMs: PATIENCE_MS,
-      prompt: PROMPT,
+      prompts: [PROMPT] as const,
     };
     const [calm, during, recovering] = [new ToldLog(), new ToldLog(), new ToldLog()];
     const carried = async (milliseconds: number): Promise<number> => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { startFlood } from '../flooding-process.ts';
 import { ignoreDisk } from '../ignored-disk.ts';
@@ -16,6 +17,14 @@ const SLOWER_MAX = 2;
 const ANSWER = { words: 5, tokenDelayMs: 100 };
 /** Calls at once that keep the process busy while each waits so long for the provider. */
 const SATURATING = 1_024;
+/** The same for calls that take more of the process, fewer of which it carries. */
+const SATURATING_DEAR = 256;
+const FACTOR = 5;
+/** What must be offered of what was carried: the one who sends shares its processor with the customer's client. */
+const FACTOR_MIN = 4.5;
+/** More words than the counter of tokens remembers: they cost the product far more than the one who sends them. */
+const DEAR_PROMPTS = 64;
+const DEAR_WORDS = 2_000;
 const STRANGERS = 150;
 const POISON = 'poison';
 
@@ -49,7 +58,11 @@ export const neighbours: ChaosScenario = {
     await sendBurst({ ...target, accounts: [neighbour], log: fresh }, 1_000);
     const peak = newLog();
     await saturate({ ...target, accounts: [neighbour], log: peak }, SATURATING, phaseMs);
-    const perSecond = peak.answered / (phaseMs / 1_000);
+    const dear = newLog();
+    const prompts = dearPrompts();
+    const dearTarget = { ...target, accounts: [neighbour], prompts, log: dear };
+    await saturate(dearTarget, SATURATING_DEAR, phaseMs);
+    const carried = dear.answered / (phaseMs / 1_000);
     const served = async (): Promise<ToldLog> => {
       const log = newLog();
       await runLoad({ ...target, accounts: [victim], perSecond: 10, log }, phaseMs);
@@ -60,7 +73,13 @@ export const neighbours: ChaosScenario = {
       name: fault,
       start() {
         services.upstream.reset({ ...script, fault, retryAfter: '60' });
-        return startLoad({ ...target, accounts: [neighbour], perSecond: 20, prompt: POISON, log: newLog() });
+        return startLoad({
+          ...target,
+          accounts: [neighbour],
+          perSecond: 20,
+          prompts: [POISON],
+          log: newLog(),
+        });
       },
     });
     const url = stack.urls[0]!;
@@ -79,19 +98,25 @@ export const neighbours: ChaosScenario = {
       { name: 'ten heavy bodies without credits', start: () => heavy(poor) },
       {
         name: 'five times the capacity',
-        start: () =>
-          startFlood({ ...target, urls: stack.urls, key: neighbour.key, perSecond: 5 * perSecond }, flood),
+        start: () => {
+          const order = { urls: stack.urls, key: neighbour.key, prompts, timeoutMs: 30_000 };
+          return startFlood({ ...order, perSecond: FACTOR * carried }, flood);
+        },
       },
       { name: 'a burst of 2,000', start: () => burst({ ...target, accounts: [neighbour], log: newLog() }) },
     ];
+    let flooded = 0;
     const failures: string[] = [];
     const measured = [`calm p99 ${calm.latencyMs(0.99).toFixed(0)} ms`];
     const slowestMs = SLOWER_MAX * calm.latencyMs(0.99);
     for (const attack of attacks) {
       const load = await attack.start();
       await pause(500);
+      const from = Date.now();
       const log = await served();
+      const until = Date.now();
       await load.stop();
+      flooded ||= rateIn(flood, from, until);
       services.upstream.reset(script);
       const p99 = log.latencyMs(0.99);
       measured.push(`${attack.name}: ${percent(log.successShare)}, ${p99.toFixed(0)} ms`);
@@ -110,10 +135,13 @@ export const neighbours: ChaosScenario = {
     );
     await stack.stop();
     return {
-      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${perSecond.toFixed(0)}/s, flooded with ${rateOf(flood).toFixed(0)}/s; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
+      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${(peak.answered / (phaseMs / 1_000)).toFixed(0)}/s, of dear calls ${carried.toFixed(0)}/s, flooded with ${flooded.toFixed(0)}/s of these; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
       failures: [
         ...failures,
         ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),
+        ...(flooded < FACTOR_MIN * carried
+          ? [`only ${(flooded / carried).toFixed(1)} times the capacity was sent: no proof`]
+          : []),
         ...(after.successShare < 0.95 ? [`300 after a burst: ${JSON.stringify(after.troubles)}`] : []),
         ...wrong,
         ...books,
@@ -127,17 +155,21 @@ interface Key {
   readonly key: string;
 }
 
+function dearPrompts(): [string, ...string[]] {
+  const word = () => String.fromCharCode(...randomBytes(9).map((byte) => 97 + (byte % 26)));
+  const prompt = () => Array.from({ length: DEAR_WORDS }, word).join(' ');
+  return [prompt(), ...Array.from({ length: DEAR_PROMPTS - 1 }, prompt)];
+}
+
 function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
   const sent = sendBurst(options, 2_000);
   return { stop: () => sent };
 }
 
-/** Calls per second, from the first that was due to the last that ended. */
-function rateOf({ calls }: ToldLog): number {
-  // more calls than a function takes arguments
-  const from = calls.reduce((at, { endedAt, durationMs }) => Math.min(at, endedAt - durationMs), Infinity);
-  const to = calls.reduce((at, { endedAt }) => Math.max(at, endedAt), -Infinity);
-  return calls.length / ((to - from) / 1_000);
+/** Calls per second that were answered or refused between two times. */
+function rateIn({ calls }: ToldLog, from: number, until: number): number {
+  const ended = calls.filter(({ endedAt }) => endedAt >= from && endedAt < until);
+  return ended.length / ((until - from) / 1_000);
 }
 
 function percent(share: number): string {
