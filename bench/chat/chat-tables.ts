@@ -92,9 +92,14 @@ export function latencyTable(title: string, { tollgate, node }: Comparison, rows
   };
 }
 
-/** Ms of processor time that all parts of a target take for a call. */
+/** Ms of processor time that all parts of a target took for a call of one turn. */
+export function processorMsIn(turn: MeteredTurn): number {
+  return sumOf(turn, PARTS_OF_TARGET);
+}
+
+/** The same of all turns. */
 export function processorMsOf(turns: Turns, target: BenchTarget): Spread {
-  return spreadOf(valuesOf(turns, target, (turn) => sumOf(turn, PARTS_OF_TARGET)));
+  return spreadOf(valuesOf(turns, target, processorMsIn));
 }
 
 function sumOf({ msPerCall }: MeteredTurn, parts: readonly string[]): number {

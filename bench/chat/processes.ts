@@ -5,6 +5,7 @@ import type { Product } from '../measure/product.ts';
 import type { BenchResult } from '../measure/result.ts';
 import { spreadTextOf } from '../measure/spread.ts';
 import { temporaryFolder } from '../measure/temporary-folder.ts';
+import { processorMsIn } from './chat-tables.ts';
 import { callTimes, saturate, timingOf } from './load.ts';
 import { type Measurement, type MeteredTurn, runRounds, type Turns } from './rounds.ts';
 import {
@@ -95,8 +96,6 @@ function resultOf(
   rounds: string,
 ): BenchResult {
   const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
-  const processorMs = ({ msPerCall }: MeteredTurn) =>
-    ['API', 'Postgres', 'Redis', 'worker'].reduce((sum, part) => sum + (msPerCall[part] ?? 0), 0);
   const tableOf = (title: string, read: (turn: MeteredTurn) => number, digits: number) => ({
     title,
     rows: [
@@ -120,7 +119,7 @@ function resultOf(
     conditions: `Installations as \`npm start\` runs them, beside each other, called in turn; upstream instant, closed loop. ${rounds}; load, upstream, Postgres and Redis share the cores with the API.`,
     tables: [
       tableOf('**Calls per second**', perSecond, 0),
-      tableOf('**Processor time of a call** in ms: API, Postgres, Redis and worker', processorMs, 3),
+      tableOf('**Processor time of a call** in ms: API, Postgres, Redis and worker', processorMsIn, 3),
     ],
     headlines: {},
   };

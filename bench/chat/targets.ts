@@ -62,7 +62,7 @@ export async function startUpstream(log: string): Promise<Upstream> {
 export async function startChatProduct(
   folder: string,
   upstream: Upstream,
-  options: Pick<ProductOptions, 'settings' | 'apiOptions'> = {},
+  options: Pick<ProductOptions, 'settings' | 'apiOptions' | 'build'> = {},
 ): Promise<Product> {
   return await startProduct({ folder, catalog: chatCatalog(upstream.url), ...options });
 }

@@ -1,15 +1,25 @@
-import { fileURLToPath } from 'node:url';
-import { productPrograms } from '../../ops/local/programs.ts';
-import { supervise } from '../../ops/local/supervise.ts';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createTerminal, type Terminal } from '../../ops/local/terminal.ts';
+
+type Supervision = typeof import('../../ops/local/supervise.ts');
+type Programs = typeof import('../../ops/local/programs.ts');
 
 /**
  * What `npm start` runs once the product is built: its supervisor with its programs and settings, on the environment of this process.
- * `BENCH_API_OPTIONS`, which `npm start` does not know, are options for Node that let the API be looked at while it is measured. Tells
- * its parent when all is ready, and stops everything when its parent is gone.
+ * `BENCH_API_OPTIONS`, which `npm start` does not know, are options for Node that let the API be looked at while it is measured;
+ * `BENCH_BUILD` is the folder of an earlier build, run by its own supervisor. Tells its parent when all is ready, and stops everything when
+ * its parent is gone.
  */
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const { BENCH_API_OPTIONS: options, ...environment } = process.env;
+const {
+  BENCH_API_OPTIONS: options,
+  BENCH_BUILD: root = fileURLToPath(new URL('../..', import.meta.url)),
+  ...environment
+} = process.env;
+
+async function ofBuild<Module>(file: string): Promise<Module> {
+  return (await import(pathToFileURL(join(root, file)).href)) as Module;
+}
 
 function telling(terminal: Terminal): Terminal {
   return {
@@ -25,12 +35,14 @@ function telling(terminal: Terminal): Terminal {
 }
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-const programs = productPrograms(ROOT, 'start');
+const { productPrograms } = await ofBuild<Programs>('ops/local/programs.ts');
+const { supervise } = await ofBuild<Supervision>('ops/local/supervise.ts');
+const programs = productPrograms(root, 'start');
 const { command, parameters } = programs.api;
 const added = options === undefined ? [] : options.split(' ');
 process.exitCode = await supervise({
   environment,
-  root: ROOT,
+  root,
   mode: 'start',
   programs: { ...programs, api: { command, parameters: [...added, ...parameters] } },
   terminal: telling(createTerminal(process.stdout, false)),

@@ -26,6 +26,8 @@ export interface ProductOptions {
   readonly settings?: NodeJS.ProcessEnv;
   /** Options of Node that let the API be looked at. */
   readonly apiOptions?: readonly string[];
+  /** Folder of an earlier build that is run instead of this one. */
+  readonly build?: string;
 }
 
 /** The whole product, as `npm start` runs it. */
@@ -47,6 +49,7 @@ export async function startProduct({
   catalog,
   settings = {},
   apiOptions = [],
+  build,
 }: ProductOptions): Promise<Product> {
   const dataFolder = join(folder, 'data');
   mkdirSync(dataFolder, { recursive: true });
@@ -59,6 +62,7 @@ export async function startProduct({
     TOLLGATE_CONFIG: configFile,
     ADMIN_TOKEN,
     PORT: String(await choosePort()),
+    ...(build !== undefined && { BENCH_BUILD: build }),
     ...(apiOptions.length > 0 && { BENCH_API_OPTIONS: apiOptions.join(' ') }),
     ...settings,
   };
