@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../lib/errors.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { classifyFailure } from './failure-kind.ts';
@@ -36,17 +36,23 @@ const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
 /** A statement refused that often, on as many connections, is tried on apart: should one item be at fault after all, the others pass. */
 const STATEMENT_RETRIES = 8;
+/** A batch beyond this is a herd: those it answers come back one after the other, and the first must not go off alone. */
+const HERD_ITEMS = 8;
+/** How long the first of a herd waits for the others at most, in ms. */
+const GATHER_MS_MAX = 1;
 /** Looks for items that wait too long, within the time they may wait. */
 const WATCHES_PER_PATIENCE = 12;
 
 /**
- * Group commit: one statement in flight, and what arrives meanwhile is the next batch. There is no timer, so a lone
- * item is sent at once and the batch grows by itself with the load. A promise resolves after the COMMIT has returned.
+ * Group commit: one statement in flight, and what arrives meanwhile is the next batch. A lone item is sent at once, the first
+ * of a herd waits a moment for the rest; so batches grow by themselves with the load. A promise resolves after the COMMIT has returned.
  */
 export class CommitLane<Item, Result> {
   readonly #options: LaneOptions<Item, Result>;
   #queue: WaitingItem<Item, Result>[] = [];
   #inFlight: readonly WaitingItem<Item, Result>[] = [];
+  /** The last batch that went through; times in ms. */
+  #last = { items: 0, durationMs: 0, endedAt: 0 };
   #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   /** Groups that are stuck get a lane of their own until they are through. */
@@ -116,10 +122,27 @@ export class CommitLane<Item, Result> {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
+      if (this.#isHerdReturning()) {
+        await this.#gather();
+      }
       const batch = this.#takeBatch();
       if (batch.length > 0) {
         await this.#deliver(batch);
       }
+    }
+  }
+
+  #isHerdReturning(): boolean {
+    const { items, durationMs, endedAt } = this.#last;
+    return items > HERD_ITEMS && this.#queue.length < items / 2 && performance.now() - endedAt <= durationMs;
+  }
+
+  /** Waits for half of the herd, a quarter of what its commit took at most: half of it together is worth more than one item ahead. */
+  async #gather(): Promise<void> {
+    const { items, durationMs } = this.#last;
+    const until = performance.now() + Math.min(GATHER_MS_MAX, durationMs / 4);
+    while (this.#queue.length < items / 2 && performance.now() < until) {
+      await nextTurn();
     }
   }
 
@@ -197,12 +220,9 @@ export class CommitLane<Item, Result> {
     try {
       const results = await this.#options.send(batch.map((waiting) => waiting.item));
       const oldest = batch[0]?.enteredAt ?? sentAt;
-      this.#options.observer.batchSent(
-        this.#options.name,
-        batch.length,
-        performance.now() - sentAt,
-        sentAt - oldest,
-      );
+      const endedAt = performance.now();
+      this.#last = { items: batch.length, durationMs: endedAt - sentAt, endedAt };
+      this.#options.observer.batchSent(this.#options.name, batch.length, endedAt - sentAt, sentAt - oldest);
       batch.forEach((waiting, index) => {
         this.#finish(waiting, results[index] as Result);
       });

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import pg from 'pg';
 import { CommitLane, type LaneObserver, type LaneOptions } from '../../src/ledger/commit-lane.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
@@ -109,6 +111,32 @@ describe('batches', () => {
     const results = await Promise.all([1, 2, 3, 4].map((value) => tested.submit(item(value))));
     expect(results).toEqual([1, 2, 3, 4]);
     expect(batches).toEqual([[1], [2, 3, 4]]);
+  });
+
+  test('the first of a herd that comes back waits for half of it, a lone item for nobody', async () => {
+    let nowMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const sizes: number[] = [];
+    const tested = lane((items) => {
+      sizes.push(items.length);
+      nowMs += 4;
+      return Promise.resolve(values(items));
+    });
+    const submit = (value: number) => tested.submit(item(value));
+    await Promise.all(Array.from({ length: 21 }, (_, value) => submit(value)));
+    expect(sizes).toEqual([1, 20]);
+    const returning: Promise<number>[] = [];
+    while (returning.length < 20) {
+      returning.push(submit(returning.length));
+      await setImmediate();
+    }
+    await Promise.all(returning);
+    expect(sizes[2]).toBe(10);
+    nowMs += 1_000;
+    const lone = submit(1);
+    expect(sizes.at(-1)).toBe(1);
+    await lone;
+    clock.mockRestore();
   });
 
   test('a batch is never larger than its bound', async () => {
