@@ -2,18 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import sharp from 'sharp';
 import { nanoUsd, parseUsd } from '../../src/lib/money.ts';
-import { environmentWithCurl } from '../setup/curl-from-apt.ts';
-import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import type { RunningService } from './running-service.ts';
 
 const run = promisify(execFile);
-const EXAMPLES = fileURLToPath(new URL('../../docs/examples/', import.meta.url));
 
 interface TaskResult {
   readonly task: { readonly task_id: string; readonly status: string; readonly reason: string };
@@ -24,13 +20,19 @@ interface TaskResult {
 
 /**
  * What a customer does from the first call to the last file, on a running service: declares the tests. `start` gives the service,
- * and its `stop` is called after them.
+ * and its `stop` is called after them; `also` declares more of them on it.
  */
-export function describeMainJob(start: () => Promise<RunningService>): void {
-  describe('the main job', () => declareTests(start));
+export function describeMainJob(
+  start: () => Promise<RunningService>,
+  also: (service: () => RunningService) => void = () => undefined,
+): void {
+  describe('the main job', () => declareTests(start, also));
 }
 
-function declareTests(start: () => Promise<RunningService>): void {
+function declareTests(
+  start: () => Promise<RunningService>,
+  also: (service: () => RunningService) => void,
+): void {
   let service: RunningService;
   let folder: string;
 
@@ -194,23 +196,5 @@ function declareTests(start: () => Promise<RunningService>): void {
     ]).toString('latin1');
   }
 
-  describe('the examples run as they are written', () => {
-    const environment = () => ({ ...process.env, TOLLGATE_URL: service.url, TOLLGATE_KEY: service.key });
-
-    test.each(['openai.mjs', 'anthropic.mjs'])('%s', async (file) => {
-      const { stdout } = await run(process.execPath, [join(EXAMPLES, file)], { env: environment() });
-      expect(stdout).toMatch(/builtin model[\s\S]*\d+ tokens\n$/);
-    });
-
-    test(
-      'curl.sh',
-      async () => {
-        const env = { ...environment(), ...(await environmentWithCurl(process.env)) };
-        const { stdout } = await run('bash', [join(EXAMPLES, 'curl.sh')], { env });
-        expect(stdout.match(/TASK_STATUS_SUCCEED/g)).toHaveLength(2);
-        expect(stdout).toContain('"remaining_credits":"9.');
-      },
-      PACKAGES_TIMEOUT_MS,
-    );
-  });
+  also(() => service);
 }
