@@ -2419,6 +2419,10 @@ CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NU
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 DECLARE
   last ledger_seals;
@@ -2429,8 +2433,8 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
-    SELECT e AS entry, g AS call FROM ledger_entries e
-      LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'
+    SELECT e AS entry, CASE WHEN g.account_id = account THEN g END AS call FROM ledger_entries e
+      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq

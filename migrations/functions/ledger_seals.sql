@@ -14,7 +14,9 @@ $$;
 -- Seals the entries of an account that are not yet, oldest first, at most so many (NULL: all); returns how many.
 DROP FUNCTION IF EXISTS seal_account(uuid);
 CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+-- One call for each entry, by its id: the plan for an account of the usual size reads all calls of a large one for each of its entries.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
 DECLARE
   last ledger_seals;
   unsealed record;
@@ -24,8 +26,8 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
-    SELECT e AS entry, g AS call FROM ledger_entries e
-      LEFT JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id AND e.type = 'usage_charge'
+    SELECT e AS entry, CASE WHEN g.account_id = account THEN g END AS call FROM ledger_entries e
+      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
