@@ -24,7 +24,10 @@ export interface Measured {
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const NIGHT = { value: 8 * HOUR, why: 'a night of 8 h' };
-const STATEMENT_OF_PROOF = { value: 300, why: 'a statement of a proof has 300 s' };
+const STATEMENT_OF_PROOF = {
+  value: 300,
+  why: 'a statement of a proof has 300 s; beyond, `ledger verify --each` proves account by account',
+};
 const STATEMENT_OF_ARCHIVE = { value: 12 * HOUR, why: 'a statement of an archive has 12 h' };
 const REPORT = { value: 50, why: 'bound of bench:reports' };
 const MONTHS = 12;
