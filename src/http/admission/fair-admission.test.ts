@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { createLogger } from '../../lib/logger.ts';
@@ -28,12 +29,13 @@ const ALIASES: Readonly<Record<string, string>> = { '/v1/chat': '/chat', '/order
 let server: Server;
 let url: string;
 let isOverloaded: boolean;
+let pacer: CallPacer;
 const registry = new Registry();
 const seen = new Map<string, string>();
 const known = new Set<Socket>();
 
 beforeAll(async () => {
-  const pacer = new CallPacer({
+  pacer = new CallPacer({
     now: () => performance.now(),
     // a database that is behind: nothing begins
     delayMs: () => (isOverloaded ? 60_000 : 0),
@@ -73,6 +75,16 @@ const call = (path: string, method = 'POST') =>
     headers: { authorization: 'a key' },
     ...(method === 'POST' && { body: 'x'.repeat(100_000) }),
   });
+
+test('a long prompt weighs as much as counting its tokens takes, what lies beyond one a sixth of that, up to a bound', async () => {
+  isOverloaded = false;
+  const admits = jest.spyOn(pacer, 'admits');
+  for (const kilobytes of [0, 10, 256, 320, 20_000]) {
+    await fetch(`${url}/chat`, { method: 'POST', body: 'x'.repeat(kilobytes * 1_024) });
+  }
+  expect(admits.mock.calls.map(([cost]) => cost)).toEqual([1, 2, 26.6, 27.6, 65]);
+  admits.mockRestore();
+});
 
 test('with time to spare everything is served', async () => {
   isOverloaded = false;
