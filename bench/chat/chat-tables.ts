@@ -15,16 +15,22 @@ export function measuredTargets({ express, node, floor, portkey, tollgate }: Com
   return [express, node, floor, ...(portkey ? [portkey] : []), tollgate];
 }
 
-function valuesOf(turns: Turns, target: BenchTarget, read: (turn: MeteredTurn) => number): number[] {
+/** One figure of a target's turns. */
+export function valuesOf(turns: Turns, target: BenchTarget, read: (turn: MeteredTurn) => number): number[] {
   return (turns.get(target) ?? []).map(read);
 }
 
-const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
+export const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
 
-/** Calls per second of one target over those of another, by round. */
-function ratios(turns: Turns, of: BenchTarget, to: BenchTarget): number[] {
-  const below = valuesOf(turns, to, perSecond);
-  return valuesOf(turns, of, perSecond).map((value, round) => value / below[round]!);
+/** A figure of one target over that of another, by round. */
+export function ratios(
+  turns: Turns,
+  of: BenchTarget,
+  to: BenchTarget,
+  read: (turn: MeteredTurn) => number,
+): number[] {
+  const below = valuesOf(turns, to, read);
+  return valuesOf(turns, of, read).map((value, round) => value / below[round]!);
 }
 
 /** The calls per second of a target, and how often they are those of another. */
@@ -33,7 +39,7 @@ export function throughputOf(turns: Turns, target: BenchTarget): Spread {
 }
 
 export function ratioOf(turns: Turns, of: BenchTarget, to: BenchTarget): Spread {
-  return spreadOf(ratios(turns, of, to));
+  return spreadOf(ratios(turns, of, to, perSecond));
 }
 
 export function throughputTable(comparison: Comparison, rows: NamedTurns): BenchTable {
@@ -47,7 +53,7 @@ export function throughputTable(comparison: Comparison, rows: NamedTurns): Bench
       ...rows.map(([name, turns]) => [
         name,
         ...targets.map((target) => spreadTextOf(valuesOf(turns, target, perSecond))),
-        ...others.map((other) => spreadTextOf(ratios(turns, tollgate, other), 2)),
+        ...others.map((other) => spreadTextOf(ratios(turns, tollgate, other, perSecond), 2)),
       ]),
     ],
   };

@@ -16,7 +16,7 @@ import {
   throughputTable,
 } from './chat-tables.ts';
 import type { Kind } from './connections.ts';
-import { type AfterPause, atRate, callAfterPause, callTimes, crowd, saturate } from './load.ts';
+import { type AfterPause, atRate, callAfterPause, crowd, saturate, warmUp } from './load.ts';
 import { type Measurement, runRounds, type Turns } from './rounds.ts';
 import { type BenchTarget, type Comparison, startComparison, startUpstream } from './targets.ts';
 
@@ -50,7 +50,6 @@ const QUICK: Effort = {
   streamsAtOnce: 200,
 };
 
-const WARM_UP_CONNECTIONS = 64;
 const STREAM_RATE = 50;
 const STREAMS_PER_SECOND = 200;
 const CALLS_IN_SEQUENCE = 100;
@@ -111,10 +110,7 @@ export async function measureComparison(
   try {
     const comparison = await startComparison(folder, upstream);
     try {
-      for (const target of measuredTargets(comparison)) {
-        onStep(`warming up ${target.name}`);
-        await callTimes(target, 'instant', WARM_UP_CONNECTIONS, effort.warmUpCalls);
-      }
+      await warmUp(measuredTargets(comparison), effort.warmUpCalls, onStep);
       const found = await runRounds(measurementsOf(comparison, effort), effort.rounds, onStep);
       onStep('pauses');
       const ours = measuredTargets(comparison).filter(({ isForeign }) => !isForeign);

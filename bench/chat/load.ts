@@ -27,6 +27,7 @@ export interface Crowd {
 }
 
 const RATE_CONNECTIONS = 256;
+const WARM_UP_CONNECTIONS = 64;
 
 class TurnRecord {
   readonly #target: ChatTarget;
@@ -77,6 +78,18 @@ export async function callTimes(
     begun += 1;
     return begun <= calls;
   });
+}
+
+/** So many calls to each target, so that what is measured runs compiled code. */
+export async function warmUp(
+  targets: readonly ChatTarget[],
+  calls: number,
+  onStep: (text: string) => void,
+): Promise<void> {
+  for (const target of targets) {
+    onStep(`warming up ${target.name}`);
+    await callTimes(target, 'instant', WARM_UP_CONNECTIONS, calls);
+  }
 }
 
 async function closedLoop(

@@ -1,25 +1,15 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { openAccounts } from '../measure/accounts.ts';
 import type { Product } from '../measure/product.ts';
 import type { BenchResult } from '../measure/result.ts';
 import { spreadTextOf } from '../measure/spread.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
-import { processorMsIn } from './chat-tables.ts';
-import { callTimes, saturate, timingOf } from './load.ts';
+import { perSecond, processorMsIn, ratios, valuesOf } from './chat-tables.ts';
+import { saturate, warmUp } from './load.ts';
 import { type Measurement, type MeteredTurn, runRounds, type Turns } from './rounds.ts';
-import {
-  type BenchTarget,
-  productTarget,
-  startChatProduct,
-  startUpstream,
-  type Upstream,
-} from './targets.ts';
+import { type BenchTarget, productTarget, type Upstream, withProducts } from './targets.ts';
 
 const PROCESSES = [1, 2, 4];
 const CONNECTIONS = [32, 128];
 const ACCOUNTS = 64;
-const WARM_UP_CONNECTIONS = 64;
 
 /** One installation, once with one account's key and once with those of many. */
 interface Installation {
@@ -44,30 +34,18 @@ export async function measureProcesses(
   onStep: (text: string) => void,
 ): Promise<BenchResult> {
   const [rounds, seconds, warmUpCalls] = isQuick ? [1, 2, 3_000] : [3, 8, 40_000];
-  const folder = temporaryFolder('processes');
-  const upstream = await startUpstream(join(folder, 'upstream.log'));
-  const products: Product[] = [];
-  try {
+  onStep(`starting ${PROCESSES.join(', ')}`);
+  const options = PROCESSES.map((processes) => ({ settings: { API_PROCESSES: String(processes) } }));
+  return await withProducts('processes', options, async ({ products, upstream }) => {
     const installations: Installation[] = [];
-    for (const processes of PROCESSES) {
-      onStep(`starting ${processes}`);
-      const settings = { API_PROCESSES: String(processes) };
-      const product = await startChatProduct(join(folder, String(processes)), upstream, { settings });
-      products.push(product);
-      installations.push(await targetsOf(processes, product, upstream));
+    for (const [place, product] of products.entries()) {
+      installations.push(await targetsOf(PROCESSES[place]!, product, upstream));
     }
-    for (const { hot, spread } of installations) {
-      onStep(`warming up ${hot.name}`);
-      await callTimes(hot, 'instant', WARM_UP_CONNECTIONS, warmUpCalls);
-      await callTimes(spread, 'instant', WARM_UP_CONNECTIONS, warmUpCalls);
-    }
+    const targets = installations.flatMap(({ hot, spread }) => [hot, spread]);
+    await warmUp(targets, warmUpCalls, onStep);
     const found = await runRounds(measurementsOf(installations, seconds), rounds, onStep);
     return resultOf(installations, found, `Medians of ${rounds} rounds of ${seconds} s, [least–most]`);
-  } finally {
-    await Promise.all(products.map((product) => product.stop()));
-    await upstream.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const PLACES = ['hot', 'spread'] as const;
@@ -95,7 +73,6 @@ function resultOf(
   found: Readonly<Record<string, Turns>>,
   rounds: string,
 ): BenchResult {
-  const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
   const tableOf = (title: string, read: (turn: MeteredTurn) => number, digits: number) => ({
     title,
     rows: [
@@ -103,13 +80,12 @@ function resultOf(
       ...PLACES.flatMap((place) => CONNECTIONS.map((connections) => [place, connections] as const)).map(
         ([place, connections]) => {
           const turns = found[nameOf(place, connections)]!;
-          const values = installations.map((one) => (turns.get(one[place]) ?? []).map(read));
-          const [one = [], ...more] = values;
-          const ratiosTo = (many: readonly number[]) => many.map((value, round) => value / one[round]!);
+          const targets = installations.map((installation) => installation[place]);
+          const [one, ...more] = targets as [BenchTarget, ...BenchTarget[]];
           return [
             nameOf(place, connections),
-            ...values.map((of) => spreadTextOf(of, digits)),
-            ...more.map((many) => spreadTextOf(ratiosTo(many), 2)),
+            ...targets.map((target) => spreadTextOf(valuesOf(turns, target, read), digits)),
+            ...more.map((many) => spreadTextOf(ratios(turns, many, one, read), 2)),
           ];
         },
       ),

@@ -1,9 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccounts } from '../measure/accounts.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
 import { type Meters, ownProcessorMs, processorMs } from '../measure/processor-time.ts';
 import { type Product, type ProductOptions, startProduct } from '../measure/product.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
 import type { ChatTarget } from './connections.ts';
 import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
 
@@ -58,13 +60,44 @@ export async function startUpstream(log: string): Promise<Upstream> {
   };
 }
 
+type ChatProductOptions = Pick<ProductOptions, 'settings' | 'apiOptions' | 'build'>;
+
 /** The product before the simulated provider, in a folder of its own below `folder`. */
 export async function startChatProduct(
   folder: string,
   upstream: Upstream,
-  options: Pick<ProductOptions, 'settings' | 'apiOptions' | 'build'> = {},
+  options: ChatProductOptions = {},
 ): Promise<Product> {
   return await startProduct({ folder, catalog: chatCatalog(upstream.url), ...options });
+}
+
+/** What stands while installations of the product are measured. */
+export interface Installations {
+  /** In the order of their options. */
+  readonly products: readonly Product[];
+  readonly upstream: Upstream;
+  readonly folder: string;
+}
+
+/** Installations of the product beside each other, before one simulated provider, until `measure` has ended. */
+export async function withProducts<T>(
+  name: string,
+  options: readonly ChatProductOptions[],
+  measure: (installations: Installations) => Promise<T>,
+): Promise<T> {
+  const folder = temporaryFolder(name);
+  const upstream = await startUpstream(join(folder, 'upstream.log'));
+  const products: Product[] = [];
+  try {
+    for (const [place, each] of options.entries()) {
+      products.push(await startChatProduct(join(folder, String(place)), upstream, each));
+    }
+    return await measure({ products, upstream, folder });
+  } finally {
+    await Promise.all(products.map((product) => product.stop()));
+    await upstream.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The product as a target that is called with these keys. */

@@ -1,33 +1,23 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { createDatabase } from '../../src/store/database.ts';
-import { callTimes, saturate } from '../chat/load.ts';
+import { callTimes, saturate, warmUp } from '../chat/load.ts';
 import { type MeteredTurn, runRounds, type Turns } from '../chat/rounds.ts';
-import {
-  type BenchTarget,
-  productTarget,
-  startChatProduct,
-  startProxy,
-  startUpstream,
-  type Upstream,
-} from '../chat/targets.ts';
+import { type BenchTarget, productTarget, startProxy, type Upstream, withProducts } from '../chat/targets.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { Inspector } from '../measure/inspector.ts';
 import { stopProcess } from '../measure/processes.ts';
 import type { Product } from '../measure/product.ts';
 import { sealAll } from '../measure/seal-all.ts';
 import { spreadOf, spreadText } from '../measure/spread.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { DatabaseCounter, type DatabaseCounts } from './database-counts.ts';
 import type { Figures } from './figures.ts';
 
 const CROWD_CONNECTIONS = 128;
 const ROUNDS = 3;
 const WARM_UP_CALLS = 8_000;
-const WARM_UP_CONNECTIONS = 64;
 /** Calls of one client in a row, by which what depends on the code alone is counted: no batch, the same statements each time. */
 const CALLS_IN_SEQUENCE = 200;
 /** So many that what runs now and then, such as vacuum, meets few of them. */
@@ -57,23 +47,12 @@ interface Counted extends DatabaseCounts {
 
 /** Measures one fresh installation. The short form takes less than a minute and leaves out what takes long. */
 export async function measureGate(isShort: boolean, onStep: (text: string) => void): Promise<Figures> {
-  const folder = temporaryFolder('gate');
-  const upstream = await startUpstream(join(folder, 'upstream.log'));
-  try {
-    const port = await choosePort();
-    const product = await startChatProduct(join(folder, 'product'), upstream, {
-      settings: { API_PROCESSES: '1' },
-      apiOptions: [`--inspect=127.0.0.1:${port}`],
-    });
-    try {
-      return await measureProduct(product, upstream, port, { folder, isShort, onStep });
-    } finally {
-      await product.stop();
-    }
-  } finally {
-    await upstream.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const port = await choosePort();
+  const settings = { API_PROCESSES: '1' };
+  const apiOptions = [`--inspect=127.0.0.1:${port}`];
+  return await withProducts('gate', [{ settings, apiOptions }], ({ products, upstream, folder }) =>
+    measureProduct(products[0]!, upstream, port, { folder, isShort, onStep }),
+  );
 }
 
 async function measureProduct(
@@ -89,9 +68,7 @@ async function measureProduct(
   const counter = await DatabaseCounter.open(product.ownerUrl, product.postgresLog);
   const inspector = await Inspector.connect(port);
   try {
-    for (const warmed of [target, node.target]) {
-      await callTimes(warmed, 'instant', WARM_UP_CONNECTIONS, WARM_UP_CALLS);
-    }
+    await warmUp([target, node.target], WARM_UP_CALLS, onStep);
     await callTimes(target, 'instant', 1, CALLS_IN_SEQUENCE);
     const crowd = await measureCrowd(target, node.target, counter, isShort ? 1.5 : 6, onStep);
     await sealLedger(product.databaseUrl);
