@@ -55,6 +55,16 @@ test('a run that is too long is sliced wherever it begins, and no other', () => 
   }
 });
 
+test('every white space ends a run of letters, and nothing else does', () => {
+  for (let unit = 0; unit < 0xd800; unit += 1) {
+    const between = String.fromCharCode(unit);
+    const text = 'xyz'.repeat(42) + between + 'xyz'.repeat(44);
+    const isRun = !/\s/.test(between);
+    const sliced = reference(text.slice(0, 256)) + reference(text.slice(256));
+    expect([unit, countTokens(text)]).toEqual([unit, isRun ? sliced : reference(text)]);
+  }
+});
+
 test('a long text is counted in steps, and counting stops when it is enough', () => {
   const text = PROSE.repeat(2_000);
   expect(countsAtOnce(text)).toBe(false);
