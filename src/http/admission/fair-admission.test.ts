@@ -76,7 +76,7 @@ const call = (path: string, method = 'POST') =>
     ...(method === 'POST' && { body: 'x'.repeat(100_000) }),
   });
 
-test('a long prompt weighs as much as counting its tokens takes, what lies beyond one a sixth of that, up to a bound', async () => {
+test('a body weighs what counting its tokens takes, beyond 256 kB a sixth of that, and at most 64', async () => {
   isOverloaded = false;
   const admits = jest.spyOn(pacer, 'admits');
   for (const kilobytes of [0, 10, 256, 320, 20_000]) {

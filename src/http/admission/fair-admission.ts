@@ -36,7 +36,7 @@ const STRANGERS_WEIGHT = 0.1;
 const STRANGER_COST = 0.1;
 /** Unseen keys that are looked up at once before their turn; who comes beyond them waits with the strangers. */
 const INTRODUCTIONS_MAX = 1_000;
-/** Bytes of a prompt that are as much work as the rest of its call, most of it counting tokens: 22 kB take 1.8 ms beside 0.7 ms. */
+/** Bytes of a prompt that are as much work as the rest of its call, most of it counting tokens: 22 kB took 1.8 ms beside 0.7 ms. */
 const TEXT_BYTES_PER_COST = 10 * 1024;
 /** What a body has beyond this is mostly pictures and documents, whose tokens nobody counts and which another thread parses. */
 const TEXT_BYTES_MAX = 256 * 1024;
