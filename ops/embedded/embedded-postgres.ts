@@ -29,6 +29,9 @@ export type EmbeddedPostgres = EmbeddedService & {
 const READY_TIMEOUT_MS = 180_000;
 const LEFTOVER_SESSIONS_MS = 20_000;
 const POLL_MS = 25;
+const REASON = /FATAL|PANIC|error while loading/;
+/** The last word of a session whose server was killed. It may come into the log of the server that follows. */
+const LEFTOVER_SESSION = /due to unexpected postmaster exit/;
 const STOP_STEPS = [
   { signal: 'SIGINT', waitMs: 30_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
@@ -210,7 +213,9 @@ function explainEarlyExit(output: string, options: EmbeddedServiceOptions): Star
   if (fullDisk !== undefined) {
     return fullDisk;
   }
-  const line = output.split('\n').find((candidate) => /FATAL|PANIC|error while loading/.test(candidate));
+  const line = output
+    .split('\n')
+    .find((candidate) => REASON.test(candidate) && !LEFTOVER_SESSION.test(candidate));
   const reason = (line ?? 'it ended at once').replace(/^.*?(FATAL|PANIC):\s*/, '').trim();
   return new StartFailure(`Postgres did not start: ${reason}. Its log is ${options.logFile}`);
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
@@ -102,6 +103,35 @@ test('a killed server comes back with what was committed', async () => {
   await waitForExit(first.pid, 5_000);
   const second = await start();
   expect(await query(second.ownerUrl, 'select value from survives')).toEqual([{ value: 1 }]);
+});
+
+test('a killed server comes back while its sessions are busy and end one after another', async () => {
+  const first = await start();
+  const sessions = await Promise.all(
+    Array.from({ length: 24 }, async () => {
+      const client = new pg.Client({ connectionString: first.databaseUrl });
+      client.on('error', () => undefined);
+      await client.connect();
+      return client;
+    }),
+  );
+  const loops = sessions.map((session, index) =>
+    session
+      .query(
+        `do $$ begin while clock_timestamp() < '${new Date(Date.now() + 500 + 100 * index).toISOString()}' loop end loop; end $$`,
+      )
+      .catch(() => undefined),
+  );
+  await sleep(300);
+  const logStart = readFileSync(options.logFile).length;
+  process.kill(first.pid, 'SIGKILL');
+  await waitForExit(first.pid, 5_000);
+  const second = await start();
+  const log = readFileSync(options.logFile).subarray(logStart).toString();
+  expect(log).toMatch(/due to unexpected postmaster exit/);
+  expect(log).toMatch(/pre-existing shared memory block/);
+  expect(await query(second.ownerUrl, 'select 1 as value')).toEqual([{ value: 1 }]);
+  await Promise.all(loops);
 });
 
 test('the pid of another program in the pid file is no obstacle', async () => {
