@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import {
   type EngineReply,
   EngineServer,
+  POLLS_UNTIL_DONE,
   type SeenRequest,
   type ServerRun,
   UPSTREAM_SECRET,
@@ -26,6 +27,10 @@ function isTooWide({ prompt }: SeenRequest['json']): boolean {
   );
 }
 
+function withoutFileNames(graph: object): string {
+  return JSON.stringify(graph, (name, value) => (name === 'filename_prefix' ? undefined : value));
+}
+
 /** ComfyUI's routes and its websocket. One graph runs at a time; each look at the history is a step. */
 export class ComfyUiServer extends EngineServer {
   /** Without /api/jobs; such servers interrupt whatever runs. */
@@ -42,6 +47,8 @@ export class ComfyUiServer extends EngineServer {
   nodes: Record<string, object | undefined> = { ...NODES };
   /** Parts of the next graph that it leaves out. */
   nodeErrors: object = {};
+  /** Runs that are done as soon as they are accepted: those whose graph it has run before, as ComfyUI does, or all. */
+  doneAtOnce: 'none' | 'known' | 'all' = 'none';
   /** How often it was asked to unload its models. */
   freed = 0;
   readonly #sockets = new Map<string, Duplex>();
@@ -81,9 +88,13 @@ export class ComfyUiServer extends EngineServer {
       return { status: 400, json: this.refusalBody() };
     }
     if (method === 'POST' && path === '/prompt') {
+      const isDone = this.doneAtOnce === 'all' || (this.doneAtOnce === 'known' && this.#hasRun(json.prompt));
       return this.accept(
         seen,
-        (run) => ({ json: { prompt_id: run.id, number: 1, node_errors: this.nodeErrors } }),
+        (run) => {
+          run.polls = isDone ? POLLS_UNTIL_DONE : 0;
+          return { json: { prompt_id: run.id, number: 1, node_errors: this.nodeErrors } };
+        },
         this.ownIds ? undefined : json.prompt_id,
       );
     }
@@ -129,8 +140,14 @@ export class ComfyUiServer extends EngineServer {
     };
   }
 
+  /** Whether a graph that differs in nothing but the names of its files was accepted before. */
+  #hasRun(graph: object): boolean {
+    const text = withoutFileNames(graph);
+    return [...this.runs.values()].some(({ body }) => withoutFileNames(body.json.prompt) === text);
+  }
+
   #live(): ServerRun[] {
-    return [...this.runs.values()].filter((run) => !run.canceled && run.polls < 3);
+    return [...this.runs.values()].filter((run) => !run.canceled && run.polls < POLLS_UNTIL_DONE);
   }
 
   #history(id: string): EngineReply {
@@ -201,11 +218,9 @@ export class ComfyUiServer extends EngineServer {
   }
 
   #delete(ids: string[]): EngineReply {
-    const [running] = this.#live();
-    for (const id of ids) {
-      if (running?.id !== id) {
-        this.runs.delete(id);
-      }
+    const [, ...waiting] = this.#live();
+    for (const { id } of waiting.filter((run) => ids.includes(run.id))) {
+      this.runs.delete(id);
     }
     return { json: {} };
   }

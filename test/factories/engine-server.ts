@@ -63,7 +63,7 @@ export interface ServerRun {
 
 /** Text that a server puts into its errors: it must never reach a customer. */
 export const UPSTREAM_SECRET = 'customer prompt sk-upstream-secret';
-const POLLS_UNTIL_DONE = 3;
+export const POLLS_UNTIL_DONE = 3;
 const TOO_LARGE_BYTES = 34 * 1024 * 1024;
 let tooLarge: string | undefined;
 

@@ -168,6 +168,23 @@ describe('tollgate engines check', () => {
     expect([code, found.installation]).toEqual([1, 'workflows.tiny, node 3: the server has no KSampler']);
   });
 
+  test('what the server has made before is no run that can be stopped: each has a seed of its own', async () => {
+    comfy.reset();
+    comfy.doneAtOnce = 'known';
+    const first = await check('engines', 'check', 'comfy');
+    const second = await check('engines', 'check', 'comfy');
+    comfy.doneAtOnce = 'none';
+    expect([first.found.cancel, second.found.cancel]).toEqual(Array(2).fill('stopped; afterwards canceled'));
+  });
+
+  test('a run that was done before it could be stopped shows nothing', async () => {
+    comfy.doneAtOnce = 'all';
+    const { outcomes, found } = await check('engines', 'check', 'comfy');
+    comfy.doneAtOnce = 'none';
+    expect(outcomes).toEqual({ ...ALL, installation: 'ok', cancel: 'skipped' });
+    expect(found.cancel).toContain('try a model that takes longer');
+  });
+
   test('an engine of a worker is checked at its address', async () => {
     sd.reset();
     const { outcomes, found } = await check('engines', 'check', 'own', '--base-url', sd.url);

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Engine,
@@ -20,7 +21,7 @@ export interface EngineCheckPlan {
   readonly engine: Engine;
   /** The same entry at an address where nothing listens; undefined where it has no address. */
   readonly absent: Engine | undefined;
-  readonly order: Omit<EngineRequest, 'taskId' | 'attempt'>;
+  readonly order: Omit<EngineRequest, 'taskId' | 'attempt' | 'seed'>;
   /** Whether runs may be begun that the upstream bills. */
   readonly mayPay: boolean;
   /** Ms one run may take. */
@@ -35,6 +36,8 @@ const OUTPUT_BYTES_MAX = 600 * 1024 * 1024;
 const POLL_FAILURES_MAX = 5;
 /** Pixels that no server makes: it says so before it begins. */
 const TOO_WIDE = 1_000_000;
+/** What samplers with 32-bit seeds take, and with them every server. */
+const SEED_MAX = 2 ** 32;
 const NO_SUCH_MODEL = 'tollgate-check/no-such-model';
 
 interface Run {
@@ -190,6 +193,9 @@ async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
   if (answer === 'stopped' && (after === 'running' || after === 'queued')) {
     throw new StepFailed(`it says that the run is stopped, but afterwards it is ${after}`);
   }
+  if (answer === 'stopped' && after === 'succeeded') {
+    throw new StepSkipped('the run ended before it could be stopped: try a model that takes longer');
+  }
   return `${answer}; afterwards ${after}`;
 }
 
@@ -246,8 +252,9 @@ function wrongRequest({ engine, order }: EngineCheckPlan): EngineRequest {
   }
 }
 
+/** With a seed of its own: ComfyUI answers what it has made before without making it again. */
 function requestOf(order: EngineCheckPlan['order']): EngineRequest {
-  return { ...order, taskId: newUuid(), attempt: 1 };
+  return { ...order, seed: BigInt(randomInt(SEED_MAX)), taskId: newUuid(), attempt: 1 };
 }
 
 function contextOf(folder: string, milliseconds: number): EngineContext {
@@ -268,6 +275,9 @@ function requireBegun({ reference }: Run): string {
 }
 
 function explain(error: unknown): StepFailed | undefined {
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return new StepFailed('no answer in time: try again when it has nothing else to do');
+  }
   if (!(error instanceof EngineError)) {
     return undefined;
   }
