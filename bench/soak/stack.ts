@@ -70,6 +70,7 @@ export async function startServices(): Promise<SoakServices> {
     LOG_LEVEL: 'info',
     // as every shipped file sets it
     MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '131072',
   };
   await once(
     startProcess('dist/src/operators/first-start.js', environment, join(folder, 'first.log')),

@@ -29,6 +29,8 @@ export function processEnvironment(
     FFPROBE_PATH: resolved.ffmpeg.ffprobe,
     // glibc keeps freed memory in each of its arenas, eight for each processor unless told
     MALLOC_ARENA_MAX: given.MALLOC_ARENA_MAX ?? '2',
+    // a freed picture goes back to the system at once; by itself glibc raises the bound, and keeps the next ones between small things
+    MALLOC_MMAP_THRESHOLD_: given.MALLOC_MMAP_THRESHOLD_ ?? '131072',
   };
   // Serving requests and running jobs needs no right to change the schema.
   delete environment.DATABASE_OWNER_URL;

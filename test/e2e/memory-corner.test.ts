@@ -254,8 +254,14 @@ test('what is shipped states the same limits, and the heap below them', () => {
   );
   expect(read('docker/Dockerfile')).toContain(heapFlags.join('", "'));
   expect(readFileSync(`${ROOT}/package.json`, 'utf8')).toContain(API_NODE_OPTIONS.join(' '));
-  expect(read('docker/Dockerfile')).toContain('MALLOC_ARENA_MAX=2');
-  for (const unit of ['api@', 'worker', 'gpu-worker']) {
-    expect(read(`systemd/tollgate-${unit}.service`)).toMatch(/^Environment=MALLOC_ARENA_MAX=2$/m);
+  const allocator = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072'];
+  for (const setting of allocator) {
+    expect(read('docker/Dockerfile')).toContain(`${setting} `);
+    for (const unit of ['api@', 'worker', 'gpu-worker', 'gpu-worker@']) {
+      expect(read(`systemd/tollgate-${unit}.service`)).toMatch(new RegExp(`^Environment=${setting}$`, 'm'));
+    }
   }
+  expect(composed.api?.environment).toMatchObject(
+    Object.fromEntries(allocator.map((setting) => setting.split('='))),
+  );
 });

@@ -98,6 +98,7 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     DATA_DIR: folder,
     TOLLGATE_CONFIG: join(ROOT, 'tollgate.yaml'),
     MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '131072',
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),
