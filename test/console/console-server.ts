@@ -23,8 +23,8 @@ export interface ConsoleServer {
   readonly provider: TestOpenIdProvider;
   /** Where the built console is. */
   readonly folder: string;
-  /** A customer and a browser profile of theirs, signed in. */
-  signIn(options?: BrowserContextOptions): Promise<Visit>;
+  /** A browser profile of a customer, by default a new one, signed in. */
+  signIn(options?: BrowserContextOptions, customer?: Customer): Promise<Visit>;
   /** A browser profile of an operator, signed in. */
   signInOperator(options?: BrowserContextOptions): Promise<Visit>;
   /** Ends the worker as an operator does. */
@@ -51,7 +51,8 @@ export async function builtConsole(): Promise<{ folder: string; remove(): Promis
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-export async function startConsole(redisDatabase: number): Promise<ConsoleServer> {
+/** With an OpenAI images server there are the models acme/picture and acme/clip. */
+export async function startConsole(redisDatabase: number, picturesUrl?: string): Promise<ConsoleServer> {
   const [built, browser] = await Promise.all([builtConsole(), startBrowser()]);
   const port = await choosePort();
   const publicUrl = `http://127.0.0.1:${port}`;
@@ -61,6 +62,7 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
     port,
     consoleFolder: built.folder,
     environment: { PUBLIC_URL: publicUrl, ...provider.settings },
+    ...(picturesUrl !== undefined && { picturesUrl }),
   });
   const worker: OperatorWorker = await startOperatorWorker(server.environment);
   let stopped: Promise<void> | undefined;
@@ -68,8 +70,8 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
     stopped ??= worker.close();
     return stopped;
   };
-  const visit = async (options: BrowserContextOptions = {}) => {
-    const customer = await createCustomer(server);
+  const visit = async (options: BrowserContextOptions = {}, known?: Customer) => {
+    const customer = known ?? (await createCustomer(server));
     return { ...(await openVisit(browser, server, options)), customer };
   };
   return {
@@ -78,8 +80,8 @@ export async function startConsole(redisDatabase: number): Promise<ConsoleServer
     provider,
     folder: built.folder,
     visit,
-    signIn: async (options) => {
-      const opened = await visit(options);
+    signIn: async (options, customer) => {
+      const opened = await visit(options, customer);
       await opened.open('');
       await opened.page.getByLabel('API key').fill(opened.customer.secret);
       await opened.page.getByRole('button', { name: 'Sign in' }).click();

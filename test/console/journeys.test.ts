@@ -3,6 +3,7 @@ import { eventually } from '../factories/eventually.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { areText } from './hostile-strings.ts';
+import { ALARM_MS_MAX, killLastWorker } from './killed-worker.ts';
 import { byAddress, byKeyboard, elsewhere, firstAnswer } from './navigation.ts';
 import { refusals } from './refusals.ts';
 
@@ -235,25 +236,37 @@ test(
   LONG_MS,
 );
 
-test(
-  'forty hostile texts are text on every page that shows what people write',
-  () => areText(console),
-  LONG_MS,
-);
+describe('while the last worker of a pool is away', () => {
+  let alarm: Promise<number>;
+  beforeAll(() => {
+    alarm = killLastWorker(console);
+    alarm.catch(() => undefined);
+  });
 
-test('a refused call says how much is missing, and one that came too soon when to try again', () =>
-  refusals(console));
+  test(
+    'forty hostile texts are text on every page that shows what people write',
+    () => areText(console),
+    LONG_MS,
+  );
 
-test(
-  'from the login to the first streamed answer: a paste and few clicks',
-  () => firstAnswer(console),
-  LONG_MS,
-);
+  test('a refused call says how much is missing, and one that came too soon when to try again', () =>
+    refusals(console));
 
-test('what was chosen is there again by a link, by reload and by Back', () => byAddress(console), LONG_MS);
+  test(
+    'from the login to the first streamed answer: a paste and few clicks',
+    () => firstAnswer(console),
+    LONG_MS,
+  );
 
-test(
-  'behind a path prefix, and in an old tab after an upgrade, nothing is blank',
-  () => elsewhere(console),
-  LONG_MS,
-);
+  test('what was chosen is there again by a link, by reload and by Back', () => byAddress(console), LONG_MS);
+
+  test(
+    'behind a path prefix, and in an old tab after an upgrade, nothing is blank',
+    () => elsewhere(console),
+    LONG_MS,
+  );
+
+  test('that is an alarm on the page of operators 25 seconds after its death', async () => {
+    expect(await alarm).toBeLessThan(ALARM_MS_MAX);
+  }, 60_000);
+});

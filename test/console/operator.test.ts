@@ -1,12 +1,7 @@
-import { spawn } from 'node:child_process';
-import { eventually } from '../factories/eventually.ts';
-import { orderImage } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 
 /** What operators come for, done in a real browser against the real service. */
-
-const ALARM_MS = 25_000;
 
 let console: ConsoleServer;
 let visit: Visit;
@@ -140,29 +135,3 @@ test('a queue is paused and resumed; a key is disabled', async () => {
     'key_disabled',
   );
 });
-
-test('a pool is an alarm on the page 25 seconds after its last worker was killed', async () => {
-  const { page, context, open, customer } = await console.signInOperator();
-  await console.stopWorker();
-  const command = ['--import', 'tsx', 'workers/main.ts', '--queues=generate:local'];
-  const worker = spawn(process.execPath, command, {
-    env: { ...process.env, ...console.server.environment, WORKER_PORT: '0' },
-    stdio: 'ignore',
-  });
-  try {
-    const slots = "SELECT 1 FROM worker_slots WHERE queue = 'generate-local' AND slots > 0";
-    const { money } = console.server.db.database;
-    await eventually(async () => (await money.query(slots)).rowCount === 1, 30_000, 'a worker that serves');
-    await open('operator');
-    await page.getByText('None.').waitFor();
-    worker.kill('SIGKILL');
-    const diedAt = performance.now();
-    await orderImage(console.server, customer);
-    await page.getByText(/^No workers .*generate-local/).waitFor({ timeout: ALARM_MS });
-    expect(performance.now() - diedAt).toBeLessThan(ALARM_MS);
-    await page.getByText('NO WORKERS').waitFor();
-  } finally {
-    worker.kill('SIGKILL');
-    await context.close();
-  }
-}, 90_000);

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OperatorServer, startOperatorServer } from '../../operators/support/operator-server.ts';
 
+const LIMITS =
+  'limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 100000 }\n';
+
 /** Two text models, so that one can be hidden from an account; limits that no test reaches. */
 const CATALOG = `
 providers: [{ id: builtin, protocol: builtin }]
@@ -29,9 +32,20 @@ ${['acme/small', 'acme/hidden']
     routes: [{ provider: builtin, model: builtin-rank }]
   - { id: video-fast, endpoints: [video], pricing: { request: "0.04" }, routes: [{ engine: local }] }
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
-engines: [{ id: local, kind: builtin }]
-limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 100000 }
 `;
+
+/** The engines; with an OpenAI images server the models acme/picture and acme/clip, too, which cost this machine little to make. */
+function enginesWith(picturesUrl: string | undefined): string {
+  if (picturesUrl === undefined) {
+    return 'engines: [{ id: local, kind: builtin }]\n';
+  }
+  return `  - { id: acme/picture, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: pictures }] }
+  - { id: acme/clip, endpoints: [video], media: { sizes: ["768*512"] }, pricing: { request: "0.02" }, routes: [{ engine: local }] }
+engines:
+  - { id: local, kind: builtin }
+  - { id: pictures, kind: openai, base_url: "${picturesUrl}/v1", slots: 8, poll_interval_ms: 50 }
+`;
+}
 
 /**
  * The API with every route, put together as in production, over a catalog of its own. `trustedProxies: 1` lets a request name
@@ -42,12 +56,14 @@ export async function startWholeApplication(options: {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where the built web console is. */
   readonly consoleFolder?: string;
+  /** Where an OpenAI images server is. */
+  readonly picturesUrl?: string;
   /** 0: any. */
   readonly port?: number;
 }): Promise<OperatorServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
   const catalog = join(folder, 'tollgate.yaml');
-  await writeFile(catalog, CATALOG);
+  await writeFile(catalog, `${LIMITS}${CATALOG}${enginesWith(options.picturesUrl)}`);
   const server = await startOperatorServer({
     redisDatabase: options.redisDatabase,
     environment: {
