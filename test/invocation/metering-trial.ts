@@ -100,6 +100,14 @@ async function moneyOf({ database }: TestDatabase): Promise<Pick<TrialSums, 'cha
   return { charged: charged.rows[0]!.amount, writeOffs: writeOffs.rows };
 }
 
+/** What became of a call: nano-USD, and its row. */
+interface Paid {
+  readonly charge: string;
+  readonly beyond: string;
+  readonly waived: string;
+  readonly told: object;
+}
+
 /** One account and the gateway it calls through, one call at a time. */
 class Lane {
   readonly #db: TestDatabase;
@@ -180,17 +188,23 @@ class Lane {
   }
 
   async #requirePaid(bill: Bill, call: MeteredCall): Promise<void> {
-    const { rows } = await this.#db.database.money.query<{ charge: string; beyond: string; told: object }>(
-      `SELECT g.charge, coalesce((SELECT sum(w.amount) FROM write_offs w
-                 WHERE w.generation_id = g.id AND w.reason = 'above_max_cost'), 0) AS beyond,
-              to_jsonb(g) AS told
-         FROM generations g WHERE g.account_id = $1 ORDER BY g.id DESC LIMIT 1`,
+    const { rows } = await this.#db.database.money.query<Paid>(
+      `SELECT g.charge, coalesce(w.beyond, 0) AS beyond, coalesce(w.waived, 0) AS waived, to_jsonb(g) AS told
+         FROM generations g, LATERAL (
+              SELECT sum(amount) FILTER (WHERE reason = 'above_max_cost') AS beyond,
+                     sum(amount) FILTER (WHERE reason = 'provider_failure') AS waived
+                FROM write_offs WHERE generation_id = g.id) w
+        WHERE g.account_id = $1 ORDER BY g.id DESC LIMIT 1`,
       [this.#account.accountId],
     );
-    const { charge, beyond, told } = rows[0]!;
+    const { charge, beyond, waived, told } = rows[0]!;
     const most = call.maxCost === undefined ? undefined : usd(call.maxCost);
-    // the caller's limit was reached: the rest must have been written off
-    const paid = BigInt(charge) + (BigInt(charge) === most ? BigInt(beyond) : 0n);
+    // the caller's limit was reached, or they left with nothing: the rest must have been written off
+    const leftWithNothing = call.leaveAfter !== undefined && bill.output === 0;
+    const paid =
+      BigInt(charge) +
+      (BigInt(charge) === most ? BigInt(beyond) : 0n) +
+      (leftWithNothing ? BigInt(waived) : 0n);
     const worth = costCeiling(bill.input, bill.output, ONE_CALL, SIMPLE_PRICES);
     if (paid < (worth * 95n) / 100n) {
       const about = { worth: `${worth}`, bill, told, body: call.bodyOf(''), call };

@@ -262,13 +262,12 @@ test('a job that an operator runs again from the board finds its task done: noth
   const uuid = parsePublicId('generation', task);
   const before = (await server.call('GET', `/admin/v1/tasks/${task}`)).json.data;
   const skipped = 'tollgate_jobs_total{job="tasks.generate",outcome="skipped"}';
+  // a busy machine may have told of the job twice, which is skipped as well
+  const skippedRuns = async () => (await scrape()).worker.get(skipped) ?? 0;
+  const skippedBefore = await skippedRuns();
   const path = `/admin/queues-rw/api/queues/generate-local/${uuid}-1/retry`;
   expect((await server.call('PUT', path)).status).toBe(204);
-  await eventually(
-    async () => (await scrape()).worker.get(skipped) === 1,
-    10_000,
-    'the second run of the job',
-  );
+  await eventually(async () => (await skippedRuns()) > skippedBefore, 10_000, 'the second run of the job');
   expect((await server.call('GET', `/admin/v1/tasks/${task}`)).json.data).toEqual(before);
   const account = await server.call('GET', `/admin/v1/accounts/${who.account}`);
   expect(account.json.data.held).toBe('0.00');
