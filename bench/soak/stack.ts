@@ -9,6 +9,7 @@ import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { Inspector } from '../measure/inspector.ts';
@@ -69,8 +70,7 @@ export async function startServices(): Promise<SoakServices> {
     PORT: String(await choosePort()),
     LOG_LEVEL: 'info',
     // as every shipped file sets it
-    MALLOC_ARENA_MAX: '2',
-    MALLOC_MMAP_THRESHOLD_: '131072',
+    ...ALLOCATOR_SETTINGS,
   };
   await once(
     startProcess('dist/src/operators/first-start.js', environment, join(folder, 'first.log')),

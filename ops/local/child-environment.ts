@@ -1,4 +1,5 @@
 import type { FfmpegPaths } from '../embedded/ffmpeg.ts';
+import { ALLOCATOR_SETTINGS } from './programs.ts';
 import type { Services } from './services.ts';
 import type { SupervisorSettings } from './settings.ts';
 
@@ -15,6 +16,7 @@ export function processEnvironment(
 ): NodeJS.ProcessEnv {
   const { settings, services } = resolved;
   const environment: NodeJS.ProcessEnv = {
+    ...ALLOCATOR_SETTINGS,
     ...given,
     PORT: String(settings.port),
     HOST: settings.host,
@@ -27,10 +29,6 @@ export function processEnvironment(
     ADMIN_TOKEN: resolved.adminToken,
     FFMPEG_PATH: resolved.ffmpeg.ffmpeg,
     FFPROBE_PATH: resolved.ffmpeg.ffprobe,
-    // glibc keeps freed memory in each of its arenas, eight for each processor unless told
-    MALLOC_ARENA_MAX: given.MALLOC_ARENA_MAX ?? '2',
-    // a freed picture goes back to the system at once; by itself glibc raises the bound, and keeps the next ones between small things
-    MALLOC_MMAP_THRESHOLD_: given.MALLOC_MMAP_THRESHOLD_ ?? '131072',
   };
   // Serving requests and running jobs needs no right to change the schema.
   delete environment.DATABASE_OWNER_URL;

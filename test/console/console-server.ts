@@ -51,7 +51,7 @@ export async function builtConsole(): Promise<{ folder: string; remove(): Promis
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** With an OpenAI images server there are the models acme/picture and acme/clip. */
+/** With an OpenAI images server there is the model acme/picture. */
 export async function startConsole(redisDatabase: number, picturesUrl?: string): Promise<ConsoleServer> {
   const [built, browser] = await Promise.all([builtConsole(), startBrowser()]);
   const port = await choosePort();

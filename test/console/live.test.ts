@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { median } from '../../bench/soak/slope.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { eventually } from '../factories/eventually.ts';
-import { type Customer, orderImage } from '../operators/support/customer.ts';
+import { type Customer, orderImage, orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { firstLoad } from './first-load.ts';
@@ -55,9 +55,10 @@ async function allMade(customer: Customer): Promise<void> {
   await eventually(isMade, MADE_TIMEOUT_MS, 'the pictures');
 }
 
-async function order({ secret }: Customer, path: string, order: object): Promise<void> {
-  const body = { prompt: 'a canary in a coal mine', ...order };
-  const answer = await console.server.call('POST', path, { token: secret, body });
+/** A picture that another server makes. */
+async function orderPicture({ secret }: Customer): Promise<void> {
+  const body = { prompt: 'a canary in a coal mine', size: '256*256' };
+  const answer = await console.server.call('POST', '/v3/async/acme/picture', { token: secret, body });
   expect(answer.status).toBe(200);
 }
 
@@ -70,9 +71,7 @@ async function limitRequests({ secret, hash }: Customer): Promise<void> {
 
 test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of the key's rate limit`, async () => {
   const { page, context, open, customer, requests, wrongs } = await console.signIn();
-  await Promise.all(
-    Array.from({ length: PICTURES }, () => order(customer, '/v3/async/acme/picture', { size: '256*256' })),
-  );
+  await Promise.all(Array.from({ length: PICTURES }, () => orderPicture(customer)));
   await allMade(customer);
   await limitRequests(customer);
   // the overview asks for tasks, too
@@ -180,7 +179,7 @@ test('the progress of a task is on the page within 1,500 ms in the middle, witho
   const { customer } = told;
   const asking = await console.signIn({}, customer);
   await asking.page.route('**/api/v1/events', (route) => route.abort());
-  await order(customer, '/api/v1/videos', { model: 'acme/clip', size: '768x512' });
+  await orderVideo(console.server, customer);
   const visits = [told, asking];
   for (const { page, open } of visits) {
     await open('tasks');
@@ -203,7 +202,7 @@ test('the progress of a task is on the page within 1,500 ms in the middle, witho
   const [toldLate, askedLate] = watches.map(({ late }) => late);
   await told.page.locator('.card').first().getByRole('img').waitFor({ timeout: TOLD_MS_MAX });
   await asking.page.locator('.card').first().getByRole('img').waitFor({ timeout: ASKED_MS_MAX });
-  expect(Math.min(toldLate!.length, askedLate!.length)).toBeGreaterThan(1);
+  expect(Math.min(toldLate!.length, askedLate!.length)).toBeGreaterThan(3);
   // of a machine that is busy with other tests, one step may be later
   expect(median(toldLate!)).toBeLessThan(TOLD_MS_MAX);
   expect(median(askedLate!)).toBeLessThan(ASKED_MS_MAX);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type ClientRequest, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
-import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
+import { ALLOCATOR_SETTINGS, API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 import { COMPOSE_VARIABLES, ROOT, readComposeFile } from '../deployment/compose-file.ts';
 import { eventually } from '../factories/eventually.ts';
 import { type LocalService, startService } from './running-service.ts';
@@ -254,14 +254,12 @@ test('what is shipped states the same limits, and the heap below them', () => {
   );
   expect(read('docker/Dockerfile')).toContain(heapFlags.join('", "'));
   expect(readFileSync(`${ROOT}/package.json`, 'utf8')).toContain(API_NODE_OPTIONS.join(' '));
-  const allocator = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072'];
+  const allocator = Object.entries(ALLOCATOR_SETTINGS).map(([name, value]) => `${name}=${value}`);
   for (const setting of allocator) {
     expect(read('docker/Dockerfile')).toContain(`${setting} `);
     for (const unit of ['api@', 'worker', 'gpu-worker', 'gpu-worker@']) {
       expect(read(`systemd/tollgate-${unit}.service`)).toMatch(new RegExp(`^Environment=${setting}$`, 'm'));
     }
   }
-  expect(composed.api?.environment).toMatchObject(
-    Object.fromEntries(allocator.map((setting) => setting.split('='))),
-  );
+  expect(composed.api?.environment).toMatchObject(ALLOCATOR_SETTINGS);
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { choosePort } from '../../ops/embedded/free-port.ts';
+import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -97,8 +98,7 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     REDIS_URL: redis.href,
     DATA_DIR: folder,
     TOLLGATE_CONFIG: join(ROOT, 'tollgate.yaml'),
-    MALLOC_ARENA_MAX: '2',
-    MALLOC_MMAP_THRESHOLD_: '131072',
+    ...ALLOCATOR_SETTINGS,
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),

@@ -34,13 +34,12 @@ ${['acme/small', 'acme/hidden']
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
 `;
 
-/** The engines; with an OpenAI images server the models acme/picture and acme/clip, too, which cost this machine little to make. */
+/** The engines; with an OpenAI images server the model acme/picture, too, which costs this machine nothing to make. */
 function enginesWith(picturesUrl: string | undefined): string {
   if (picturesUrl === undefined) {
     return 'engines: [{ id: local, kind: builtin }]\n';
   }
   return `  - { id: acme/picture, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: pictures }] }
-  - { id: acme/clip, endpoints: [video], media: { sizes: ["768*512"] }, pricing: { request: "0.02" }, routes: [{ engine: local }] }
 engines:
   - { id: local, kind: builtin }
   - { id: pictures, kind: openai, base_url: "${picturesUrl}/v1", slots: 8, poll_interval_ms: 50 }
