@@ -52,7 +52,9 @@ export function useSession(): {
   readonly session: Session | null | undefined;
   readonly wanted: LoginReason | undefined;
 } {
-  return { session: session.use(), wanted: wanted.use()?.reason };
+  const [present, login] = [session.use(), wanted.use()];
+  // a read that began while the session ended was refused: whoever signed out sees the login itself, and is not asked once more
+  return { session: present, wanted: present ? login?.reason : undefined };
 }
 
 /** The signed-in session. Throws Error outside the pages of somebody who has signed in. */
