@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { z } from 'zod';
+import { consoleTypes } from '../../ops/console-types.ts';
 import { describedRoutes, documentOf, routePathsModule } from '../../ops/openapi-routes.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { describedApi } from './support/described-operations.ts';
@@ -20,6 +21,11 @@ test('openapi.json is the description of the routes; npm run generate writes it 
 test('the paths that aliases may lead to are those of the routes (npm run generate writes them)', () => {
   const file = new URL('../../src/catalog/route-paths.gen.ts', import.meta.url);
   expect(readFileSync(file, 'utf8')).toBe(routePathsModule());
+});
+
+test('the types of the console are those of the API (npm run generate writes them)', () => {
+  const file = new URL('../../console/api/types.gen.ts', import.meta.url);
+  expect(readFileSync(file, 'utf8')).toBe(consoleTypes(documentOf()));
 });
 
 test('what is mounted is what is served as the description, both ways', async () => {

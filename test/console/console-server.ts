@@ -13,7 +13,7 @@ import { type Customer, createCustomer } from '../operators/support/customer.ts'
 import { ADMIN_TOKEN, type OperatorServer } from '../operators/support/operator-server.ts';
 import { type OperatorWorker, startOperatorWorker } from '../operators/support/operator-worker.ts';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The whole service with its console, a worker and a browser: as a person meets it. */
 export interface ConsoleServer {
@@ -45,7 +45,7 @@ export interface Visit {
 }
 
 /** Builds the console anew into a folder of its own. */
-export async function builtConsole(): Promise<{ folder: string; remove(): Promise<void> }> {
+async function builtConsole(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-console-'));
   await buildConsole(ROOT, folder);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };

@@ -1,10 +1,18 @@
 import type { Page } from 'playwright-core';
 import { eventually } from '../factories/eventually.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
-import { type ConsoleServer, startConsole } from './console-server.ts';
+import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 import { areText } from './hostile-strings.ts';
 import { ALARM_MS_MAX, killLastWorker } from './killed-worker.ts';
 import { byAddress, byKeyboard, elsewhere, firstAnswer } from './navigation.ts';
+import {
+  accountServed,
+  homeAndProof,
+  ledToLogin,
+  marginAndProof,
+  queueAndKey,
+  signedOutByAnother,
+} from './operators.ts';
 import { refusals } from './refusals.ts';
 
 /** What people come for, done with mouse and keyboard in a real browser against the real service. */
@@ -14,6 +22,28 @@ beforeAll(async () => {
   console = await startConsole(6);
 }, CHROMIUM_TIMEOUT_MS);
 afterAll(() => console?.close());
+
+describe('operators', () => {
+  let visit: Visit;
+  beforeAll(async () => {
+    visit = await console.signInOperator();
+  });
+  afterEach(() => {
+    expect(visit?.wrongs ?? []).toEqual([]);
+  });
+  afterAll(() => visit?.context.close());
+
+  test('whoever is not signed in is led to the operators’ login and back', () => ledToLogin(console));
+  test('home: the worker that runs is seen, nothing is wrong; the books are proven when asked', () =>
+    homeAndProof(visit));
+  test('an account is found, credited once, its charge given back, suspended and let in again', () =>
+    accountServed(console, visit));
+  test('the margin of a model is told with the share of its charges whose cost is known, the proof of the books with its age', () =>
+    marginAndProof(console, visit));
+  test('an operator by the OpenID provider is listed with their browser, and signed out by another one', () =>
+    signedOutByAnother(console, visit));
+  test('a queue is paused and resumed; a key is disabled', () => queueAndKey(console, visit));
+});
 
 interface Ordered {
   readonly seed: string;
@@ -67,7 +97,7 @@ test('paid with test money: back on Billing with the new balance, without a relo
   await page.getByRole('button', { name: 'Pay $25.00' }).click();
   await page.waitForURL(/console\/billing\?session=cs_/);
   const returnedAt = Date.now();
-  await page.getByText('are on the balance').waitFor();
+  await page.getByText('have been added to the balance').waitFor();
   await page.locator('.figure').filter({ hasText: 'Available' }).getByText('$35.00').first().waitFor();
   expect(Date.now() - returnedAt).toBeLessThan(3_000);
   await page.getByRole('cell', { name: 'credit purchase' }).waitFor();
@@ -101,7 +131,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
   await page.getByLabel('Prompt').fill('a toll gate at dawn');
   await page.getByLabel('Size').selectOption('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Ordered. See it being made' }).click();
+  await page.getByRole('link', { name: 'Ordered. Watch it being made' }).click();
   const sheet = page.getByRole('dialog');
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   await sheet.getByText('a toll gate at dawn').waitFor();
@@ -114,7 +144,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
   expect(await page.getByLabel('Prompt').inputValue()).toBe('a toll gate at dawn');
   expect(await page.getByLabel('Size').inputValue()).toBe('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Ordered. See it being made' }).click();
+  await page.getByRole('link', { name: 'Ordered. Watch it being made' }).click();
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   const { data } = (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json;
   const [again, first] = data.map(({ seed, parameters, outputs }: Ordered) => ({
@@ -169,7 +199,7 @@ test('a key that is disabled elsewhere asks for another one, over the page', asy
 test('somebody invited signs in as themselves, does what their role may, and is out when removed', async () => {
   const owner = await console.signIn();
   await owner.open('members');
-  await owner.page.getByRole('button', { name: 'Invite somebody' }).click();
+  await owner.page.getByRole('button', { name: 'Invite a member' }).click();
   const dialog = owner.page.getByRole('dialog');
   await dialog.getByLabel('E-mail address').fill('ada@example.com');
   await dialog.getByRole('button', { name: 'Invite', exact: true }).click();
@@ -186,7 +216,7 @@ test('somebody invited signs in as themselves, does what their role may, and is 
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await open('members');
   await page.locator('#content').getByText('ada@example.com').first().waitFor();
-  expect(await page.getByRole('button', { name: 'Invite somebody' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Invite a member' }).count()).toBe(0);
   await open('billing');
   await page.getByRole('heading', { name: 'Billing' }).waitFor();
   expect(await page.getByRole('button', { name: /^Pay/ }).count()).toBe(0);
@@ -197,7 +227,7 @@ test('somebody invited signs in as themselves, does what their role may, and is 
   await owner.page.locator('#content').getByText('Ada <b>Lovelace</b>').first().waitFor();
   await owner.page.getByRole('button', { name: 'Remove' }).click();
   await dialog.getByRole('button', { name: 'Remove' }).click();
-  await owner.page.getByText('Nobody signs in as themselves yet.').waitFor();
+  await owner.page.getByText('No members yet.').waitFor();
   await isAskedToSignInAgain(page);
   const unexpected = [...wrongs, ...owner.wrongs].filter(
     (wrong) => !wrong.includes(provider.issuer) && !wrong.includes('status of 401'),

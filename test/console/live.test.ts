@@ -20,6 +20,7 @@ const PAGE = 50;
 const TABS = 10;
 const MADE_TIMEOUT_MS = 90_000;
 const QUIET_MS = 500;
+const LOOK_EVERY_MS = 50;
 const TOLD_MS_MAX = 1_500;
 const ASKED_MS_MAX = 4_000;
 
@@ -95,7 +96,7 @@ test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of
   await context.close();
 }, 120_000);
 
-/** Until a page that was opened has asked for all it shows. The network itself never rests: the stream stays open. */
+/** Until pages that were opened have asked for all they show. The network itself never rests: the stream stays open. */
 async function untilNothingIsAsked(requests: readonly string[]): Promise<void> {
   let asked: number;
   do {
@@ -104,12 +105,16 @@ async function untilNothingIsAsked(requests: readonly string[]): Promise<void> {
   } while (requests.length > asked);
 }
 
-test(`${TABS} tabs follow one stream, and a hidden one asks nothing for five minutes`, async () => {
-  const { page, context, requests, open, customer } = await console.signIn();
+const HIDDEN = `Object.defineProperty(document, 'hidden', { get: () => true });
+  Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+  document.dispatchEvent(new Event('visibilitychange'))`;
+
+test(`${TABS} tabs follow one stream, and hidden ones ask nothing for five minutes`, async () => {
+  const { page, context, requests, customer } = await console.signIn();
   const isStream = (line: string) => line.includes('/api/v1/events');
   await eventually(async () => requests.some(isStream));
-  const streams: string[] = [];
-  context.on('request', (request) => isStream(request.url()) && streams.push(request.url()));
+  const asked: string[] = [];
+  context.on('request', (request) => asked.push(request.url()));
   const others: Page[] = [];
   for (let tab = 1; tab < TABS; tab += 1) {
     const other = await context.newPage();
@@ -117,26 +122,25 @@ test(`${TABS} tabs follow one stream, and a hidden one asks nothing for five min
     await other.getByRole('heading', { name: 'Tasks' }).waitFor();
     others.push(other);
   }
-  expect(streams).toEqual([]);
+  expect(asked.filter(isStream)).toEqual([]);
   // told through the first tab: a picture is on all pages at once
   await orderImage(console.server, customer);
   await Promise.all(others.map((other) => other.locator('.card').first().waitFor()));
-  await Promise.all(others.map((other) => other.close()));
   await allMade(customer);
 
   await context.clock.install();
-  for (const path of ['', 'tasks', 'generations', 'usage', 'billing', 'keys']) {
-    await open(path);
-    await page.evaluate(
-      `Object.defineProperty(document, 'hidden', { get: () => true });
-       Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
-       document.dispatchEvent(new Event('visibilitychange'))`,
-    );
-    await untilNothingIsAsked(requests);
-    requests.length = 0;
-    await context.clock.runFor(300_000);
-    expect([path, requests.filter((line) => !isStream(line))]).toEqual([path, []]);
+  const paths = ['', 'tasks', 'generations', 'usage', 'billing', 'keys'];
+  const hidden = [page, ...others].slice(0, paths.length);
+  await Promise.all(others.slice(paths.length - 1).map((other) => other.close()));
+  for (const [place, tab] of hidden.entries()) {
+    await tab.goto(`${console.server.url}/console/${paths[place]}`);
+    await tab.locator('#content h1').waitFor({ state: 'attached' });
+    await tab.evaluate(HIDDEN);
   }
+  await untilNothingIsAsked(asked);
+  asked.length = 0;
+  await context.clock.runFor(300_000);
+  expect(asked.filter((url) => !isStream(url))).toEqual([]);
   await context.close();
 }, 120_000);
 
@@ -195,6 +199,8 @@ test('the progress of a task is on the page within 1,500 ms in the middle, witho
       }
     }
     await Promise.all(watches.map((watch) => watch.look()));
+    // who looks without a pause takes the processor from what is being made
+    await sleep(LOOK_EVERY_MS);
   }
   for (const watch of watches) {
     watch.end();

@@ -40,7 +40,7 @@ async function fill(page: Page, name: string, text: string): Promise<void> {
 /** By the palette to the page with this heading. */
 async function goTo(page: Page, text: string, heading: string): Promise<void> {
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'A page, an act or an id' }).waitFor();
+  await page.getByRole('combobox', { name: 'A page, an action or an ID' }).waitFor();
   await page.keyboard.insertText(text);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor();
@@ -61,7 +61,7 @@ export async function firstAnswer(console: ConsoleServer): Promise<void> {
   await page.getByLabel('API key').click();
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('link', { name: 'Make a first call' }).click();
+  await page.getByRole('link', { name: 'Make your first call' }).click();
   await page.getByLabel('Message').click();
   await page.keyboard.type('Hello');
   await page.getByRole('button', { name: 'Send' }).click();
@@ -108,8 +108,8 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await open('playground?kind=video&steps=30');
   await fill(page, 'Prompt', 'a toll gate at noon');
   await press(page, 'Run');
-  await page.getByRole('link', { name: 'Ordered. See it being made' }).waitFor();
-  await press(page, 'Ordered. See it being made');
+  await page.getByRole('link', { name: 'Ordered. Watch it being made' }).waitFor();
+  await press(page, 'Ordered. Watch it being made');
   await page.getByRole('button', { name: 'Cancel: stops the work, you pay nothing' }).waitFor();
   await press(page, 'Cancel');
   await page.getByRole('dialog').getByText('You paid nothing.').waitFor({ timeout: 30_000 });
@@ -124,17 +124,17 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await press(page, 'Pay $25.00');
   await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
   await press(page, 'Pay $25.00');
-  await page.getByText('are on the balance').waitFor();
+  await page.getByText('have been added to the balance').waitFor();
 
-  await tabTo(page, 'Skip to the content');
+  await tabTo(page, 'Skip to content');
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog').getByRole('combobox');
   await palette.fill('new im');
   expect(await page.getByRole('dialog').getByRole('option').allTextContents()).toEqual(['New image']);
   await palette.fill('nothing of ours');
-  await page.getByText('Nothing is called so.').waitFor();
+  await page.getByText('No matches.').waitFor();
   await page.keyboard.press('Escape');
-  await eventually(async () => (await page.evaluate(FOCUSED)) === 'Skip to the content');
+  await eventually(async () => (await page.evaluate(FOCUSED)) === 'Skip to content');
   await page.keyboard.press('Control+k');
   await palette.waitFor();
   await page.keyboard.press('ArrowUp');

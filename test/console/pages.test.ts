@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { picture } from '../browser/browser.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -88,11 +90,6 @@ type Visits = Readonly<Record<Theme, Visit>>;
 /** Both themes at the same time: each has a process of its own in the browser. */
 const inBoth = (look: (theme: Theme) => Promise<void>) => Promise.all(THEMES.map(look));
 
-async function signedIn(signIn: ConsoleServer['signIn']): Promise<Visits> {
-  const [light, dark] = await Promise.all(THEMES.map((colorScheme) => signIn({ colorScheme })));
-  return { light: light!, dark: dark! };
-}
-
 /** Does with an account what its pages are about: calls, a picture, a video, a cancelled task, a key with a limit. */
 async function fill(customer: Customer): Promise<void> {
   const { server } = console;
@@ -132,8 +129,9 @@ async function fill(customer: Customer): Promise<void> {
 describe('customers', () => {
   let visits: Visits;
   beforeAll(async () => {
-    visits = await signedIn(console.signIn);
-    await Promise.all(THEMES.map((theme) => fill(visits[theme].customer)));
+    const light = await console.signIn({ colorScheme: 'light' });
+    await fill(light.customer);
+    visits = { light, dark: await console.signIn({ colorScheme: 'dark' }, light.customer) };
   }, 60_000);
 
   test.each(PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
@@ -166,7 +164,10 @@ describe('customers', () => {
 describe('operators', () => {
   let visits: Visits;
   beforeAll(async () => {
-    visits = await signedIn(console.signInOperator);
+    const [light, dark] = await Promise.all(
+      THEMES.map((colorScheme) => console.signInOperator({ colorScheme })),
+    );
+    visits = { light: light!, dark: dark! };
   });
 
   test.each(OPERATOR_PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
@@ -177,4 +178,47 @@ describe('operators', () => {
       await lookAt(visits[theme], `operator/accounts/${account}?tab=transactions`, theme);
       await lookAt(visits[theme], `operator/accounts/${account}?tab=costs`, theme);
     }));
+});
+
+/** What a browser has to load, in bytes after gzip, and what must be in none of it. */
+describe('the files', () => {
+  const KB = 1_000;
+  let files: Map<string, Buffer>;
+  beforeAll(() => {
+    const folder = join(console.folder, 'assets');
+    const names = readdirSync(folder).filter((name) => !/\.(br|gz)$/.test(name));
+    files = new Map(names.map((name) => [name, readFileSync(join(folder, name))]));
+  });
+
+  const page = () => readFileSync(join(console.folder, 'index.html'), 'utf8');
+  const weight = (names: readonly string[]) =>
+    names.reduce(
+      (sum, name) =>
+        sum +
+        (/woff2$/.test(name) ? files.get(name)!.length : gzipSync(files.get(name)!, { level: 9 }).length),
+      0,
+    );
+  const named = (pattern: RegExp) => [...files.keys()].filter((name) => pattern.test(name));
+  const first = () => [...page().matchAll(/assets\/([\w-]+\.js)/g)].map(([, name = '']) => name);
+
+  test('the first load is small, and so is everything', () => {
+    expect(first().length).toBeGreaterThan(0);
+    expect(weight(first())).toBeLessThan(70 * KB);
+    expect(weight(named(/\.css$/))).toBeLessThan(14 * KB);
+    expect(weight(named(/woff2$/))).toBeLessThan(64 * KB);
+    for (const name of named(/\.js$/).filter((file) => !first().includes(file))) {
+      expect([name, weight([name]) < 40 * KB]).toEqual([name, true]);
+    }
+    expect(weight([...files.keys()])).toBeLessThan(400 * KB);
+  });
+
+  test('no file names another host, and the page has nothing inline', () => {
+    for (const [name, content] of files) {
+      const hosts = content.toString('latin1').match(/https?:\/\/[\w.-]+/g) ?? [];
+      // the names of XML vocabularies are no addresses; a library names its home in the text of an error
+      const foreign = hosts.filter((host) => !/^(http:\/\/www\.w3\.org|https:\/\/github\.com)$/.test(host));
+      expect([name, /woff2$/.test(name) ? [] : foreign]).toEqual([name, []]);
+    }
+    expect(page()).not.toMatch(/<style|style=|<script(?![^>]*src=)|\son\w+=/);
+  });
 });

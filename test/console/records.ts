@@ -91,7 +91,7 @@ async function costsOn(page: Page, address: string): Promise<Seen> {
   const asked = page.waitForResponse((answer) => answer.url().includes('/api/v1/costs?'));
   await page.goto(address);
   const { pathname, search } = new URL((await asked).url());
-  await page.getByText('Nothing was spent in this time.').or(page.locator('tfoot')).first().waitFor();
+  await page.getByText('Nothing was spent in this period.').or(page.locator('tfoot')).first().waitFor();
   await page.getByText('= ledger ✓').waitFor();
   const amounts = (place: string) => page.locator(`${place} .amount`).allTextContents();
   const [total, rows] = await Promise.all([amounts('tfoot'), amounts('tbody')]);
@@ -187,11 +187,13 @@ export async function differenceIsTold(console: ConsoleServer): Promise<void> {
   };
   await look('= ledger ✓');
   await tampered(console, account, 'before', async () => {
-    expect(await look('≠ ledger')).toBe('≠ ledger It charged less than is shown here, by $0.000 000 001');
+    expect(await look('≠ ledger')).toBe(
+      '≠ ledger The ledger charged less than shown here, by $0.000 000 001',
+    );
   });
   await tampered(console, account, 'now', async () => {
     expect(await look('= ledger until')).toMatch(
-      /^= ledger until \d\d:\d[05] UTC ✓ Calls ended while this was read\.$/,
+      /^= ledger until \d\d:\d[05] UTC ✓ Calls ended while this was loading\.$/,
     );
   });
   await look('= ledger ✓');
@@ -245,7 +247,7 @@ async function withoutHit({ page, open, requests }: Visit): Promise<void> {
   await page.getByText('Searched back to').waitFor();
   expect(pages().size).toBe(1);
   const further = page.waitForResponse((answer) => answer.url().includes('cursor='));
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await further;
   expect(pages().size).toBe(2);
 }

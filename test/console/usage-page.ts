@@ -77,14 +77,14 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await page.goBack();
   await untilBars(page, 72);
   await drag(page, 20, 31);
-  await page.getByText('Nothing was used in this time.').waitFor();
+  await page.getByText('No usage in this period.').waitFor();
   await expectChosen(page, 60);
 
   // costs come by the hour, whatever the time; a click on a bar still shows its calls
   await page.getByRole('link', { name: 'Cost', exact: true }).click();
-  await page.getByText('Nothing was spent in this time.').waitFor();
+  await page.getByText('Nothing was spent in this period.').waitFor();
   await page.getByRole('link', { name: 'Back to: Last 6 hours' }).click();
-  await page.getByText('Costs come by the hour').waitFor();
+  await page.getByText('Costs are available per hour').waitFor();
   await page.getByText('= ledger ✓').waitFor();
   expect(await bars(page)).toBeLessThanOrEqual(7);
   const slider = page.getByRole('slider');
@@ -106,7 +106,7 @@ export async function filtersOnPhone(console: ConsoleServer): Promise<void> {
   expect(await page.getByLabel('Kind').isVisible()).toBe(false);
   await toggle.tap();
   await page.getByLabel('Kind').selectOption('video');
-  await page.getByText('No picture or video was ordered yet').waitFor();
+  await page.getByText('No images or videos').waitFor();
   expect(await toggle.getAttribute('aria-expanded')).toBe('true');
   await page.getByLabel('Kind').selectOption('');
   await page.locator('.card').first().waitFor();

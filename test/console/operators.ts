@@ -1,27 +1,15 @@
-import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
-import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
+import type { ConsoleServer, Visit } from './console-server.ts';
 
-/** What operators come for, done in a real browser against the real service. */
+/** What operators come for; `visit` is one who is signed in. */
 
-let console: ConsoleServer;
-let visit: Visit;
-beforeAll(async () => {
-  console = await startConsole(6);
-  visit = await console.signInOperator();
-}, CHROMIUM_TIMEOUT_MS);
-afterAll(() => console?.close());
-afterEach(() => {
-  expect(visit?.wrongs ?? []).toEqual([]);
-});
-
-test('whoever is not signed in is led to the operators’ login and back', async () => {
+export async function ledToLogin(console: ConsoleServer): Promise<void> {
   const { page, context } = await console.visit();
   await page.goto(`${console.server.url}/console/operator/fleet`);
   await page.waitForURL(/admin\/login\?next=%2Fconsole%2Foperator%2Ffleet/);
   await context.close();
-});
+}
 
-test('home: the worker that runs is seen, nothing is wrong; the books are proven when asked', async () => {
+export async function homeAndProof(visit: Visit): Promise<void> {
   const { page, open } = visit;
   await open('operator');
   await page.getByText('None.').waitFor();
@@ -30,9 +18,9 @@ test('home: the worker that runs is seen, nothing is wrong; the books are proven
   await page.getByRole('link', { name: 'Money' }).first().click();
   await page.getByRole('button', { name: 'Prove the books now' }).click();
   await page.getByText(/All \d+ invariants hold/).waitFor();
-});
+}
 
-test('an account is found, credited once, its charge given back, suspended and let in again', async () => {
+export async function accountServed(console: ConsoleServer, visit: Visit): Promise<void> {
   const { page, open, customer } = visit;
   const call = (method: string, path: string, body?: unknown) =>
     console.server.call(method, path, { token: customer.secret, body });
@@ -50,7 +38,7 @@ test('an account is found, credited once, its charge given back, suspended and l
   const sheet = page.getByRole('dialog').first();
   await sheet.getByText('usage charge').waitFor();
   expect(await page.content()).not.toContain('a secret of the customer');
-  await sheet.getByRole('button', { name: 'Give it back …' }).click();
+  await sheet.getByRole('button', { name: 'Refund …' }).click();
   await page.getByLabel('Reason').fill('<b>unusable</b>');
   await page.getByRole('button', { name: 'Book it' }).dblclick();
   await sheet.getByRole('cell', { name: 'refund' }).waitFor();
@@ -73,9 +61,9 @@ test('an account is found, credited once, its charge given back, suspended and l
   await page.getByRole('button', { name: 'Suspend …' }).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).last().click();
   await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
-});
+}
 
-test('the margin of a model is told with the share of its charges whose cost is known, the proof of the books with its age', async () => {
+export async function marginAndProof(console: ConsoleServer, visit: Visit): Promise<void> {
   const { page, open } = visit;
   const [end, day] = [Math.ceil(Date.now() / 300_000) * 300_000, 86_400_000];
   const [start_time, end_time] = [end - day, end].map((time) => new Date(time).toISOString());
@@ -92,9 +80,9 @@ test('the margin of a model is told with the share of its charges whose cost is 
   const proof = page.locator('.figure').filter({ hasText: 'Proof of the books' });
   await proof.getByText('They add up').waitFor();
   await proof.locator('time').waitFor();
-});
+}
 
-test('an operator by the OpenID provider is listed with their browser, and signed out by another one', async () => {
+export async function signedOutByAnother(console: ConsoleServer, visit: Visit): Promise<void> {
   const { provider, server } = console;
   const email = 'a-name-as-long-as-some-are.of-the-night-shift@example.com';
   provider.people.opa = { email, email_verified: true, groups: ['tollgate-operators'] };
@@ -117,9 +105,9 @@ test('an operator by the OpenID provider is listed with their browser, and signe
   await page.reload();
   await page.waitForURL(/admin\/login/);
   await context.close();
-});
+}
 
-test('a queue is paused and resumed; a key is disabled', async () => {
+export async function queueAndKey(console: ConsoleServer, visit: Visit): Promise<void> {
   const { page, open, customer } = visit;
   await open('operator/fleet');
   const row = page.getByRole('row').filter({ hasText: 'webhooks' });
@@ -134,4 +122,4 @@ test('a queue is paused and resumed; a key is disabled', async () => {
   expect((await console.server.call('GET', path, { token: customer.secret })).json.error.code).toBe(
     'key_disabled',
   );
-});
+}
