@@ -117,9 +117,7 @@ function Ribbons({ account }: { readonly account: AccountOverview | undefined })
         <p class="ribbon ribbon-wait">{t('Test money: credits here are worth nothing and cost nothing.')}</p>
       ) : null}
       {account?.suspended ? (
-        <p class="ribbon ribbon-bad">
-          {t('The account is suspended. Everything can be read; nothing can be changed or called.')}
-        </p>
+        <p class="ribbon ribbon-bad">{t('The account is suspended: read only, no calls and no changes.')}</p>
       ) : null}
     </>
   );

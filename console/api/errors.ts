@@ -16,28 +16,28 @@ export function errorText(error: unknown): string {
     case 'network':
       return t('The service cannot be reached. Check the connection; nothing was lost.');
     case 'insufficient_credits':
-      return t('Not enough credits for what this can cost at most. You paid nothing.');
+      return t('Not enough credits for the maximum cost of this call. You paid nothing.');
     case 'key_limit_exceeded':
-      return t('The limit of the key does not cover what this can cost at most. You paid nothing.');
+      return t('The key’s limit does not cover the maximum cost of this call. You paid nothing.');
     case 'max_cost_exceeded':
       return t('This would cost more than the amount shown. Nothing was sent; you paid nothing.');
     case 'invalid_api_key':
-      return t('This is no key of this service. Check that it was copied whole.');
+      return t('This is not a key of this service. Check that you copied all of it.');
     case 'key_disabled':
-      return t('This key is disabled. Use another one, or have it enabled.');
+      return t('This key is disabled. Use another key, or have it enabled.');
     case 'key_expired':
-      return t('This key has expired. Use another one.');
+      return t('This key has expired. Use another key.');
     case 'account_suspended':
-      return t('The account is suspended. Everything can be read; nothing can be changed or called.');
+      return t('The account is suspended: read only, no calls and no changes.');
     case 'insufficient_scope':
-      return t('This needs more rights than the key or the role that you are signed in with has.');
+      return t('The key or role you are signed in with is not allowed to do this.');
     case 'rate_limit_exceeded':
     case 'concurrency_limit_exceeded':
     case 'provider_rate_limited':
       return t('Too many requests.');
     case 'service_unavailable':
     case 'provider_overloaded':
-      return t('Overloaded at the moment.');
+      return t('The service is overloaded at the moment.');
     case 'key_in_use':
       return t('You are signed in with this key: it cannot disable or delete itself.');
     default:

@@ -96,9 +96,7 @@ export function useReadAll<Row>(
     }
     if (page.next !== undefined) {
       // a part would be shown with a total that is too low
-      throw new Error(
-        t('These are too many figures for one page. Choose a shorter range, or fewer at a time.'),
-      );
+      throw new Error(t('Too many data points for one page. Choose a shorter range or fewer groups.'));
     }
     return rows;
   };

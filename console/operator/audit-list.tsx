@@ -7,6 +7,8 @@ import { Time } from '../ui/time.tsx';
 
 const LIVE_MS = 15_000;
 const DETAIL_MAX = 160;
+const HASH = /[0-9a-f]{20,}/g;
+const HASH_SHOWN = 8;
 
 /** What operators did, newest first. */
 export function AuditList({ query }: { readonly query: Readonly<Record<string, string>> }) {
@@ -16,17 +18,17 @@ export function AuditList({ query }: { readonly query: Readonly<Record<string, s
       label={t('Audit log')}
       listing={listing}
       rowKey={({ id }) => id}
-      empty={t('Nothing was done yet, or nothing that the filters let through.')}
+      empty={t('No entries, or none that match the filters.')}
       columns={[
         { name: t('Time'), cell: ({ at }) => <Time at={at} /> },
         {
           name: t('Operator'),
-          cell: ({ actor }) => <span title={actor}>{actor}</span>,
+          cell: ({ actor }) => <span title={actor}>{withShortHashes(actor)}</span>,
           clip: true,
           card: 'wide',
         },
-        { name: t('Act'), cell: ({ action }) => <span class="mono">{action}</span> },
-        { name: t('On'), cell: ({ object }) => <ObjectLink object={object} />, clip: true, card: 'wide' },
+        { name: t('Action'), cell: ({ action }) => <span class="mono">{action}</span> },
+        { name: t('Object'), cell: ({ object }) => <ObjectLink object={object} />, clip: true, card: 'wide' },
         { name: t('Detail'), cell: ({ detail }) => detailOf(detail), card: 'wide' },
       ]}
     />
@@ -43,9 +45,14 @@ function ObjectLink({ object }: { readonly object: string }) {
   );
 }
 
+/** So much of a hash that two of a day are told apart; all of it is in the tooltip. */
+function withShortHashes(text: string): string {
+  return text.replace(HASH, (hash) => `${hash.slice(0, HASH_SHOWN)}…`);
+}
+
 /** As much of it as says what was done; all of it in the tooltip. */
 function detailOf(of: AuditEntry['detail']) {
-  const text = wordsOf(of).join(', ');
+  const text = withShortHashes(wordsOf(of).join(', '));
   return text === '' ? (
     '–'
   ) : (

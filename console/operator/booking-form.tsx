@@ -35,7 +35,7 @@ export function BookingForm({ path, booking, isWrong, onClose, children }: Booki
   return (
     <form class="form" onSubmit={submit}>
       {children}
-      <Field label={t('Reason')} hint={t('It stands in the books and on the customer’s statement.')}>
+      <Field label={t('Reason')} hint={t('Recorded in the ledger and shown on the customer’s statement.')}>
         <input
           type="text"
           required

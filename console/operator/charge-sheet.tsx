@@ -35,7 +35,7 @@ export function ChargeSheet({ id, onClose }: { readonly id: string; readonly onC
               </Notice>
             ) : (
               <button type="button" class="button" onClick={() => setRefunding(true)}>
-                {t('Give it back …')}
+                {t('Refund …')}
               </button>
             )}
             {isRefunding ? (
@@ -88,7 +88,7 @@ function Facts({ record }: { readonly record: ChargeRecord }) {
         <a href={to(`operator/accounts/${record.account_id}`)}>{record.account_name}</a> ·{' '}
         {record.api_key_name}
       </dd>
-      <dt>{t('Begun')}</dt>
+      <dt>{t('Started')}</dt>
       <dd>
         <Time at={record.created_at} />
       </dd>
@@ -141,7 +141,7 @@ function Bookings({ rows }: { readonly rows: ChargeRecord['transactions'] }) {
   return (
     <Table
       plain
-      label={t('Bookings')}
+      label={t('Ledger entries')}
       rows={rows}
       rowKey={({ id }) => id}
       columns={[

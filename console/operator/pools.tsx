@@ -55,6 +55,6 @@ function Served({ pool: { slots, running, waiting } }: { readonly pool: Pool }) 
   return waiting > 0 ? (
     <strong class="status-bad">▲ {t('NO WORKERS')}</strong>
   ) : (
-    <span class="quiet">{t('nobody; nothing waits')}</span>
+    <span class="quiet">{t('none; nothing waiting')}</span>
   );
 }

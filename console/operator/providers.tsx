@@ -14,11 +14,7 @@ export function ProvidersPanel({ everyMs }: { readonly everyMs: number }) {
     <Panel title={t('Providers, last hour')} flush>
       <Loaded reading={reading}>
         {(rows) =>
-          rows.length === 0 ? (
-            <Empty text={t('Nothing was called in the last hour.')} />
-          ) : (
-            <Health rows={rows} />
-          )
+          rows.length === 0 ? <Empty text={t('No calls in the last hour.')} /> : <Health rows={rows} />
         }
       </Loaded>
     </Panel>
@@ -73,7 +69,7 @@ function Circuit({ of }: { readonly of: ProviderHealth['circuit'] }) {
     <span class="status-good">● {t('closed')}</span>
   ) : (
     <span class="status-wait" title={names.join(', ')}>
-      ▲ {t('{open} of {replicas} rest', { open: names.length, replicas: of.replicas })}
+      ▲ {t('{open} of {replicas} open', { open: names.length, replicas: of.replicas })}
     </span>
   );
 }

@@ -20,7 +20,7 @@ export function RefundDialog({ account, generation, transaction, onClose }: Refu
   const nano = amount.trim() === '' ? undefined : parseUsd(amount);
   const isWrong = amount.trim() !== '' && (nano === undefined || nano <= 0n);
   return (
-    <Dialog title={t('Give it back')} onClose={onClose}>
+    <Dialog title={t('Refund')} onClose={onClose}>
       <BookingForm
         path={`/admin/v1/accounts/${account}/refunds`}
         booking={{
@@ -32,13 +32,13 @@ export function RefundDialog({ account, generation, transaction, onClose }: Refu
       >
         <p>
           {t(
-            'A charge goes back to the balance. A purchase is taken out of it; the payment itself is refunded where it was made.',
+            'Refunding a charge returns it to the balance. Refunding a purchase takes its credits out of the balance; refund the payment itself at the payment provider.',
           )}
         </p>
         <Field
           label={t('Amount in USD')}
-          hint={t('Empty: all that is left of it.')}
-          problem={isWrong ? t('A plain amount above zero, such as 12.50') : undefined}
+          hint={t('Empty: the full remaining amount.')}
+          problem={isWrong ? t('An amount above zero, such as 12.50') : undefined}
         >
           <input
             type="text"

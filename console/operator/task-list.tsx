@@ -22,7 +22,7 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
         label={t('Tasks')}
         listing={listing}
         rowKey={({ id }) => id}
-        empty={t('There is no task, or none that the filters let through.')}
+        empty={t('No tasks, or none that match the filters.')}
         columns={[
           {
             name: t('Ordered'),
@@ -45,7 +45,7 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
             card: 'hidden',
           },
           {
-            name: t('Ran'),
+            name: t('Run time'),
             cell: ({ run_ms: ms }) => (ms === null ? '–' : formatDuration(ms)),
             number: true,
             card: 'hidden',

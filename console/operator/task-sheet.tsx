@@ -32,7 +32,7 @@ export function TaskSheet({ id, onClose }: { readonly id: string; readonly onClo
             <Facts task={task} />
             <Table
               plain
-              label={t('What happened')}
+              label={t('History')}
               rows={task.history.map((row, index) => ({ ...row, index }))}
               rowKey={({ index }) => String(index)}
               columns={[
@@ -68,7 +68,7 @@ function Facts({ task }: { readonly task: OperatorTaskDetails }) {
       <dd>{task.worker ?? '–'}</dd>
       <dt>{t('Runs')}</dt>
       <dd>
-        {t('{runs}, of them {failures} failed and {interruptions} broken off', {
+        {t('{runs}, of which {failures} failed and {interruptions} were interrupted', {
           runs: task.generation_runs,
           failures: task.failures,
           interruptions: task.interruptions,
@@ -117,7 +117,7 @@ function Retry({ task }: { readonly task: OperatorTaskDetails }) {
           disabled={retrying.isPending}
           onClick={() => void retrying.run()}
         >
-          {t('Order it again, at the price of the first order')}
+          {t('Order again, at the original price')}
         </button>
       </p>
     </>

@@ -20,7 +20,7 @@ export function LoginPage() {
           <summary>{t('Where do I find my key?')}</summary>
           <p>
             {t(
-              'Whoever runs this service gave it to you when the account was opened. After a first start on this machine it is in the file .data/owner.key.',
+              'The operator of this service gave it to you when the account was opened. After a first start on this machine, it is in the file .data/owner.key.',
             )}
           </p>
         </details>
@@ -44,8 +44,8 @@ export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
     <Dialog title={t('Sign in again')} onClose={() => window.location.reload()} mustAnswer>
       <p>
         {reason === 'too_old'
-          ? t('You signed in a while ago. What makes or destroys access needs you to sign in again.')
-          : t('The session has ended. What you were doing goes on after this.')}
+          ? t('You signed in a while ago. Granting or removing access needs a fresh sign-in.')
+          : t('The session has ended. Sign in to continue where you left off.')}
       </p>
       <SignInByProvider wish={wish} />
       <LoginForm />
@@ -76,7 +76,7 @@ function LoginForm() {
       <Field
         label={t('API key')}
         problem={problem}
-        hint={t('It is exchanged for a session of at most 12 hours and kept nowhere in this browser.')}
+        hint={t('It is exchanged for a session of at most 12 hours and is not stored in this browser.')}
       >
         <input
           type="password"

@@ -31,24 +31,26 @@ export function SignInByProvider({ wish = {} }: { readonly wish?: SignInWish }) 
 function problemText(problem: string): string {
   switch (problem) {
     case 'provider_away':
-      return t('The sign-in service does not answer. Try again in a moment; a key works meanwhile.');
+      return t('The sign-in service is not responding. Try again in a moment, or sign in with a key.');
     case 'expired':
-      return t('That took too long, or another tab began to sign in as well. Try again.');
+      return t('Sign-in took too long, or another tab started signing in. Try again.');
     case 'too_many':
-      return t('Too many sign-ins failed from here. Wait a minute, then try again.');
+      return t('Too many failed sign-ins from here. Wait a minute, then try again.');
     case 'not_a_member':
-      return t('You are signed in there, but a member of no account here. Ask an owner to invite you.');
+      return t('You signed in, but you are not a member of any account here. Ask an owner to invite you.');
     case 'invitation_ended':
-      return t('This invitation was used, withdrawn or is older than seven days. Ask for another one.');
+      return t(
+        'This invitation was already used or withdrawn, or is older than seven days. Ask for a new one.',
+      );
     case 'invitation_for_another':
-      return t('This invitation is for another e-mail address than the one you signed in with.');
+      return t('This invitation is for a different e-mail address than the one you signed in with.');
     case 'email_not_verified':
-      return t('The sign-in service tells no verified e-mail address of yours, which an invitation needs.');
+      return t('The sign-in service did not provide a verified e-mail address, which an invitation needs.');
     case 'not_an_operator':
-      return t('The sign-in service does not say that you are an operator here.');
+      return t('The sign-in service does not list you as an operator here.');
     case 'account_full':
-      return t('The account has as many keys and members as it may. Ask an owner to make room.');
+      return t('The account has reached its limit of keys and members. Ask an owner to make room.');
     default:
-      return t('The sign-in service did not vouch for you. Try again.');
+      return t('The sign-in service could not confirm your identity. Try again.');
   }
 }

@@ -3,29 +3,29 @@ export const SHARED: Readonly<Record<string, string>> = {
   'The service cannot be reached. Check the connection; nothing was lost.':
     '无法连接服务。请检查网络；没有丢失任何内容。',
   'The service cannot be reached.': '无法连接服务。',
-  'Not enough credits for what this can cost at most. You paid nothing.':
+  'Not enough credits for the maximum cost of this call. You paid nothing.':
     '可用额度不足以支付此调用的最高费用。未收取任何费用。',
-  'The limit of the key does not cover what this can cost at most. You paid nothing.':
+  'The key’s limit does not cover the maximum cost of this call. You paid nothing.':
     '密钥上限的剩余部分不足以支付此调用的最高费用。未收取任何费用。',
   'This would cost more than the amount shown. Nothing was sent; you paid nothing.':
     '费用将高于所示金额。请求未发送，未收取任何费用。',
-  'This is no key of this service. Check that it was copied whole.':
+  'This is not a key of this service. Check that you copied all of it.':
     '这不是本服务的密钥。请检查是否复制完整。',
-  'This key is disabled. Use another one, or have it enabled.':
+  'This key is disabled. Use another key, or have it enabled.':
     '此密钥已停用。请使用其他密钥，或请人重新启用。',
-  'This key has expired. Use another one.': '此密钥已过期。请使用其他密钥。',
-  'The account is suspended. Everything can be read; nothing can be changed or called.':
+  'This key has expired. Use another key.': '此密钥已过期。请使用其他密钥。',
+  'The account is suspended: read only, no calls and no changes.':
     '账户已被暂停。所有内容均可查看，但无法更改或调用。',
-  'This needs more rights than the key or the role that you are signed in with has.':
+  'The key or role you are signed in with is not allowed to do this.':
     '此操作需要更高的权限：您登录所用的密钥或角色权限不足。',
   'Too many requests.': '请求过多。',
-  'Overloaded at the moment.': '当前负载过高。',
+  'The service is overloaded at the moment.': '当前负载过高。',
   'Try again in {seconds} s.': '请在 {seconds} 秒后重试。',
   'Try again in {seconds} s': '{seconds} 秒后重试',
   'You can try again now.': '现在可以重试。',
   'You are signed in with this key: it cannot disable or delete itself.':
     '您正使用此密钥登录：它不能停用或删除自己。',
-  'Skip to the content': '跳到正文',
+  'Skip to content': '跳到正文',
   Pages: '页面',
   More: '更多',
   Loading: '正在加载',
@@ -40,7 +40,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Keep it': '保留',
   'Export CSV': '导出 CSV',
   Theme: '主题',
-  'As the system': '跟随系统',
+  'Same as system': '跟随系统',
   Light: '浅色',
   Dark: '深色',
   'Times in': '时间显示为',
@@ -63,20 +63,20 @@ export const SHARED: Readonly<Record<string, string>> = {
   'All models': '所有模型',
   'Go to a page, or do something': '前往页面或执行操作',
   'Go to': '前往',
-  'A page, an act or an id': '页面、操作或 ID',
-  'Nothing is called so.': '没有这样的名称。',
+  'A page, an action or an ID': '页面、操作或 ID',
+  'No matches.': '没有这样的名称。',
   'New chat': '新建对话',
   'New image': '新建图片',
   'New video': '新建视频',
   'Generation {id}': '调用 {id}',
   'Task {id}': '任务 {id}',
-  'Nothing fits among those that were looked at. Older ones may.':
+  'No matches among the entries searched so far. Older ones may match.':
     '已查看的记录中没有符合条件的；更早的记录中可能有。',
-  'These are too many figures for one page. Choose a shorter range, or fewer at a time.':
+  'Too many data points for one page. Choose a shorter range or fewer groups.':
     '数据过多，无法在一页中显示。请缩短时间范围，或减少分组。',
   'Searched back to': '已查找至',
-  'Older ones may fit, too.': '更早的记录中可能还有符合条件的。',
-  'Go on': '继续查找',
+  'Older ones may also match.': '更早的记录中可能还有符合条件的。',
+  Continue: '继续查找',
   '{count} new': '{count} 条新记录',
   'All endpoints': '所有接口',
   'All keys': '所有密钥',
@@ -92,7 +92,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   Filters: '筛选',
   'Filters ({count})': '筛选（{count}）',
   total: '合计',
-  With: '使用',
+  Client: '客户端',
   'Copy the code': '复制代码',
   Console: '控制台',
   Overview: '概览',
@@ -140,11 +140,11 @@ export const SHARED: Readonly<Record<string, string>> = {
   Role: '角色',
   'Last used': '上次使用',
   never: '从未',
-  Act: '操作',
+  Action: '操作',
   Enable: '启用',
   Disable: '停用',
   Transactions: '交易记录',
-  'Nothing has moved the balance yet.': '余额还没有任何变动。',
+  'No transactions yet.': '余额还没有任何变动。',
   Amount: '金额',
   'Balance after': '变动后余额',
   Type: '类型',

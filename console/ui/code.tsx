@@ -9,9 +9,9 @@ export function CodeTabs({ snippets }: { readonly snippets: readonly Snippet[] }
   const [name, choose] = useState(snippets[0]?.name ?? '');
   const chosen = snippets.find((snippet) => snippet.name === name) ?? snippets[0];
   return (
-    <div class="form">
+    <div class="form code-form">
       <Choice
-        label={t('With')}
+        label={t('Client')}
         value={chosen?.name ?? ''}
         options={snippets.map((snippet) => [snippet.name, snippet.name])}
         onChange={choose}

@@ -18,7 +18,7 @@ export function DeviceSettings() {
         label={t('Theme')}
         value={theme}
         options={[
-          ['system', t('As the system')],
+          ['system', t('Same as system')],
           ['light', t('Light')],
           ['dark', t('Dark')],
         ]}

@@ -37,7 +37,7 @@ export function Frame({ home, brand, entries, top, menuName, menu, palette, chil
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
-        {t('Skip to the content')}
+        {t('Skip to content')}
       </button>
       <header class="top">
         <a class="brand" href={home}>

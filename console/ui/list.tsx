@@ -30,18 +30,18 @@ export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction,
       <Waiting listing={listing} />
       <Table label={label} columns={columns} rows={rows} rowKey={rowKey} foot={foot} />
       {rows.length === 0 && searchedUntil === undefined ? (
-        <Empty text={t('Nothing fits among those that were looked at. Older ones may.')} />
+        <Empty text={t('No matches among the entries searched so far. Older ones may match.')} />
       ) : null}
       <div class="list-foot">
         {error ? <Problem error={error} /> : null}
         {searchedUntil === undefined ? null : (
           <p>
-            {t('Searched back to')} <Time at={searchedUntil} />. {t('Older ones may fit, too.')}
+            {t('Searched back to')} <Time at={searchedUntil} />. {t('Older ones may also match.')}
           </p>
         )}
         {older ? (
           <button type="button" class="button" disabled={isLoadingOlder} onClick={older}>
-            {isLoadingOlder ? t('Loading …') : searchedUntil === undefined ? t('Load older') : t('Go on')}
+            {isLoadingOlder ? t('Loading …') : searchedUntil === undefined ? t('Load older') : t('Continue')}
           </button>
         ) : null}
       </div>

@@ -81,8 +81,8 @@ function Choices({ commands, find, onClose }: PaletteProps & { readonly onClose:
         aria-autocomplete="list"
         aria-controls={list}
         aria-activedescendant={found.length === 0 ? undefined : `${list}-${at}`}
-        aria-label={t('A page, an act or an id')}
-        placeholder={t('A page, an act or an id')}
+        aria-label={t('A page, an action or an ID')}
+        placeholder={t('A page, an action or an ID')}
         value={text}
         onKeyDown={onKey}
         onInput={(event) => {
@@ -91,7 +91,7 @@ function Choices({ commands, find, onClose }: PaletteProps & { readonly onClose:
         }}
       />
       {found.length === 0 ? (
-        <p class="quiet">{t('Nothing is called so.')}</p>
+        <p class="quiet">{t('No matches.')}</p>
       ) : (
         <div id={list} role="listbox" class="palette" aria-label={t('Go to')}>
           {found.map((command, index) => (

@@ -28,7 +28,7 @@ export const accountOverviewJson = z
     }),
     limits: z
       .object({
-        requests_per_minute: count.meta({ description: 'Requests a minute' }),
+        requests_per_minute: count.meta({ description: 'Requests per minute' }),
         tokens_per_minute: count.meta({ description: 'Tokens of prompts and answers a minute' }),
         concurrency: count.meta({ description: 'Paid calls in flight at the same time' }),
       })

@@ -18,7 +18,7 @@ const limit = z
   .nullable()
   .meta({
     description:
-      'Spending limit in USD, over the life of the key unless `limit_reset` renews it; null = unlimited',
+      'Spending limit in USD, over the lifetime of the key unless `limit_reset` renews it; null = unlimited',
     examples: [25],
   });
 
@@ -38,7 +38,7 @@ const most = (max: number, description: string) => z.int().min(1).max(max).optio
 
 /** Limits of one key, or of an account as an operator sets them. */
 export const rateLimits = z.strictObject({
-  requests_per_minute: most(10_000_000, 'Requests a minute, paid or not'),
+  requests_per_minute: most(10_000_000, 'Requests per minute, paid or not'),
   tokens_per_minute: most(10_000_000_000, 'Tokens of prompts and answers a minute'),
   concurrency: most(100_000, 'Paid calls in flight at the same time'),
 });

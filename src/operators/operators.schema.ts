@@ -53,12 +53,7 @@ const billing = z
   .meta({ description: "Customer details on statements and receipts; null: only the account's name" });
 const accountRateLimits = rateLimits
   .extend({
-    queued_tasks: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .optional()
-      .meta({ description: 'Tasks that may wait for one pool' }),
+    queued_tasks: z.int().min(1).max(1_000_000).optional().meta({ description: 'Queued tasks per pool' }),
   })
   .nullable()
   .meta({
@@ -99,7 +94,7 @@ export const adjustmentBody = z
     reason: z
       .enum(['grant', 'goodwill', 'correction'])
       .default('correction')
-      .meta({ description: 'What the books call it: the reason_code of the entry' }),
+      .meta({ description: 'How it is booked: the reason_code of the ledger entry' }),
   })
   .meta({ id: 'Adjustment' });
 

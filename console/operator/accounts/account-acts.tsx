@@ -53,7 +53,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
         <Confirm
           title={t('Suspend “{name}”?', { name: account.name })}
           text={t(
-            'New calls are refused within a second. What runs ends and is charged. The balance stays as it is.',
+            'New calls are refused within a second. Running calls finish and are charged. The balance does not change.',
           )}
           action={t('Suspend')}
           isPending={suspending.isPending}

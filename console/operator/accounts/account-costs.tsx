@@ -36,7 +36,7 @@ export function AccountCosts({ id }: { readonly id: string }) {
         {(rows) => {
           const { groups, total } = spendingOf(rows, bucketsOf(time, now), ({ model }) => model ?? '–');
           return groups.length === 0 ? (
-            <Empty text={t('Nothing was spent in this time.')} />
+            <Empty text={t('Nothing was spent in this period.')} />
           ) : (
             <Table
               plain

@@ -31,7 +31,7 @@ export function AccountGenerations({ id }: OfAccount) {
         label={t('Calls')}
         listing={listing}
         rowKey={(row) => row.id}
-        empty={t('Nothing was called yet.')}
+        empty={t('No calls yet.')}
         columns={[
           {
             name: t('Time'),
@@ -106,7 +106,7 @@ export function AccountKeys({ id }: OfAccount) {
             card: 'named',
           },
           {
-            name: t('Act'),
+            name: t('Action'),
             cell: (key) => (
               <button
                 type="button"

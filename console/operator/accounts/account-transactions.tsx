@@ -27,7 +27,7 @@ export function AccountTransactions({ id }: { readonly id: string }) {
         label={t('Transactions')}
         listing={listing}
         rowKey={(row) => row.id}
-        empty={t('Nothing has moved the balance yet.')}
+        empty={t('No transactions yet.')}
         columns={[
           { name: t('Time'), cell: ({ created_at: at }) => <Time at={at} /> },
           { name: t('Amount'), cell: ({ amount }) => <Amount value={amount.value} />, number: true },
@@ -41,11 +41,11 @@ export function AccountTransactions({ id }: { readonly id: string }) {
           { name: t('Description'), cell: ({ description }) => description, clip: true, card: 'wide' },
           { name: t('Id'), cell: (row) => <span class="mono">{row.id}</span>, clip: true, card: 'wide' },
           {
-            name: t('Act'),
+            name: t('Action'),
             cell: (row) =>
               REFUNDABLE.includes(row.type) ? (
                 <button type="button" class="button" onClick={() => refund(row.id)}>
-                  {t('Give back …')}
+                  {t('Refund …')}
                 </button>
               ) : null,
           },

@@ -41,7 +41,7 @@ export function AccountPage() {
       </div>
       {account.suspended ? (
         <Notice tone="bad">
-          <p>{t('Suspended: everything can be read, nothing can be called or changed.')}</p>
+          <p>{t('Suspended: read only, no calls and no changes.')}</p>
         </Notice>
       ) : null}
       <Money account={account} />
@@ -59,7 +59,7 @@ function Money({ account }: { readonly account: Account }) {
       <Figure label={t('Balance')}>
         <Amount value={account.remaining_credits} />
       </Figure>
-      <Figure label={t('Held')} note={t('part of the balance, for what runs now')}>
+      <Figure label={t('Held')} note={t('part of the balance, for running calls and tasks')}>
         <Amount value={account.held} />
       </Figure>
       <Figure
@@ -76,7 +76,7 @@ function Money({ account }: { readonly account: Account }) {
         label={t('Used')}
         note={
           account.last_used_at === null ? (
-            t('since it was opened')
+            t('since the account was opened')
           ) : (
             <>
               {t('Last used')} <Time at={account.last_used_at} relative />
@@ -86,7 +86,7 @@ function Money({ account }: { readonly account: Account }) {
       >
         <Amount value={account.total_usage} />
       </Figure>
-      <Figure label={t('Debt')} note={t('of payments taken back; blocks new calls')}>
+      <Figure label={t('Debt')} note={t('from reversed payments; blocks new calls')}>
         <Amount value={account.debt} />
       </Figure>
     </dl>

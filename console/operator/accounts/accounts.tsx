@@ -64,7 +64,7 @@ export function AccountsPage() {
           label={t('Accounts')}
           listing={listing}
           rowKey={({ id }) => id}
-          empty={t('There is no account, or none that the filters let through.')}
+          empty={t('No accounts, or none that match the filters.')}
           columns={[
             {
               name: t('Name'),

@@ -31,8 +31,8 @@ export function AdjustDialog({ account, onClose }: AdjustDialogProps) {
         </p>
         <Field
           label={t('Amount in USD')}
-          hint={t('Above zero: given. Below zero, such as -2.50: taken.')}
-          problem={isWrong ? t('A plain amount that is not zero, such as 12.50 or -2.50') : undefined}
+          hint={t('A positive amount adds credits; a negative one, such as -2.50, takes them away.')}
+          problem={isWrong ? t('An amount other than zero, such as 12.50 or -2.50') : undefined}
         >
           <input
             type="text"
@@ -43,7 +43,7 @@ export function AdjustDialog({ account, onClose }: AdjustDialogProps) {
           />
         </Field>
         <Choice
-          label={t('What the books call it')}
+          label={t('Booked as')}
           value={kind}
           options={[
             ['goodwill', t('Goodwill')],

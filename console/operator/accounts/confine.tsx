@@ -13,10 +13,10 @@ interface ConfineDialogProps {
 }
 
 const LIMITS = {
-  requests_per_minute: 'Requests a minute',
-  tokens_per_minute: 'Tokens a minute',
-  concurrency: 'Calls at once',
-  queued_tasks: 'Tasks that may wait for one pool',
+  requests_per_minute: 'Requests per minute',
+  tokens_per_minute: 'Tokens per minute',
+  concurrency: 'Concurrent calls',
+  queued_tasks: 'Queued tasks per pool',
 } as const;
 type LimitName = keyof typeof LIMITS;
 const NAMES = Object.keys(LIMITS) as LimitName[];
@@ -40,7 +40,10 @@ export function ConfineDialog({ account, onClose }: ConfineDialogProps) {
   return (
     <Dialog title={t('Models and limits of “{name}”', { name: account.name })} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <Field label={t('Models it may call')} hint={t('One id a line. Empty: every model of the catalog.')}>
+        <Field
+          label={t('Models it may call')}
+          hint={t('One ID per line. Empty: every model in the catalog.')}
+        >
           <textarea rows={4} value={models} onInput={(event) => setModels(event.currentTarget.value)} />
         </Field>
         {NAMES.map((name) => (

@@ -63,8 +63,8 @@ function OpenForm({ onOpened, onClose }: OpenFormProps) {
       </Field>
       <Field
         label={t('Granted credits in USD (optional)')}
-        hint={t('Given, not sold: they are no revenue.')}
-        problem={isWrong ? t('A plain amount, such as 12.50') : undefined}
+        hint={t('Granted, not sold: they do not count as revenue.')}
+        problem={isWrong ? t('An amount such as 12.50') : undefined}
       >
         <input
           type="text"
@@ -90,7 +90,7 @@ function Secret({ text, onDone }: { readonly text: string; readonly onDone: () =
   return (
     <div class="form">
       <Notice tone="wait">
-        <p>{t('The owner key of the account. It is shown once and kept nowhere.')}</p>
+        <p>{t('The owner key of the account. It is shown once and stored nowhere.')}</p>
       </Notice>
       <p class="secret">{text}</p>
       <div class="dialog-actions">

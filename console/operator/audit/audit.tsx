@@ -15,7 +15,7 @@ export function AuditPage() {
         <div class="page-actions filters">
           <input
             type="search"
-            aria-label={t('Only this act')}
+            aria-label={t('Only this action')}
             placeholder="account.update"
             value={action}
             onChange={(event) => setAction(event.currentTarget.value.trim())}

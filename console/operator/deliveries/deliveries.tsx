@@ -52,7 +52,7 @@ export function DeliveriesPage() {
           label={t('Deliveries')}
           listing={listing}
           rowKey={({ id }) => id}
-          empty={t('No webhook was to be sent, or none that the filters let through.')}
+          empty={t('No deliveries, or none that match the filters.')}
           columns={columns((id) => void sending.run(id), sending.isPending)}
         />
       </Panel>
@@ -62,18 +62,18 @@ export function DeliveriesPage() {
 
 function columns(redeliver: (id: string) => void, isPending: boolean): Column<OperatorDelivery>[] {
   return [
-    { name: t('Made'), cell: ({ created_at: at }) => <Time at={at} relative /> },
+    { name: t('Created'), cell: ({ created_at: at }) => <Time at={at} relative /> },
     { name: t('State'), cell: ({ state }) => <Status of={state} /> },
     { name: t('Tries'), cell: ({ tries }) => tries, number: true },
     {
-      name: t('Last answer'),
+      name: t('Last response'),
       cell: ({ last_http_status: status, last_error: error }) => error ?? status ?? '–',
       clip: true,
     },
     { name: t('Address'), cell: ({ url }) => url, clip: true, card: 'wide' },
     accountColumn(),
     {
-      name: t('Act'),
+      name: t('Action'),
       cell: ({ id, state }) =>
         state === 'failed' ? (
           <button type="button" class="button" disabled={isPending} onClick={() => redeliver(id)}>

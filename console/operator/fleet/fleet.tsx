@@ -40,7 +40,7 @@ function Workers() {
       <Loaded reading={reading}>
         {(workers) =>
           workers.length === 0 ? (
-            <Empty text={t('No worker is there. Tasks wait until one starts.')} />
+            <Empty text={t('No workers. Tasks wait until one starts.')} />
           ) : (
             <Table
               label={t('Workers')}
@@ -54,7 +54,7 @@ function Workers() {
                 },
                 { name: t('State'), cell: (worker) => <WorkerState worker={worker} /> },
                 {
-                  name: t('Seen'),
+                  name: t('Last seen'),
                   cell: ({ seen_at: at }) => (at === null ? '–' : <Time at={at} relative />),
                   card: 'named',
                 },
@@ -66,7 +66,7 @@ function Workers() {
                 },
                 { name: t('Running'), cell: ({ running }) => formatCount(running), number: true },
                 {
-                  name: t('Act'),
+                  name: t('Action'),
                   cell: (worker) => (
                     <button
                       type="button"
@@ -138,7 +138,7 @@ function Queues() {
               { name: t('Active'), cell: ({ jobs }) => formatCount(jobs.active), number: true },
               { name: t('Failed'), cell: ({ jobs }) => formatCount(jobs.failed), number: true },
               {
-                name: t('Act'),
+                name: t('Action'),
                 cell: (queue) => (
                   <button
                     type="button"

@@ -63,7 +63,7 @@ function Figures() {
         note={
           known &&
           (known.charged === 0n
-            ? t('no cost is known')
+            ? t('cost not known')
             : t('{share} of charges whose cost is known', {
                 share: percentOf(known.margin ?? 0n, known.charged),
               }))
@@ -107,7 +107,7 @@ function ProofAge({ checks }: { readonly checks: readonly LedgerCheck[] | undefi
   const last = full ?? checks?.[0];
   return last ? (
     <>
-      {full ? t('all of them') : t('new entries')}, <Time at={last.at} relative />
+      {full ? t('all entries') : t('new entries')}, <Time at={last.at} relative />
     </>
   ) : (
     <span>{checks ? t('not proven yet') : '–'}</span>

@@ -24,6 +24,12 @@ const MARGIN = '/admin/v1/reports/margin';
 /** What margins are told by, and the member of a row that names it. */
 const GROUPS = { model: 'model', endpoint: 'endpoint', provider: 'provider', account: 'account_id' } as const;
 type Group = keyof typeof GROUPS;
+const GROUP_NAMES = {
+  model: 'Model',
+  endpoint: 'Endpoint',
+  provider: 'Provider',
+  account: 'Account',
+} as const;
 
 /** What models bring in and cost, what they are sold for, and whether the books add up. */
 export function MoneyPage() {
@@ -78,24 +84,31 @@ function ProofOfBooks() {
     refresh('/admin/v1/ledger');
   });
   return (
-    <div class="form">
-      <div class="form-row">
-        <button type="button" class="button" disabled={proving.isPending} onClick={() => void proving.run()}>
-          {proving.isPending ? t('Proving …') : t('Prove the books now')}
-        </button>
-        <span role="status">{proof?.ok ? <Holds checked={proof.checked} /> : null}</span>
+    <Panel title={t('Proof of the books')}>
+      <div class="form">
+        <div class="form-row">
+          <button
+            type="button"
+            class="button"
+            disabled={proving.isPending}
+            onClick={() => void proving.run()}
+          >
+            {proving.isPending ? t('Proving …') : t('Prove the books now')}
+          </button>
+          <span role="status">{proof?.ok ? <Holds checked={proof.checked} /> : null}</span>
+        </div>
+        {proving.error === undefined ? null : <Problem error={proving.error} />}
+        {proof === undefined || proof.ok ? null : (
+          <Notice tone="bad">
+            {proof.violations.map(({ claim, object, detail }) => (
+              <p key={`${claim} ${object}`}>
+                {claim}: {object}, {detail}
+              </p>
+            ))}
+          </Notice>
+        )}
       </div>
-      {proving.error === undefined ? null : <Problem error={proving.error} />}
-      {proof === undefined || proof.ok ? null : (
-        <Notice tone="bad">
-          {proof.violations.map(({ claim, object, detail }) => (
-            <p key={`${claim} ${object}`}>
-              {claim}: {object}, {detail}
-            </p>
-          ))}
-        </Notice>
-      )}
-    </div>
+    </Panel>
   );
 }
 
@@ -113,7 +126,7 @@ function Margins({ range, group }: { readonly range: string; readonly group: Gro
       {(rows) => (
         <Panel title={t('Margin')} actions={<ExportCsv path={MARGIN} query={query} name="margin" />} flush>
           {rows.length === 0 ? (
-            <Empty text={t('Nothing was called in this time.')} />
+            <Empty text={t('No calls in this period.')} />
           ) : (
             <MarginTable rows={rows} group={group} />
           )}
@@ -134,12 +147,12 @@ function MarginTable({ rows, group }: { readonly rows: readonly Margin[]; readon
       rows={[...parts, { name: t('Total'), sums: total }]}
       rowKey={({ name }) => name}
       columns={[
-        { name: t('What'), cell: ({ name }) => partName(name), clip: true },
+        { name: t(GROUP_NAMES[group]), cell: ({ name }) => partName(name), clip: true },
         { name: t('Charged'), cell: ({ sums }) => <Amount value={sums.charged} />, number: true },
-        { name: t('Given back'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
+        { name: t('Refunded'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
         { name: t('Cost'), cell: ({ sums }) => <Amount value={knownOf(sums).cost} />, number: true },
         { name: t('Margin'), cell: ({ sums }) => <Amount value={knownOf(sums).margin} />, number: true },
-        { name: t('Of known'), cell: ({ sums }) => shareOf(knownOf(sums)), number: true },
+        { name: t('Margin, %'), cell: ({ sums }) => shareOf(knownOf(sums)), number: true },
         {
           name: t('Cost known for'),
           cell: ({ sums }) => percentOf(sums.charged - sums.unknown, sums.charged),
@@ -173,16 +186,16 @@ function Prices() {
         columns={[
           { name: t('Model'), cell: ({ model }) => model, clip: true },
           {
-            name: t('In, a million'),
+            name: t('Input, per million'),
             cell: ({ prices }) => <Million price={prices?.prompt} />,
             number: true,
           },
           {
-            name: t('Out, a million'),
+            name: t('Output, per million'),
             cell: ({ prices }) => <Million price={prices?.completion} />,
             number: true,
           },
-          { name: t('A request'), cell: ({ prices }) => <Each price={prices?.request} />, number: true },
+          { name: t('Per request'), cell: ({ prices }) => <Each price={prices?.request} />, number: true },
           { name: t('From'), cell: ({ starts_at: at }) => <Time at={at} /> },
           {
             name: t('Until'),

@@ -19,8 +19,8 @@ export function SearchBox() {
       <form onSubmit={submit}>
         <input
           type="search"
-          aria-label={t('Find an id, a number or a name')}
-          placeholder={t('Id, number or name')}
+          aria-label={t('Search by ID, number or name')}
+          placeholder={t('ID, number or name')}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />

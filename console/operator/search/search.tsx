@@ -15,14 +15,14 @@ export function SearchPage() {
   const reading = useRead<readonly Finding[]>('/admin/v1/search', { q: text }, { enabled: text.length >= 2 });
   return (
     <div class="page">
-      <h1 tabIndex={-1}>{t('Found for “{text}”', { text })}</h1>
+      <h1 tabIndex={-1}>{t('Results for “{text}”', { text })}</h1>
       <Panel flush>
         <Loaded reading={reading}>
           {(findings) =>
             findings.length === 0 ? (
               <Empty
                 text={t(
-                  'Nothing. Ids have to be whole; of a name a part is enough. A key is found by its hash or its label.',
+                  'No results. IDs must be complete; part of a name is enough. Keys are found by hash or label.',
                 )}
               />
             ) : (
@@ -41,13 +41,13 @@ function Findings({ rows }: { readonly rows: readonly Finding[] }) {
   const account = accountColumn<Finding>();
   return (
     <Table
-      label={t('Found')}
+      label={t('Results')}
       rows={rows}
       rowKey={({ kind, id, account_id: account }) => `${kind} ${id} ${account}`}
       columns={[
         { name: t('Kind'), cell: ({ kind }) => t(kind.replace('_', ' ')) },
         {
-          name: t('What'),
+          name: t('Item'),
           cell: (finding) => (
             <a class="mono" href={addressOf(finding, text)}>
               {finding.id}
@@ -56,7 +56,7 @@ function Findings({ rows }: { readonly rows: readonly Finding[] }) {
           clip: true,
           card: 'wide',
         },
-        { name: t('Says'), cell: ({ summary }) => summary, clip: true },
+        { name: t('Description'), cell: ({ summary }) => summary, clip: true },
         {
           ...account,
           cell: (finding) => (finding.kind === 'account' ? '–' : account.cell(finding)),

@@ -29,13 +29,13 @@ export function SessionsPage() {
           label={t('Signed-in browsers')}
           listing={listing}
           rowKey={({ id }) => id}
-          empty={t('Nobody is signed in by the OpenID provider.')}
+          empty={t('Nobody is signed in through the OpenID provider.')}
           columns={columns((id) => void ending.run(id), ending.isPending)}
         />
       </Panel>
       <p class="small quiet">
         {t(
-          'Whoever signed in with a token is not listed: that session ends within eight hours, or at once when the token is changed.',
+          'Sign-ins with a token are not listed: those sessions end within eight hours, or at once when the token changes.',
         )}
       </p>
     </div>
@@ -50,7 +50,7 @@ function columns(end: (id: string) => void, isPending: boolean): Column<Operator
     { name: t('Since'), cell: ({ created_at: at }) => <Time at={at} relative />, card: 'named' },
     { name: t('Until'), cell: ({ ends_at: at }) => <Time at={at} />, card: 'hidden' },
     {
-      name: t('Act'),
+      name: t('Action'),
       cell: ({ id, current }) =>
         current ? (
           <a class="button" href={`${SERVICE}admin/logout`} target="_self">

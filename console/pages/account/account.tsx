@@ -47,7 +47,7 @@ function Facts({ account }: { readonly account: AccountOverview }) {
       </dd>
       <dt>{t('Limits per key')}</dt>
       <dd>
-        {t('{requests} requests and {tokens} tokens a minute, {concurrency} calls at once', {
+        {t('{requests} requests and {tokens} tokens per minute, {concurrency} concurrent calls', {
           requests: formatCount(limits.requests_per_minute),
           tokens: formatCount(limits.tokens_per_minute),
           concurrency: formatCount(limits.concurrency),
@@ -85,7 +85,7 @@ function Sessions() {
         label={t('Signed-in browsers')}
         listing={listing}
         rowKey={({ id }) => id}
-        empty={t('No browser is signed in.')}
+        empty={t('No signed-in browsers.')}
         columns={[
           { name: t('Browser'), cell: ({ user_agent: agent }) => agent || '–', clip: true, card: 'wide' },
           {
@@ -94,9 +94,9 @@ function Sessions() {
             card: 'named',
           },
           { name: t('Key'), cell: ({ key }) => key.name, card: 'named' },
-          { name: t('Seen'), cell: ({ seen_at: at }) => <Time at={at} relative />, card: 'named' },
+          { name: t('Last seen'), cell: ({ seen_at: at }) => <Time at={at} relative />, card: 'named' },
           {
-            name: t('Act'),
+            name: t('Action'),
             cell: ({ id, current }) => (
               <button
                 type="button"
@@ -121,7 +121,7 @@ function Device() {
       <div class="form">
         <p>
           {t(
-            'Prompts of {count} tasks are remembered here, and nowhere else: the service forgets them when a task ends.',
+            'The prompts of {count} tasks are kept on this device only: the service forgets them when a task ends.',
             { count },
           )}
         </p>

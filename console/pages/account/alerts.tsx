@@ -44,7 +44,10 @@ function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <Field label={t('Webhook URL')} hint={t('Events are posted here, signed. Empty: nothing is sent.')}>
+      <Field
+        label={t('Webhook URL')}
+        hint={t('Signed events are posted to this URL. Empty: nothing is sent.')}
+      >
         <input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
       </Field>
       <Field

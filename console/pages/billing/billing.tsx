@@ -26,13 +26,13 @@ export function BillingPage() {
         <Notice tone="info">{t('The payment was cancelled. You paid nothing.')}</Notice>
       )}
       <dl class="figures">
-        <Figure label={t('Available')} note={t('what new calls may cost')}>
+        <Figure label={t('Available')} note={t('available for new calls')}>
           <Amount value={account.data?.available} />
         </Figure>
-        <Figure label={t('Held')} note={t('set aside for what runs now; given back or charged at its end')}>
+        <Figure label={t('Held')} note={t('reserved for running calls; charged or released when they end')}>
           <Amount value={account.data?.held} />
         </Figure>
-        <Figure label={t('Balance')} note={t('available and held, as the ledger has it')}>
+        <Figure label={t('Balance')} note={t('available plus held, as recorded in the ledger')}>
           <Amount value={account.data?.remaining_credits} />
         </Figure>
       </dl>

@@ -30,7 +30,9 @@ export function Buy({ account }: { readonly account: AccountOverview | undefined
   });
   if (account?.features.payments === null) {
     return (
-      <Panel title={t('Buy credits')}>{t('Credits are not sold here: ask whoever runs this service.')}</Panel>
+      <Panel title={t('Buy credits')}>
+        {t('Credits are not sold here: ask the operator of this service.')}
+      </Panel>
     );
   }
   const submit = (event: Event) => {

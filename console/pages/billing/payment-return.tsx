@@ -41,7 +41,7 @@ export function PaymentReturn({ session }: { readonly session: string }) {
     return (
       <Notice tone="good">
         <p>
-          ● {t('Paid.')} <Amount value={data.amount_total} /> {t('are on the balance.')}
+          ● {t('Paid.')} <Amount value={data.amount_total} /> {t('have been added to the balance.')}
         </p>
       </Notice>
     );
@@ -53,7 +53,7 @@ export function PaymentReturn({ session }: { readonly session: string }) {
     <Notice tone="info">
       {waited > QUIET_AFTER_MS
         ? t(
-            'The payment provider has not confirmed yet. It is safe to leave: the credits come by themselves.',
+            'The payment provider has not confirmed yet. You can leave this page: the credits will arrive on their own.',
           )
         : t('Waiting for the payment provider to confirm …')}
     </Notice>

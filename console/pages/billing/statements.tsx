@@ -19,7 +19,7 @@ export function Statements() {
         listing={listing}
         columns={columns()}
         rowKey={({ id }) => id}
-        empty={t('There is no statement yet: the first one begins with the first movement.')}
+        empty={t('No statements yet. The first one starts with the first transaction.')}
       />
     </Panel>
   );

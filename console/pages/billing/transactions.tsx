@@ -45,7 +45,7 @@ export function Transactions() {
         listing={listing}
         columns={columns()}
         rowKey={({ id }) => id}
-        empty={t('Nothing has moved the balance yet.')}
+        empty={t('No transactions yet.')}
       />
     </Panel>
   );

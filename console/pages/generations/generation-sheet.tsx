@@ -88,7 +88,7 @@ function Facts({ of: generation }: { readonly of: Generation }) {
           : ` · ${t('first token after {time}', { time: formatDuration(generation.first_token_ms) })}`}
         {` · ${speedOf(generation)}`}
       </dd>
-      <dt>{t('Ended by')}</dt>
+      <dt>{t('Finish reason')}</dt>
       <dd>{generation.finish_reason ?? '–'}</dd>
     </dl>
   );

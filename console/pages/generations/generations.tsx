@@ -52,7 +52,7 @@ export function GenerationsPage() {
           listing={listing}
           columns={columns(choose)}
           rowKey={({ id }) => id}
-          empty={t('No call was made yet, or none that the filters let through.')}
+          empty={t('No calls, or none that match the filters.')}
         />
       </Panel>
       {chosen === '' ? null : <GenerationSheet id={chosen} onClose={() => choose('')} />}

@@ -55,7 +55,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
   return (
     <Dialog title={t('Create key')} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <Field label={t('Name')} hint={t('Where it is used: a program, a team, a person.')}>
+        <Field label={t('Name')} hint={t('Where the key is used: an app, a team, a person.')}>
           <input
             required
             maxLength={200}
@@ -65,7 +65,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
         </Field>
         <LimitField value={limit} isWrong={limitNano === undefined} onInput={setLimit} />
         <ResetChoice value={reset} onChange={setReset} />
-        <Field label={t('Works until (UTC day, optional)')}>
+        <Field label={t('Expires after (UTC day, optional)')}>
           <input type="date" value={expires} onInput={(event) => setExpires(event.currentTarget.value)} />
         </Field>
         <Choice
@@ -97,7 +97,7 @@ export function LimitField({ value, isWrong, onInput }: LimitFieldProps) {
     <Field
       label={t('Spending limit in USD (optional)')}
       problem={isWrong ? t('An amount like 25 or 12.50') : undefined}
-      hint={t('Without one, the credits of the account are the bound.')}
+      hint={t('Without a limit, the key can spend all credits of the account.')}
     >
       <input
         inputMode="decimal"
@@ -117,10 +117,10 @@ interface ResetChoiceProps {
 export function ResetChoice({ value, onChange }: ResetChoiceProps) {
   return (
     <Choice
-      label={t('The limit is for')}
+      label={t('The limit applies to')}
       value={value}
       options={[
-        ['', t('the life of the key')],
+        ['', t('the lifetime of the key')],
         ['daily', t('each day (UTC)')],
         ['weekly', t('each week (UTC, from Monday)')],
         ['monthly', t('each month (UTC)')],
@@ -134,7 +134,7 @@ function Secret({ secret, onClose }: { readonly secret: string; readonly onClose
   const [isSaved, setSaved] = useState(false);
   return (
     <Dialog title={t('Key created')} onClose={onClose} mustAnswer={!isSaved}>
-      <p>{t('The secret is shown this once. It is stored nowhere, so nobody can show it again.')}</p>
+      <p>{t('The secret is shown only once. It is not stored and cannot be shown again.')}</p>
       <p class="secret">{secret}</p>
       <div>
         <Copy text={secret} label={t('Copy the secret')} word={t('Copy')} />

@@ -6,9 +6,9 @@ import { Amount } from '../../ui/amount.tsx';
 const NEAR = 0.8;
 
 const RENEWALS: Readonly<Record<string, string>> = {
-  daily: t('a day'),
-  weekly: t('a week'),
-  monthly: t('a month'),
+  daily: t('per day'),
+  weekly: t('per week'),
+  monthly: t('per month'),
 };
 
 /** What counts towards the limit: of one that renews, what was spent since it did. */
@@ -34,7 +34,7 @@ export function Limit({ of: key }: { readonly of: ApiKey }) {
         <span>
           <Amount value={spent} />
         </span>
-        <span class="quiet small">{t('no limit of its own: bounded by the credits of the account')}</span>
+        <span class="quiet small">{t('no limit: can spend all credits of the account')}</span>
       </div>
     );
   }

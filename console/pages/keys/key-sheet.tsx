@@ -35,7 +35,7 @@ function KeyDetails({ of: key, onGone }: { readonly of: ApiKey; readonly onGone:
         <dd>
           <Status of={stateOf(key)} />
         </dd>
-        <dt>{t('Spent of limit')}</dt>
+        <dt>{t('Spent / limit')}</dt>
         <dd>
           <Limit of={key} />
         </dd>
@@ -47,16 +47,16 @@ function KeyDetails({ of: key, onGone }: { readonly of: ApiKey; readonly onGone:
         </dd>
         <dt>{t('Last used')}</dt>
         <dd>{key.last_used_at === null ? t('never') : <Time at={key.last_used_at} relative />}</dd>
-        <dt>{t('Works until')}</dt>
-        <dd>{key.expires_at === null ? t('no end') : <Time at={key.expires_at} />}</dd>
+        <dt>{t('Expires')}</dt>
+        <dd>{key.expires_at === null ? t('does not expire') : <Time at={key.expires_at} />}</dd>
         <dt>{t('Hash')}</dt>
         <dd>
           <Id value={key.hash} />
         </dd>
       </dl>
       <p>
-        <a href={to('usage', { key: key.hash })}>{t('Its usage and costs')}</a> ·{' '}
-        <a href={to('generations', { key: key.hash })}>{t('Its generations')}</a>
+        <a href={to('usage', { key: key.hash })}>{t('Usage and costs of this key')}</a> ·{' '}
+        <a href={to('generations', { key: key.hash })}>{t('Generations of this key')}</a>
       </p>
       {mayChangeKeys() ? (
         <>
@@ -104,7 +104,7 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
       <ResetChoice value={reset} onChange={setReset} />
       {saving.error === undefined ? null : <Problem error={saving.error} />}
       {isDone && !saving.isPending && saving.error === undefined ? (
-        <Notice tone="good">{t('Saved. In force everywhere within a second.')}</Notice>
+        <Notice tone="good">{t('Saved. Takes effect everywhere within a second.')}</Notice>
       ) : null}
       <button type="submit" class="button" disabled={saving.isPending}>
         {t('Save')}
@@ -151,7 +151,7 @@ function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () 
         <Confirm
           title={t('Delete the key “{name}”?', { name: key.name })}
           text={t(
-            'Calls with it are refused from now on, for good. What it spent stays in the reports. No money moves.',
+            'Calls with this key are refused from now on, permanently. Its spending stays in the reports. The balance does not change.',
           )}
           action={t('Delete the key')}
           isPending={deleting.isPending}

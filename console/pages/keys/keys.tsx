@@ -58,7 +58,7 @@ function columns(choose: (hash: string) => void): Column<ApiKey>[] {
     { name: t('State'), cell: (key) => <Status of={stateOf(key)} /> },
     { name: t('Key'), cell: ({ label }) => <span class="mono">{label}</span>, card: 'wide', clip: true },
     { name: t('Role'), cell: ({ role }) => t(role), card: 'named' },
-    { name: t('Spent of limit'), cell: (key) => <Limit of={key} />, card: 'wide' },
+    { name: t('Spent / limit'), cell: (key) => <Limit of={key} />, card: 'wide' },
     {
       name: t('Last used'),
       cell: ({ last_used_at: at }) => (at === null ? t('never') : <Time at={at} relative />),

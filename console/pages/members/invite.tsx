@@ -11,9 +11,9 @@ import { Choice, Field } from '../../ui/field.tsx';
 /** The roles, as the viewer's language says them. */
 function roleOptions(): [string, string][] {
   return [
-    ['viewer', t('viewer: reads')],
-    ['developer', t('developer: also calls models, makes keys')],
-    ['owner', t('owner: also sees to money and members')],
+    ['viewer', t('viewer: read only')],
+    ['developer', t('developer: also calls models and creates keys')],
+    ['owner', t('owner: also manages billing and members')],
   ];
 }
 
@@ -21,7 +21,7 @@ function roleOptions(): [string, string][] {
 export function Invite({ onClose }: { readonly onClose: () => void }) {
   const [url, setUrl] = useState<string>();
   return (
-    <Dialog title={url === undefined ? t('Invite somebody') : t('Invitation made')} onClose={onClose}>
+    <Dialog title={url === undefined ? t('Invite a member') : t('Invitation created')} onClose={onClose}>
       {url === undefined ? <InviteForm onInvited={setUrl} /> : <Link url={url} onClose={onClose} />}
     </Dialog>
   );
@@ -43,7 +43,7 @@ function InviteForm({ onInvited }: { readonly onInvited: (url: string) => void }
     <form class="form" onSubmit={submit}>
       <Field
         label={t('E-mail address')}
-        hint={t('Only somebody who signs in with this address can use the link.')}
+        hint={t('Only a person who signs in with this address can use the link.')}
       >
         <input
           type="email"
@@ -66,7 +66,7 @@ function InviteForm({ onInvited }: { readonly onInvited: (url: string) => void }
 function Link({ url, onClose }: { readonly url: string; readonly onClose: () => void }) {
   return (
     <>
-      <p>{t('Send them this link. It is good for one use within seven days and is not shown again.')}</p>
+      <p>{t('Send them this link. It can be used once, within seven days, and will not be shown again.')}</p>
       <p class="secret">{url}</p>
       <div>
         <Copy text={url} label={t('Copy the link')} word={t('Copy')} />

@@ -27,7 +27,7 @@ export function MembersPage() {
         {isOwner() ? (
           <div class="page-actions">
             <button type="button" class="button button-main" onClick={() => setInviting(true)}>
-              <Icon name="plus" /> {t('Invite somebody')}
+              <Icon name="plus" /> {t('Invite a member')}
             </button>
           </div>
         ) : null}
@@ -59,14 +59,14 @@ function Members() {
         label={t('Members')}
         listing={listing}
         rowKey={({ id }) => id}
-        empty={t('Nobody signs in as themselves yet. Keys work as before.')}
+        empty={t('No members yet. Keys keep working as before.')}
         columns={columns}
       />
       {leaving === undefined ? null : (
         <Confirm
           title={t('Remove {name}?', { name: leaving.email })}
           text={t(
-            'Their sessions end at once. Keys that they made go on working; what they spent stays in the reports.',
+            'Their sessions end at once. Keys they created keep working; their spending stays in the reports.',
           )}
           action={t('Remove')}
           isPending={removing.isPending}
@@ -123,7 +123,7 @@ function memberColumns(
     ...(isOwner()
       ? [
           {
-            name: t('Act'),
+            name: t('Action'),
             cell: (member: Member) => (
               <button type="button" class="button" onClick={() => remove(member)}>
                 {t('Remove')}
@@ -148,16 +148,16 @@ function Invitations() {
         label={t('Open invitations')}
         listing={listing}
         rowKey={({ id }) => id}
-        empty={t('Nobody is invited.')}
+        empty={t('No open invitations.')}
         columns={[
           { name: t('E-mail address'), cell: ({ email }) => email, card: 'wide' },
           { name: t('Role'), cell: ({ role }) => t(role), card: 'named' },
           { name: t('Invited by'), cell: ({ invited_by: by }) => by, card: 'named' },
-          { name: t('Good until'), cell: ({ ends_at: at }) => <Time at={at} />, card: 'named' },
+          { name: t('Valid until'), cell: ({ ends_at: at }) => <Time at={at} />, card: 'named' },
           ...(isOwner()
             ? [
                 {
-                  name: t('Act'),
+                  name: t('Action'),
                   cell: ({ id }: Invitation) => (
                     <button
                       type="button"

@@ -30,7 +30,9 @@ export function Attention() {
   return (
     <Panel title={t('Needs attention')}>
       {items.length === 0 ? (
-        <p class="quiet">{t('Nothing. Keys are below their limits and no task failed in the last day.')}</p>
+        <p class="quiet">
+          {t('Nothing. All keys are below their limits, and no task failed in the last day.')}
+        </p>
       ) : (
         <ul class="attention">
           {items.map(({ text, href }) => (
@@ -57,7 +59,7 @@ function ofAccount(account: AccountOverview | undefined): Item[] {
   }
   if (account.debt !== '0.00') {
     items.push({
-      text: t('A payment was taken back: {amount} USD are owed', { amount: account.debt }),
+      text: t('A payment was reversed: {amount} USD is owed', { amount: account.debt }),
       href: to('billing'),
     });
   }
@@ -71,7 +73,7 @@ function ofKey(key: ApiKey): Item[] {
     const share = shareOf(countedNano(key), usdOfNumber(key.limit));
     if (share >= NEAR) {
       items.push({
-        text: t('Key “{name}” used {percent} % of its limit', {
+        text: t('Key “{name}” has used {percent} % of its limit', {
           name: key.name,
           percent: Math.floor(share * 100),
         }),

@@ -155,16 +155,16 @@ function SpendByModel({ range }: { readonly range: string }) {
           const { groups, total } = spendingOf(rows, buckets, (row) => row.model ?? '');
           if (groups.length === 0) {
             return (
-              <Empty text={t('Nothing was spent in this time.')}>
+              <Empty text={t('Nothing was spent in this period.')}>
                 <a class="button button-main" href={to('playground')}>
-                  {t('Make a first call')}
+                  {t('Make your first call')}
                 </a>
               </Empty>
             );
           }
           return (
             <Chart
-              label={t('Spend by model, {total} in all', { total: shortUsd(total) })}
+              label={t('Spend by model, {total} in total', { total: shortUsd(total) })}
               buckets={bucketNames(time, buckets, language())}
               series={chartSeries(groups, (count) => t('Other ({count})', { count }))}
               format={shortUsd}

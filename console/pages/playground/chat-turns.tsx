@@ -8,9 +8,7 @@ import type { Chat, Turn } from './use-chat.ts';
 /** What was said. Answers are text: nothing in them becomes markup. */
 export function ChatTurns({ chat }: { readonly chat: Chat }) {
   if (chat.turns.length === 0) {
-    return (
-      <p class="quiet turns">{t('Ask something. The answer streams, and its charge stands below it.')}</p>
-    );
+    return <p class="quiet turns">{t('Ask something. The answer streams in, with its charge below.')}</p>;
   }
   const last = chat.turns.at(-1);
   return (

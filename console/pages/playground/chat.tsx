@@ -61,7 +61,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
           <Field label={t('System')}>
             <textarea rows={3} value={system} onInput={(event) => setSystem(event.currentTarget.value)} />
           </Field>
-          <Field label={t('Most tokens of the answer')}>
+          <Field label={t('Maximum output tokens')}>
             <input
               inputMode="numeric"
               value={tokens}
@@ -113,7 +113,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
           ) : null}
         </form>
       </Panel>
-      <Panel title={t('As code')}>
+      <Panel title={t('Code')}>
         <CodeTabs snippets={chatSnippets(model?.id ?? '')} />
       </Panel>
     </div>

@@ -66,7 +66,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
           />
           <Field
             label={t('Prompt')}
-            hint={t('It stays on this device; the service forgets it when the task ends.')}
+            hint={t('Kept on this device; the service forgets it when the task ends.')}
           >
             <textarea
               rows={4}
@@ -107,12 +107,12 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
           </div>
           {ordered === undefined ? null : (
             <Notice tone="good">
-              <a href={to('tasks', { task: ordered })}>{t('Ordered. See it being made')}</a>
+              <a href={to('tasks', { task: ordered })}>{t('Ordered. Watch it being made')}</a>
             </Notice>
           )}
         </form>
       </Panel>
-      <Panel title={t('As code')}>
+      <Panel title={t('Code')}>
         <CodeTabs snippets={mediaSnippets(model?.id ?? '', body)} />
       </Panel>
     </div>

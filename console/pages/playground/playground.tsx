@@ -35,7 +35,7 @@ export function PlaygroundPage() {
         {(all) => {
           const able = all.filter(({ endpoints }) => endpoints.some((endpoint) => endpoint === chosen));
           if (able.length === 0) {
-            return <Empty text={t('No model here does this.')} />;
+            return <Empty text={t('No model is available for this.')} />;
           }
           return chosen === 'chat' ? (
             <ChatPlayground models={able} />

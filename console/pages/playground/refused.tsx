@@ -31,7 +31,7 @@ function Shortage({ needed }: { readonly needed: bigint | undefined }) {
         <dd>
           <Amount value={data?.available} />
         </dd>
-        <dt>{t('Held by what runs')}</dt>
+        <dt>{t('Held by running calls')}</dt>
         <dd>
           <Amount value={data?.held} />
         </dd>

@@ -17,34 +17,34 @@ export function StartPage() {
   return (
     <div class="page">
       <h1 tabIndex={-1}>{t('Start')}</h1>
-      <Panel title={t('1. A key')}>
+      <Panel title={t('1. Get a key')}>
         <p>
           {mayChangeKeys() ? (
             <a href={to('keys')}>{t('Create a key for your program')}</a>
           ) : (
             t('Use the key that you signed in with, or ask its owner for one.')
           )}{' '}
-          {t('and put it into the environment as TOLLGATE_KEY.')}
+          {t('and set it in the environment as TOLLGATE_KEY.')}
         </p>
       </Panel>
-      <Panel title={t('2. A call')}>
+      <Panel title={t('2. Make a call')}>
         <div class="form">
           <p>
-            {t('Base URL of OpenAI clients:')} <Id value={`${serviceUrl()}/api/v1`} />
+            {t('Base URL for OpenAI clients:')} <Id value={`${serviceUrl()}/api/v1`} />
           </p>
           <p>
-            {t('Base URL of Anthropic clients:')} <Id value={serviceUrl()} />
+            {t('Base URL for Anthropic clients:')} <Id value={serviceUrl()} />
           </p>
           <CodeTabs snippets={chatSnippets(model?.id ?? 'model')} />
         </div>
       </Panel>
-      <Panel title={t('3. Seen')}>
+      <Panel title={t('3. First call')}>
         <p role="status">
           {call === undefined ? (
             <span class="quiet">◌ {t('Waiting for the first call …')}</span>
           ) : (
             <a class="status-good" href={to('generations', { generation: call.id })}>
-              ● {t('A call of {model} has arrived', { model: call.model })}
+              ● {t('A call to {model} has arrived', { model: call.model })}
             </a>
           )}
         </p>

@@ -122,13 +122,13 @@ function Facts({ task }: { readonly task: Task }) {
       </dd>
       {task.started_at === null || task.completed_at === null ? null : (
         <>
-          <dt>{t('Ran')}</dt>
+          <dt>{t('Run time')}</dt>
           <dd>{formatDuration(Date.parse(task.completed_at) - Date.parse(task.started_at))}</dd>
         </>
       )}
       {task.expires_at === null ? null : (
         <>
-          <dt>{t('Files until')}</dt>
+          <dt>{t('Files kept until')}</dt>
           <dd>
             <Time at={task.expires_at} />
           </dd>
@@ -191,7 +191,7 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
       {isAsking ? (
         <Confirm
           title={t('Delete this task and its files?')}
-          text={t('The files are gone at once, for good. Its charge stays in the books.')}
+          text={t('The files are deleted at once, permanently. The charge stays in the ledger.')}
           action={t('Delete')}
           isPending={deleting.isPending}
           onConfirm={() => void deleting.run()}

@@ -75,7 +75,7 @@ function Tasks({ query, isTable, choose }: TasksProps) {
   const listing = useList<Task>('/api/v1/tasks', query, { everyMs: isRunning ? RUNNING_MS : QUIET_MS });
   const runs = listing.rows?.some(isLive) ?? false;
   useEffect(() => setRunning(runs), [runs]);
-  const empty = t('No picture or video was ordered yet, or none that the filters let through.');
+  const empty = t('No images or videos, or none that match the filters.');
   return isTable ? (
     <Panel flush>
       <List
@@ -109,7 +109,7 @@ function columns(choose: (id: string) => void): Column<Task>[] {
       number: true,
     },
     {
-      name: t('Ran'),
+      name: t('Run time'),
       cell: ({ started_at: start, completed_at: end }) =>
         start === null || end === null ? '–' : formatDuration(Date.parse(end) - Date.parse(start)),
       number: true,

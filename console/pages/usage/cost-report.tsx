@@ -56,11 +56,11 @@ export function CostReport({ range, group, apiKey, zoom }: CostReportProps) {
         return (
           <Panel title={t('Cost')} actions={<ExportCsv path="/api/v1/costs" query={query} name="costs" />}>
             {spending.groups.length === 0 ? (
-              <Empty text={t('Nothing was spent in this time.')} />
+              <Empty text={t('Nothing was spent in this period.')} />
             ) : (
               <>
                 <Chart
-                  label={t('Cost over time, {total} in all', { total: shortUsd(spending.total) })}
+                  label={t('Cost over time, {total} in total', { total: shortUsd(spending.total) })}
                   buckets={bucketNames(time, buckets, language())}
                   series={chartSeries(spending.groups, (count) => t('Other ({count})', { count }))}
                   format={shortUsd}
@@ -70,7 +70,7 @@ export function CostReport({ range, group, apiKey, zoom }: CostReportProps) {
                 />
                 {time === asked ? null : (
                   <p class="quiet">
-                    {t('Costs come by the hour; requests, tokens and speed by five minutes.')}
+                    {t('Costs are available per hour; requests, tokens and speed per five minutes.')}
                   </p>
                 )}
                 <CostTable spending={spending} />

@@ -15,10 +15,10 @@ export function LedgerMark({ check }: { readonly check: LedgerCheck | undefined 
 function Verdict({ check }: { readonly check: LedgerCheck | undefined }) {
   switch (check?.verdict) {
     case undefined:
-      return <span class="quiet">{t('Asking the ledger …')}</span>;
+      return <span class="quiet">{t('Checking against the ledger …')}</span>;
     case 'same':
       return (
-        <span class="status-good" title={t('The ledger’s own charges of this time add up to the same.')}>
+        <span class="status-good" title={t('The ledger’s charges for this period add up to the same total.')}>
           = {t('ledger')} ✓
         </span>
       );
@@ -28,22 +28,20 @@ function Verdict({ check }: { readonly check: LedgerCheck | undefined }) {
           <span class="status-good">
             = {t('ledger until {time} UTC', { time: formatClock(check.untilMs, language()) })} ✓
           </span>{' '}
-          <span class="quiet">{t('Calls ended while this was read.')}</span>
+          <span class="quiet">{t('Calls ended while this was loading.')}</span>
         </>
       );
     case 'too_many':
-      return (
-        <span class="quiet">{t('Not compared with the ledger: these are too many charges of one key.')}</span>
-      );
+      return <span class="quiet">{t('Not compared with the ledger: too many charges of one key.')}</span>;
     case 'unanswered':
-      return <span class="quiet">{t('The ledger could not be asked.')}</span>;
+      return <span class="quiet">{t('Could not check against the ledger.')}</span>;
     case 'different':
       return (
         <strong class="status-bad">
           ≠ {t('ledger')}{' '}
           {check.more > 0n
-            ? t('It charged more than is shown here, by')
-            : t('It charged less than is shown here, by')}{' '}
+            ? t('The ledger charged more than shown here, by')
+            : t('The ledger charged less than shown here, by')}{' '}
           <Amount value={check.more > 0n ? check.more : -check.more} />
         </strong>
       );

@@ -33,7 +33,7 @@ export function SpeedReport({ range, apiKey }: SpeedReportProps) {
           actions={<ExportCsv path="/api/v1/performance" query={query} name="performance" />}
         >
           {rows.length === 0 ? (
-            <Empty text={t('Nothing was called in this time.')} />
+            <Empty text={t('No calls in this period.')} />
           ) : (
             <SpeedTable rows={rows} range={time} />
           )}
@@ -62,7 +62,7 @@ function SpeedTable({ rows, range }: { readonly rows: readonly SpeedRow[]; reado
           cell: ({ first_token_ms: time }) => <Percentiles of={time} />,
           number: true,
         },
-        { name: t('Whole answer'), cell: ({ latency_ms: time }) => <Percentiles of={time} />, number: true },
+        { name: t('Full answer'), cell: ({ latency_ms: time }) => <Percentiles of={time} />, number: true },
         {
           name: t('Tokens per second'),
           cell: ({ tokens_per_second: speed }) => (speed === null ? '–' : formatCount(Math.round(speed))),

@@ -51,7 +51,7 @@ export function UsageReport({ metric, range, apiKey, zoom }: UsageReportProps) {
         return (
           <Panel title={title} actions={<ExportCsv path="/api/v1/usage" query={query} name="usage" />}>
             {groups.length === 0 ? (
-              <Empty text={t('Nothing was used in this time.')} />
+              <Empty text={t('No usage in this period.')} />
             ) : (
               <>
                 <Chart

@@ -35,7 +35,7 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
     .command('create <account> <name>')
     .description('create a key, e.g. for an owner who lost the last one; the secret is shown once')
     .option('-r, --role <role>', 'owner or inference', 'inference')
-    .option('-l, --limit <usd>', 'spending limit over the life of the key')
+    .option('-l, --limit <usd>', 'spending limit over the lifetime of the key')
     .action(async (account: string, name: string, options: CreateOptions, command: Command) => {
       const limit = options.limit === undefined ? null : Number(options.limit);
       if (Number.isNaN(limit)) {
