@@ -49,7 +49,7 @@ models:
     routes: [{ engine: instant, model: instant }]
 engines:
   - { id: instant, kind: openai, base_url: "${engine}/v1", kinds: [image], slots: ${ENGINE_SLOTS} }
-limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 10000 }
+limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 10000, queued_tasks: 100000 }
 `;
 }
 
