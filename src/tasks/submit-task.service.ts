@@ -6,6 +6,7 @@ import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newOwnedUuid } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import { QueueRoom, type TaskQueue } from './queue-room.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 
@@ -19,12 +20,6 @@ export interface SubmitSettings {
   readonly requireMended?: (pools: readonly string[]) => Promise<void>;
   /** Hears, of every order that was taken, which pools can serve it. */
   readonly onOrder?: (pools: readonly string[]) => void;
-}
-
-/** Knows what waits. */
-export interface TaskQueue {
-  /** Tasks of the account that wait for the pool; no more than `most` are counted. */
-  countQueued(pool: string, accountId: string, most: number): Promise<number>;
 }
 
 /** An order after the schema of its model has let it through. */
@@ -57,7 +52,7 @@ export interface SubmitContext {
 export class SubmitTaskService {
   readonly #ledger: Pick<Ledger, 'reserve'>;
   readonly #catalog: TaskCatalog;
-  readonly #queue: TaskQueue;
+  readonly #room: QueueRoom;
   readonly #settings: SubmitSettings;
 
   constructor(
@@ -68,7 +63,7 @@ export class SubmitTaskService {
   ) {
     this.#ledger = ledger;
     this.#catalog = catalog;
-    this.#queue = queue;
+    this.#room = new QueueRoom(queue);
     this.#settings = settings;
   }
 
@@ -100,7 +95,7 @@ export class SubmitTaskService {
   /** Orders that come at the same moment may pass it together; how many that can be is bounded by the account's concurrency. */
   async #requireRoom(pool: string, { accountId, rateLimits }: Principal): Promise<void> {
     const most = rateLimits.queuedTasks ?? this.#settings.queuedTasksMax();
-    if ((await this.#queue.countQueued(pool, accountId, most)) >= most) {
+    if (!(await this.#room.take(pool, accountId, most))) {
       throw new AppError(
         'rate_limit_exceeded',
         `${most} tasks of the account wait already: order more when some have ended`,
