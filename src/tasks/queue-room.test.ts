@@ -71,3 +71,23 @@ test('four processes together let at most three eighths more wait', async () => 
   expect(queue.waiting).toBeGreaterThanOrEqual(1_000);
   expect(queue.waiting).toBeLessThanOrEqual(1_375);
 });
+
+test('orders of one moment share a count, and no more pass than are free and on their way', async () => {
+  const queue = new CountedQueue();
+  const room = new QueueRoom(queue, () => 0);
+  await Promise.all(Array.from({ length: 400 }, () => queue.order(room, 100)));
+  // of the last places one is given away at a time: of two orders, one may be on its way while the next is counted
+  expect([100, 101]).toContain(queue.waiting);
+  expect(queue.counts).toBeLessThan(60);
+});
+
+test('a count that fails fails those who wait for it, and the next order counts anew', async () => {
+  const queue = new CountedQueue();
+  const broken = { countQueued: () => Promise.reject(new Error('the database is away')) };
+  let current: typeof broken | CountedQueue = broken;
+  const room = new QueueRoom({ countQueued: (...of) => current.countQueued(...of) }, () => 0);
+  const failed = await Promise.allSettled([room.take('pool', 'account', 5), room.take('pool', 'account', 5)]);
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  current = queue;
+  expect(await room.take('pool', 'account', 5)).toBe(true);
+});
