@@ -4,7 +4,7 @@ import type { ConsoleServer } from './console-server.ts';
 
 /** Many calls from one page of the playground: none costs more than was shown, and the page keeps nothing of those that are over. */
 
-const CALLS = Number(process.env.TEST_PLAYGROUND_CALLS ?? 6);
+const CALLS = Number(process.env.TEST_PLAYGROUND_CALLS ?? 8);
 /** Until then the browser fills its caches. */
 const WARM_UP = Math.min(20, Math.ceil(CALLS / 3));
 /** What two readings of an idle page differ by, about. */

@@ -21,15 +21,14 @@ import { Time } from '../../ui/time.tsx';
 import { knownOf, percentOf, sumOf } from '../margin.ts';
 
 const MARGIN = '/admin/v1/reports/margin';
-/** What margins are told by, and the member of a row that names it. */
-const GROUPS = { model: 'model', endpoint: 'endpoint', provider: 'provider', account: 'account_id' } as const;
-type Group = keyof typeof GROUPS;
-const GROUP_NAMES = {
-  model: 'Model',
-  endpoint: 'Endpoint',
-  provider: 'Provider',
-  account: 'Account',
+/** What margins are told by: the member of a row that names it, and the word for it. */
+const GROUPS = {
+  model: { member: 'model', word: 'Model' },
+  endpoint: { member: 'endpoint', word: 'Endpoint' },
+  provider: { member: 'provider', word: 'Provider' },
+  account: { member: 'account_id', word: 'Account' },
 } as const;
+type Group = keyof typeof GROUPS;
 
 /** What models bring in and cost, what they are sold for, and whether the books add up. */
 export function MoneyPage() {
@@ -138,7 +137,7 @@ function Margins({ range, group }: { readonly range: string; readonly group: Gro
 
 function MarginTable({ rows, group }: { readonly rows: readonly Margin[]; readonly group: Group }) {
   const parts = rows
-    .map((row) => ({ name: row[GROUPS[group]] ?? '–', sums: sumOf([row]) }))
+    .map((row) => ({ name: row[GROUPS[group].member] ?? '–', sums: sumOf([row]) }))
     .sort((first, second) => (first.sums.charged < second.sums.charged ? 1 : -1));
   const total = sumOf(rows);
   return (
@@ -147,7 +146,7 @@ function MarginTable({ rows, group }: { readonly rows: readonly Margin[]; readon
       rows={[...parts, { name: t('Total'), sums: total }]}
       rowKey={({ name }) => name}
       columns={[
-        { name: t(GROUP_NAMES[group]), cell: ({ name }) => partName(name), clip: true },
+        { name: t(GROUPS[group].word), cell: ({ name }) => partName(name), clip: true },
         { name: t('Charged'), cell: ({ sums }) => <Amount value={sums.charged} />, number: true },
         { name: t('Refunded'), cell: ({ sums }) => <Amount value={sums.refunded} />, number: true },
         { name: t('Cost'), cell: ({ sums }) => <Amount value={knownOf(sums).cost} />, number: true },
