@@ -15,7 +15,7 @@ const TIMEOUT_MS = 120_000 + ROUNDS * 1_000;
 /** What the rounds would leave behind if each kept its prompt of 100 kB. */
 const KEPT_BYTES = 9 * ROUNDS * 100_000;
 /** However many the rounds: what caches without text may take. */
-const CACHED_BYTES_MAX = 24_000_000;
+const CACHED_BYTES_MAX = 20_000_000;
 const text = {
   ...{ endpoints: ['chat', 'messages'], input_modalities: ['text', 'image'], image_tokens: 1_000 },
   ...{
