@@ -105,6 +105,11 @@ async function pickUp(customers: Customers, clock: TaskClock) {
   };
 }
 
+/** What each part used, in ms of one operation. */
+function perOperation(used: readonly [string, number][], operations: number): [string, number][] {
+  return used.map(([name, ms]) => [name, ms / operations]);
+}
+
 async function measureService() {
   const engine = startProcess('bench/tasks/instant-engine.ts', {}, log);
   children.push(engine);
@@ -146,15 +151,26 @@ async function measureService() {
   }
   await Promise.all(workers.map(stopProcess));
   const bare = await bareJobsPerSecond(redis.redisUrl, BARE_JOBS, CLIENTS, log);
+  const stopSubmitMeters = startMeters(meters);
+  const placedBefore = customers.placed;
   const submits = await runClients({ clients: CLIENTS, warmUpMs: SUBMIT_MS / 5, measureMs: SUBMIT_MS }, () =>
     customers.submit(),
   );
+  const submitUsed = perOperation(stopSubmitMeters(), customers.placed - placedBefore);
   await Promise.all([customers.close(), clock.close()]);
-  return { waits, perSecond, used, bare, submits, turnedAway: customers.turnedAway };
+  return { waits, perSecond, used, bare, submits, submitUsed, turnedAway: customers.turnedAway };
 }
 
 function rowsOf(
-  { waits, perSecond, used, bare, submits, turnedAway }: Awaited<ReturnType<typeof measureService>>,
+  {
+    waits,
+    perSecond,
+    used,
+    bare,
+    submits,
+    submitUsed,
+    turnedAway,
+  }: Awaited<ReturnType<typeof measureService>>,
   media: Awaited<ReturnType<typeof measurePostprocess>>,
 ): BenchRow[] {
   return [
@@ -163,6 +179,12 @@ function rowsOf(
       baseline: '',
       tollgate: submits.perSecond.toFixed(0),
       compared: `p50 / p99 ${submits.p50Ms.toFixed(1)} / ${submits.p99Ms.toFixed(1)} ms; ${turnedAway} asked to come back`,
+    },
+    {
+      figure: 'processor time of one submit, ms',
+      baseline: '',
+      tollgate: submitUsed.reduce((sum, [, ms]) => sum + ms, 0).toFixed(2),
+      compared: submitUsed.map(([name, ms]) => `${name} ${ms.toFixed(2)}`).join(', '),
     },
     {
       figure: `tasks/s from submit to result, ${TASKS} tasks; baseline: BullMQ alone, add and process`,

@@ -18,6 +18,11 @@ export class Customers {
     this.#keys = keys;
   }
 
+  /** Orders so far, refused ones included. */
+  get placed(): number {
+    return this.#turn;
+  }
+
   /** Times that the gateway asked to come back later because it was overloaded. */
   get turnedAway(): number {
     return this.#turnedAway;
