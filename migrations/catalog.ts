@@ -47,6 +47,8 @@ import { runCosts } from './0097-run-costs.ts';
 import { enginePositions } from './0098-engine-positions.ts';
 import { backups } from './0106-backups.ts';
 import { passedOverTasks } from './0112-passed-over-tasks.ts';
+import { chosenRequests } from './0113-chosen-requests.ts';
+import { sparseGenerations } from './0114-sparse-generations.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -100,4 +102,6 @@ export const MIGRATIONS: readonly Migration[] = [
   enginePositions,
   backups,
   passedOverTasks,
+  chosenRequests,
+  sparseGenerations,
 ];

@@ -220,7 +220,7 @@ TABLE generations PARTITION BY RANGE (id)
   id uuid NOT NULL
   account_id uuid NOT NULL
   api_key_id uuid NOT NULL
-  request_id text NOT NULL
+  request_id text
   endpoint text NOT NULL
   model text NOT NULL
   status generation_status NOT NULL
@@ -228,15 +228,15 @@ TABLE generations PARTITION BY RANGE (id)
   error_message text
   input_tokens bigint NOT NULL
   output_tokens bigint NOT NULL
-  cache_read_tokens bigint NOT NULL
-  cache_write_tokens bigint NOT NULL
-  reasoning_tokens bigint NOT NULL
+  cache_read_tokens bigint
+  cache_write_tokens bigint
+  reasoning_tokens bigint
   usage_source usage_source NOT NULL
   price_version text NOT NULL
   hold_amount bigint NOT NULL
   charge bigint NOT NULL
   lines jsonb NOT NULL
-  shortfall bigint NOT NULL
+  shortfall bigint
   provider text
   provider_cost bigint
   attempts jsonb NOT NULL
@@ -251,14 +251,14 @@ TABLE generations PARTITION BY RANGE (id)
   generations_pkey PRIMARY KEY (id)
   generations_shortfall_check CHECK ((shortfall >= 0))
   CREATE INDEX generations_account ON generations USING btree (account_id, id DESC)
-  CREATE INDEX generations_request ON generations USING btree (account_id, request_id)
+  CREATE INDEX generations_chosen_request ON generations USING btree (account_id, request_id) WHERE (request_id IS NOT NULL)
   CREATE TRIGGER generations_append_only BEFORE DELETE OR UPDATE ON generations FOR EACH ROW EXECUTE FUNCTION refuse_change()
 
 TABLE holds WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
   id uuid NOT NULL
   account_id uuid NOT NULL
   api_key_id uuid NOT NULL
-  request_id text NOT NULL
+  request_id text
   endpoint text NOT NULL
   model text NOT NULL
   price_version text NOT NULL
@@ -2143,12 +2143,13 @@ BEGIN
      WHERE b.account_id = t.account_id
     RETURNING b)
   SELECT array_agg(a.b) INTO moved FROM after a;
-  -- in the order of the table's columns
+  -- in the order of the table's columns; what is 0 in most rows is kept as NULL there, which takes no bytes
   recorded := ARRAY(
     SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
-                s.error_message, s.input_tokens, s.output_tokens, s.cache_read_tokens, s.cache_write_tokens, s.reasoning_tokens,
+                s.error_message, s.input_tokens, s.output_tokens, nullif(s.cache_read_tokens, 0), nullif(s.cache_write_tokens, 0),
+                nullif(s.reasoning_tokens, 0),
                 s.usage_source, coalesce(s.price_version, h.price_version), h.amount, s.charge, s.lines,
-                coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), s.provider, s.provider_cost,
+                nullif(coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), 0), s.provider, s.provider_cost,
                 s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, m.last_at,
                 s.metering)::generations
       FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
@@ -2169,8 +2170,8 @@ BEGIN
     WINDOW account AS (PARTITION BY g.account_id), entry AS (PARTITION BY g.account_id ORDER BY g.id);
   INSERT INTO usage_rollups AS u
     SELECT g.account_id, date_bin('5 minutes', g.completed_at, 'epoch'::timestamptz), g.api_key_id, g.endpoint, g.model,
-           count(*), sum(g.input_tokens), sum(g.output_tokens), sum(g.cache_read_tokens), sum(g.cache_write_tokens),
-           sum(g.reasoning_tokens), sum(g.charge),
+           count(*), sum(g.input_tokens), sum(g.output_tokens), coalesce(sum(g.cache_read_tokens), 0),
+           coalesce(sum(g.cache_write_tokens), 0), coalesce(sum(g.reasoning_tokens), 0), sum(g.charge),
            sum(coalesce((g.lines->>'input')::bigint, 0)), sum(coalesce((g.lines->>'output')::bigint, 0)),
            sum(coalesce((g.lines->>'cache_read')::bigint, 0)), sum(coalesce((g.lines->>'cache_write')::bigint, 0)),
            sum(coalesce((g.lines->>'reasoning')::bigint, 0)), sum(coalesce((g.lines->>'request')::bigint, 0)),

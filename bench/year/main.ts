@@ -4,7 +4,14 @@ import { parseArgs } from 'node:util';
 import { createDatabase } from '../../src/store/database.ts';
 import { closeMonth, proveAll, proveNight } from './measure-books.ts';
 import { measureBytes } from './measure-bytes.ts';
-import { archiveMonth, backUpAndRestore, measureReports, packMonth, vacuum } from './measure-operations.ts';
+import {
+  archiveMonth,
+  backUpAndRestore,
+  measureReports,
+  packMonth,
+  packOtherMonths,
+  vacuum,
+} from './measure-operations.ts';
 import { yearPage } from './report.ts';
 import type { Measured } from './series.ts';
 import { seconds } from './stopwatch.ts';
@@ -55,6 +62,8 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     const closing = await closeMonth(postgres, database, year);
     note('closed');
     const packing = await packMonth(postgres.ownerUrl, year);
+    await packOtherMonths(postgres.ownerUrl, year);
+    const packed = await measureBytes(postgres.ownerUrl);
     note('packed');
     const archiving = await archiveMonth(postgres, database, year);
     note('archived and restored');
@@ -62,7 +71,7 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     note('backed up and restored');
     return {
       ...{ year, writeSeconds, vacuumSeconds, vacuumAgainSeconds, relations, full, nightSeconds, reports },
-      ...{ closing, packing, archiving, backup },
+      ...{ closing, packing, packed, archiving, backup },
     };
   } finally {
     await database.close();

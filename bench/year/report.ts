@@ -34,8 +34,9 @@ ${firstToBreak(series, accounts)}
 
 ## Bytes per call
 
-After the vacuum, before the last month is closed. The slope leaves out what does not grow with calls. Calls that are further apart than
-five minutes share no roll-up and need more of them; documents of statements are not in it.
+After the vacuum, before the last month is closed; the last column is the slope when every month is closed and [packed](books.md). The slope
+leaves out what does not grow with calls. Calls that are further apart than five minutes share no roll-up and need more of them; documents of
+statements are not in it. No caller chose the id of its request: one that is chosen takes its length and some 80 bytes more.
 
 ${bytesTable(runs)}
 `;
@@ -84,7 +85,8 @@ function breaksAt({ limit, of }: Series, slope: number, base: number): string {
 }
 
 function bytesTable(runs: readonly Measured[]): string {
-  const all = bytesByRelation(runs);
+  const all = bytesByRelation(runs, (run) => run.relations);
+  const packed = bytesByRelation(runs, (run) => run.packed);
   const grows = new Set(
     all
       .filter((one) => one.index === null && lineOf(one).slope >= BYTES_PER_CALL_MIN)
@@ -92,32 +94,42 @@ function bytesTable(runs: readonly Measured[]): string {
   );
   const relations = all.filter(({ table }) => grows.has(table));
   const perCall = (value: number) => value.toFixed(0);
+  const packedSlope = (of: typeof relations) =>
+    packed
+      .filter((one) => of.some(({ table, index }) => one.table === table && one.index === index))
+      .reduce((sum, one) => sum + lineOf(one).slope, 0);
   const rows = relations.map((one) => [
     one.index === null ? one.table : `– ${one.index}`,
     ...one.points.map(({ count, value }) => perCall(value / count)),
     perCall(lineOf(one).slope),
+    perCall(packedSlope([one])),
   ]);
   const sums = runs.map((_, place) =>
     relations.reduce((sum, { points }) => sum + points[place]!.value / points[place]!.count, 0),
   );
-  const slopes = relations.reduce((sum, one) => sum + lineOf(one).slope, 0);
   const booked = relations.filter(({ table }) => table === 'generations' || table === 'ledger_entries');
-  const total = (name: string, values: readonly number[], slope: number) => [
+  const total = (name: string, values: readonly number[], of: typeof relations) => [
     `**${name}**`,
     ...values.map(perCall),
-    `**${perCall(slope)}**`,
+    `**${perCall(of.reduce((sum, one) => sum + lineOf(one).slope, 0))}**`,
+    `**${perCall(packedSlope(of))}**`,
   ];
   const bookedOf = (place: number) =>
     booked.reduce((sum, { points }) => sum + points[place]!.value / points[place]!.count, 0);
   return markdownTable([
-    ['table, – its indexes', ...runs.map(({ year }) => `${year.calls.toLocaleString('en')} calls`), 'slope'],
+    [
+      'table, – its indexes',
+      ...runs.map(({ year }) => `${year.calls.toLocaleString('en')} calls`),
+      'slope',
+      'packed',
+    ],
     ...rows,
     total(
       'calls and entries',
       runs.map((_, place) => bookedOf(place)),
-      booked.reduce((sum, one) => sum + lineOf(one).slope, 0),
+      booked,
     ),
-    total('all of it', sums, slopes),
+    total('all of it', sums, relations),
   ]);
 }
 

@@ -17,6 +17,8 @@ export interface Measured {
   readonly reports: ReadonlyMap<string, number>;
   readonly closing: Closing;
   readonly packing: Packing;
+  /** With every month closed and packed. */
+  readonly packed: readonly Relation[];
   readonly archiving: Archiving;
   readonly backup: Backup;
 }
@@ -154,13 +156,15 @@ export function seriesOf(runs: readonly Measured[]): readonly Series[] {
 /** Rows and indexes with their sizes, each over the sizes of the run. */
 export function bytesByRelation(
   runs: readonly Measured[],
+  relationsOf: (run: Measured) => readonly Relation[],
 ): readonly (Series & Pick<Relation, 'table' | 'index'>)[] {
-  const all = runs.at(-1)?.relations ?? [];
+  const [newest] = runs.slice(-1);
+  const all = newest ? relationsOf(newest) : [];
   return all.map(({ table, index }) => ({
     ...{ table, index, name: index ?? table, unit: 'bytes' as const, of: 'calls', target: TARGET.calls },
-    points: runs.map(({ year, relations }) => ({
-      count: year.calls,
-      value: relations.find((found) => found.table === table && found.index === index)?.bytes ?? 0,
+    points: runs.map((run) => ({
+      count: run.year.calls,
+      value: relationsOf(run).find((found) => found.table === table && found.index === index)?.bytes ?? 0,
     })),
   }));
 }

@@ -71,16 +71,15 @@ const PROVIDER = `(ARRAY['acme', 'globex', 'initech'])[1 + model % 3]`;
 const MODEL = `(ARRAY['acme/small', 'acme/large', 'globex/chat-2', 'globex/reason-1', 'initech/mini', 'initech/code'])[1 + model]`;
 const ENDPOINT = `CASE WHEN model = 5 THEN '/api/v1/messages' ELSE '/api/v1/chat/completions' END`;
 
-/** What settlements would have written, in the order of time: indexes grow as they do in service. Each runs on a connection of its own. */
+/** What settlements of calls that were answered at once would have written (src/ledger/stored-call.ts), in the order of time: indexes grow as they do in service. Each runs on a connection of its own. */
 export const WRITE_ROWS: readonly string[] = [
   `INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, input_tokens, output_tokens,
       cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source, price_version, hold_amount, charge, lines, shortfall,
       provider, provider_cost, attempts, finish_reason, streamed, latency_ms, first_token_ms, created_at, completed_at)
-    SELECT id, account_id, api_key_id, 'req_' || upper(substr(translate(id::text, '-', ''), 1, 26)), ${ENDPOINT}, ${MODEL}, 'completed',
-           input_tokens, output_tokens, 0, 0, 0, 'provider', md5(${MODEL}), 2 * (charge_input + charge_output), charge_input + charge_output,
-           jsonb_build_object('input', charge_input::text, 'output', charge_output::text), 0, ${PROVIDER}, (charge_input + charge_output) / 2,
-           jsonb_build_array(jsonb_build_object('provider', ${PROVIDER}, 'model', ${MODEL}, 'outcome', 'ok', 'latencyMs', latency_ms,
-             'cost', usd_text((charge_input + charge_output) / 2))), 'stop', model <> 2, latency_ms,
+    SELECT id, account_id, api_key_id, NULL, ${ENDPOINT}, ${MODEL}, 'completed',
+           input_tokens, output_tokens, NULL, NULL, NULL, 'provider', md5(${MODEL}), 2 * (charge_input + charge_output), charge_input + charge_output,
+           jsonb_build_object('input', charge_input::text, 'output', charge_output::text), NULL, ${PROVIDER}, (charge_input + charge_output) / 2,
+           jsonb_build_array(latency_ms - 2, ${MODEL}), 'stop', model <> 2, latency_ms,
            CASE WHEN model <> 2 THEN latency_ms / 4 END, begun, at
       FROM year_calls ORDER BY at`,
   `INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at, actor, reason_code)

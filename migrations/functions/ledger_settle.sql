@@ -86,12 +86,13 @@ BEGIN
      WHERE b.account_id = t.account_id
     RETURNING b)
   SELECT array_agg(a.b) INTO moved FROM after a;
-  -- in the order of the table's columns
+  -- in the order of the table's columns; what is 0 in most rows is kept as NULL there, which takes no bytes
   recorded := ARRAY(
     SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
-                s.error_message, s.input_tokens, s.output_tokens, s.cache_read_tokens, s.cache_write_tokens, s.reasoning_tokens,
+                s.error_message, s.input_tokens, s.output_tokens, nullif(s.cache_read_tokens, 0), nullif(s.cache_write_tokens, 0),
+                nullif(s.reasoning_tokens, 0),
                 s.usage_source, coalesce(s.price_version, h.price_version), h.amount, s.charge, s.lines,
-                coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), s.provider, s.provider_cost,
+                nullif(coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), 0), s.provider, s.provider_cost,
                 s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, m.last_at,
                 s.metering)::generations
       FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
@@ -112,8 +113,8 @@ BEGIN
     WINDOW account AS (PARTITION BY g.account_id), entry AS (PARTITION BY g.account_id ORDER BY g.id);
   INSERT INTO usage_rollups AS u
     SELECT g.account_id, date_bin('5 minutes', g.completed_at, 'epoch'::timestamptz), g.api_key_id, g.endpoint, g.model,
-           count(*), sum(g.input_tokens), sum(g.output_tokens), sum(g.cache_read_tokens), sum(g.cache_write_tokens),
-           sum(g.reasoning_tokens), sum(g.charge),
+           count(*), sum(g.input_tokens), sum(g.output_tokens), coalesce(sum(g.cache_read_tokens), 0),
+           coalesce(sum(g.cache_write_tokens), 0), coalesce(sum(g.reasoning_tokens), 0), sum(g.charge),
            sum(coalesce((g.lines->>'input')::bigint, 0)), sum(coalesce((g.lines->>'output')::bigint, 0)),
            sum(coalesce((g.lines->>'cache_read')::bigint, 0)), sum(coalesce((g.lines->>'cache_write')::bigint, 0)),
            sum(coalesce((g.lines->>'reasoning')::bigint, 0)), sum(coalesce((g.lines->>'request')::bigint, 0)),

@@ -140,6 +140,9 @@ has types, constraints, indexes and functions. Postgres holds all state; Redis o
 - **Read as you like**, best from a replica or in a transaction that is read-only. **Write nothing by hand**: money moves through
   functions only, rows marked *append-only* refuse changes even to their owner, and a changed row breaks the seals.
 - *By functions*: the application's database role reads the table and writes it through the ledger's functions alone.
+- A generation keeps what its row does not say. \`request_id\` is NULL where it follows from the id: the same in base 32 behind \`req_\`, with
+  000 for the last three hex digits. \`attempts\` is \`[ms, model]\` where the provider in the row answered at once, for \`provider_cost\`.
+  Tokens of caches and reasoning, and \`shortfall\`, are NULL for 0.
 - The tables may change with any release: see the [changelog](../../CHANGELOG.md). The [operator API](operator-api.md) changes with care.
 
 What a bookkeeper or analyst asks first (charges and payments of a month, accounts by balance, the dearest models):

@@ -1,5 +1,5 @@
 import type { Metering } from '../ledger/ledger.types.ts';
-import { parsePublicId } from '../lib/ids.ts';
+import { idsOwnedByRequest, parsePublicId } from '../lib/ids.ts';
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import {
@@ -13,7 +13,8 @@ import {
 export interface GenerationRow {
   readonly id: string;
   readonly created_at: Date;
-  readonly request_id: string;
+  /** Null: it follows from the id. */
+  readonly request_id: string | null;
   readonly endpoint: string;
   readonly model: string;
   readonly api_key_hash: string;
@@ -71,6 +72,7 @@ export class GenerationsReadModel {
       : await readRows<GenerationRow>(this.#cells.of(accountId).sequelize, generationByRequest, [
           accountId,
           id,
+          ...idsOfRequest(id),
         ]);
     return row;
   }
@@ -89,4 +91,10 @@ export class GenerationsReadModel {
       await readRows<{ id: string }>(this.#cells.of(accountId).sequelize, generationsScanned, values)
     )[0]?.id;
   }
+}
+
+/** Of a request whose id was made here. */
+function idsOfRequest(id: string): readonly [string | null, string | null] {
+  const uuid = parsePublicId('request', id);
+  return uuid === undefined ? [null, null] : idsOwnedByRequest(uuid);
 }

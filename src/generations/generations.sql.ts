@@ -3,7 +3,8 @@ import type { SqlStatement } from '../store/statement.ts';
 const CLOSED = `
   SELECT g.id, g.created_at, g.request_id, g.endpoint, g.model, k.hash AS api_key_hash, g.api_key_id,
          g.status::text AS status, g.error_code, g.error_message, g.input_tokens, g.output_tokens,
-         g.cache_read_tokens, g.cache_write_tokens, g.reasoning_tokens, g.usage_source::text AS usage_source,
+         coalesce(g.cache_read_tokens, 0) AS cache_read_tokens, coalesce(g.cache_write_tokens, 0) AS cache_write_tokens,
+         coalesce(g.reasoning_tokens, 0) AS reasoning_tokens, g.usage_source::text AS usage_source,
          g.charge, g.lines, g.finish_reason, g.streamed, g.latency_ms, g.first_token_ms, g.metering,
          g.completed_at, g.price_version, v.pricing
     FROM generations g JOIN api_keys k ON k.id = g.api_key_id LEFT JOIN price_versions v ON v.id = g.price_version`;
@@ -25,12 +26,17 @@ export const generationById: SqlStatement = {
     UNION ALL ${OPEN} WHERE h.account_id = $1 AND h.id = $2 LIMIT 1`,
 };
 
-/** $1 account, $2 request id. A caller's request id need not be unique: the newest generation is meant. */
+/**
+ * $1 account, $2 request id, $3–$4 the first and last id that a generation of that request can have, or NULL for an id that the caller chose.
+ * Such ids need not be unique: the newest generation is meant.
+ */
 export const generationByRequest: SqlStatement = {
   name: 'generation_by_request',
   text: `SELECT * FROM (
     ${CLOSED} WHERE g.account_id = $1 AND g.request_id = $2
-    UNION ALL ${OPEN} WHERE h.account_id = $1 AND h.request_id = $2
+    UNION ALL ${CLOSED} WHERE g.account_id = $1 AND g.request_id IS NULL AND g.id BETWEEN $3::uuid AND $4::uuid
+    UNION ALL ${OPEN} WHERE h.account_id = $1
+       AND (h.request_id = $2 OR h.request_id IS NULL AND h.id BETWEEN $3::uuid AND $4::uuid)
   ) found ORDER BY id DESC LIMIT 1`,
 };
 

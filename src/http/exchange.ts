@@ -1,16 +1,19 @@
 import type { Request, Response } from 'express';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Envelope } from './answers/envelope.ts';
 import { envelopeOfPath } from './answers/envelope.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { RequestFacts } from './request-facts.ts';
-import { effectiveRequestId } from './request-id.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** One request and its response, with what the kernel learns about it on the way. */
 export interface Exchange {
   readonly request: Request;
   readonly response: Response;
   readonly requestId: string;
+  /** The id behind {@link requestId}; undefined: the caller chose it. */
+  readonly requestUuid: string | undefined;
   readonly log: Logger;
   /** Route pattern for metrics and log; `unmatched` until a route is found. */
   route: string;
@@ -30,16 +33,19 @@ export interface ExchangeReport {
   /** Gets one line per request. */
   readonly requestLog: Logger;
   readonly metrics: HttpMetrics;
+  /** Of which the ids of requests are. */
+  readonly clock: Clock;
 }
 
 /** Starts an exchange: gives it its id, and writes its one log line and its metrics when the response ends. */
 export function openExchange(request: Request, response: Response, report: ExchangeReport): Exchange {
-  const { log, requestLog, metrics } = report;
-  const requestId = effectiveRequestId(request.headers['x-request-id']);
+  const { log, requestLog, metrics, clock } = report;
+  const { text: requestId, uuid: requestUuid } = requestIdOf(request.headers['x-request-id'], clock.now());
   const exchange: Exchange = {
     request,
     response,
     requestId,
+    requestUuid,
     log,
     route: 'unmatched',
     envelope: envelopeOfPath(request.path),

@@ -7,7 +7,7 @@ import { envelopeOfPath, errorBody } from './answers/envelope.ts';
 import { expressPrototypesOf } from './express-prototypes.ts';
 import { dropUnread, hasBody } from './input/request-body.ts';
 import { isSlowBodyAllowed } from './input/slow-body.ts';
-import { effectiveRequestId } from './request-id.ts';
+import { requestIdOf } from './request-id.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
@@ -88,7 +88,7 @@ function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
     return;
   }
   const refusal = REFUSALS[error.code ?? ''] ?? MALFORMED;
-  const requestId = effectiveRequestId(undefined);
+  const { text: requestId } = requestIdOf(undefined);
   const path = error.rawPacket?.toString('latin1', 0, 200).split(' ', 2)[1] ?? '';
   const body = JSON.stringify(errorBody(refusal, requestId, envelopeOfPath(path)));
   const head = [

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './answers/envelope.ts';
-import { effectiveRequestId } from './request-id.ts';
+import { requestIdOf } from './request-id.ts';
 
 const PATHS = new Set(['/healthz', '/readyz', '/metrics']);
 const REFUSAL = new AppError(
@@ -17,7 +17,7 @@ export function onlyMonitoring(listener: RequestListener): RequestListener {
       listener(request, response);
       return;
     }
-    const requestId = effectiveRequestId(request.headers['x-request-id']);
+    const { text: requestId } = requestIdOf(request.headers['x-request-id']);
     response.writeHead(REFUSAL.status, {
       'Content-Type': 'application/json; charset=utf-8',
       'x-request-id': requestId,

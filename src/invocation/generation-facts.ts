@@ -1,5 +1,5 @@
 import type { Metering, ProviderAttempt } from '../ledger/ledger.types.ts';
-import { formatUsd, type NanoUsd } from '../lib/money.ts';
+import type { NanoUsd } from '../lib/money.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 
 /** What a generation keeps of how it was metered; undefined: nothing out of the ordinary. */
@@ -24,5 +24,5 @@ export function withCost(
   cost: NanoUsd | null,
 ): readonly ProviderAttempt[] {
   const last = attempts.at(-1);
-  return last && cost !== null ? [...attempts.slice(0, -1), { ...last, cost: formatUsd(cost) }] : attempts;
+  return last && cost !== null ? [...attempts.slice(0, -1), { ...last, cost: cost.toString() }] : attempts;
 }

@@ -14,6 +14,7 @@ import {
   spendableFunds,
 } from './ledger.sql.ts';
 import type { Hold, HoldRequest, MeteredSoFar, Settlement } from './ledger.types.ts';
+import { storedAttempts, storedRequestId } from './stored-call.ts';
 
 export interface ReserveRow {
   /** `held`, `closed` or an error code. */
@@ -168,7 +169,7 @@ function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number):
     id: request.id,
     account_id: request.accountId,
     api_key_id: request.apiKeyId,
-    request_id: request.requestId,
+    request_id: storedRequestId(request),
     endpoint: request.endpoint,
     model: request.model,
     price_version: request.priceVersion,
@@ -211,7 +212,7 @@ function toSettlementRow({ settlement, onlyExpired }: SettlementItem): object {
     error_message: settlement.error?.message ?? null,
     provider: settlement.provider,
     provider_cost: settlement.providerCost?.toString() ?? null,
-    attempts: settlement.attempts,
+    attempts: storedAttempts(settlement),
     finish_reason: settlement.finishReason,
     latency_ms: Math.round(settlement.latencyMs),
     first_token_ms: settlement.firstTokenMs === null ? null : Math.round(settlement.firstTokenMs),

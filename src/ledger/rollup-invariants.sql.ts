@@ -5,7 +5,7 @@ const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'c
   .map((name) =>
     name.startsWith('charge_')
       ? `sum(coalesce((lines->>'${name.slice('charge_'.length)}')::bigint, 0)) AS ${name}`
-      : `sum(${name}) AS ${name}`,
+      : `coalesce(sum(${name}), 0) AS ${name}`,
   )
   .join(', ');
 

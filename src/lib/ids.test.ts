@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import {
   bucketOf,
+  idsOwnedByRequest,
   namedOwnedUuid,
   newOwnedUuid,
+  newRequestUuid,
   newUuid,
+  ownedByRequest,
   parsePublicId,
   publicId,
+  requestUuidOf,
   ulidToUuid,
   uuidTimeMs,
   uuidToUlid,
@@ -44,6 +48,20 @@ test('an id that follows from a name has the time and the bucket of whose it is,
   expect(parsePublicId('invoice', publicId('invoice', named))).toBe(named);
   expect([uuidTimeMs(named), bucketOf(named)]).toEqual([1_700_000_000_004, bucketOf(account)]);
   expect(namedOwnedUuid('two', account, 1_700_000_000_004).slice(14, -3)).not.toBe(named.slice(14, -3));
+});
+
+test('what a request makes for an account has its id but for the bucket', () => {
+  const account = newUuid();
+  const request = newRequestUuid(1_700_000_000_005);
+  const owned = ownedByRequest(request, account);
+  expect([uuidTimeMs(owned), bucketOf(owned)]).toEqual([1_700_000_000_005, bucketOf(account)]);
+  expect(requestUuidOf(owned)).toBe(request);
+  const [first, last] = idsOwnedByRequest(request);
+  expect([first <= owned, owned <= last, last < newRequestUuid(1_700_000_000_006)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('accounts are spread over all buckets', () => {

@@ -30,6 +30,8 @@ const PLACES = 32_768;
 
 /** Hex digits at the end of an id that say whose it is: 12 bits, so 4,096 buckets. */
 const BUCKET_DIGITS = 3;
+const NO_BUCKET = '000';
+const LAST_BUCKET = 'fff';
 /** Hex digits of the Unix ms that an id begins with. */
 const TIME_DIGITS = 12;
 const HEX_DIGITS = 32;
@@ -76,6 +78,26 @@ export function newUuid(nowMs: number = Date.now()): string {
  */
 export function newOwnedUuid(accountId: string, nowMs?: number): string {
   return newUuid(nowMs).slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS);
+}
+
+/** A new id of a request, as {@link newUuid} makes them, with 0 in the last 12 bits: {@link ownedByRequest} puts a bucket there. */
+export function newRequestUuid(nowMs?: number): string {
+  return requestUuidOf(newUuid(nowMs));
+}
+
+/** The id of the one thing that a request makes for an account: its own, with the account's bucket in the last 12 bits. */
+export function ownedByRequest(requestUuid: string, accountId: string): string {
+  return requestUuid.slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS);
+}
+
+/** The request that {@link ownedByRequest} made an id for. */
+export function requestUuidOf(ownedId: string): string {
+  return ownedId.slice(0, -BUCKET_DIGITS) + NO_BUCKET;
+}
+
+/** The least and the greatest id that {@link ownedByRequest} makes for a request. */
+export function idsOwnedByRequest(requestUuid: string): readonly [string, string] {
+  return [requestUuid, requestUuid.slice(0, -BUCKET_DIGITS) + LAST_BUCKET];
 }
 
 /**

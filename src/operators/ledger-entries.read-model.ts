@@ -8,6 +8,8 @@ export interface LedgerEntryRow extends EntryRow {
   readonly account_id: string;
   readonly actor: string | null;
   readonly request_id: string | null;
+  /** The call that it charges, where its row is there: the request follows from it where none is kept. */
+  readonly call_id: string | null;
   readonly payment_id: string | null;
 }
 

@@ -3,6 +3,7 @@ import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/answers/cursor.ts
 import { cutPage, linkHeader } from '../http/answers/page.ts';
 import { FieldError } from '../http/input/field-error.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { requestIdOfCall } from '../ledger/stored-call.ts';
 import { publicId } from '../lib/ids.ts';
 import type { LedgerEntriesReadModel, LedgerEntryRow } from './ledger-entries.read-model.ts';
 import { entryListResponse, type LedgerEntryJson, listEntriesQuery } from './ledger-entries.schema.ts';
@@ -43,7 +44,7 @@ export function presentLedgerEntry(row: LedgerEntryRow): LedgerEntryJson {
     account_id: publicId('account', row.account_id),
     seq: Number(row.seq),
     actor: row.actor,
-    request_id: row.request_id,
+    request_id: row.call_id ? requestIdOfCall(row.call_id, row.request_id) : row.request_id,
     payment_id: row.payment_id,
   };
 }

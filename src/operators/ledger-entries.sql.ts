@@ -12,7 +12,7 @@ export const allEntries: SqlStatement = {
   text: `
     SELECT e.account_id, e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
            e.reason_code, e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
-           e.actor, coalesce(e.request_id, g.request_id) AS request_id, s.payment_id, i.version AS statement_version
+           e.actor, coalesce(e.request_id, g.request_id) AS request_id, g.id AS call_id, s.payment_id, i.version AS statement_version
       FROM ledger_entries e
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
       LEFT JOIN checkout_sessions s ON s.id = coalesce(e.reverses, e.reference) AND e.contra = 'cash_clearing'

@@ -1,4 +1,5 @@
 import { CURRENCY } from '../http/input/wire-shapes.ts';
+import { requestIdOfCall } from '../ledger/stored-call.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { OperatorTaskRow, TaskEventRow } from './operator-tasks.read-model.ts';
@@ -11,7 +12,7 @@ export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
     id: publicId('generation', row.id),
     account_id: publicId('account', row.account_id),
     api_key_hash: row.api_key_hash,
-    request_id: row.request_id,
+    request_id: row.call_id && requestIdOfCall(row.call_id, row.request_id),
     endpoint: row.endpoint,
     model: row.model,
     kind: row.kind,

@@ -21,6 +21,8 @@ export interface OperatorTaskRow {
   readonly account_id: string;
   readonly api_key_hash: string;
   readonly request_id: string | null;
+  /** Its hold or generation, where that is there: the request follows from it where none is kept. */
+  readonly call_id: string | null;
   readonly endpoint: string;
   readonly model: string;
   readonly kind: TaskKind;

@@ -5,7 +5,7 @@ const TASK = `
          t.attempt, t.generation_runs, t.failures, t.interruptions, t.worker, t.lease_until, t.not_before, t.dispatched_at, t.dispatches, t.engine,
          t.engine_reference, t.progress, t.cancel_requested_at, t.error_code, t.error_message, t.created_at,
          t.started_at, t.completed_at, t.deadline_at, t.parameters->'prompt' IS NOT NULL AS has_parameters,
-         coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.amount, 0) AS held,
+         coalesce(h.request_id, g.request_id) AS request_id, coalesce(h.id, g.id) AS call_id, coalesce(h.amount, 0) AS held,
          coalesce(g.charge, 0) AS charged, coalesce(g.attempts, t.billed_runs) AS runs,
          coalesce(g.provider_cost, (SELECT sum((r->>'cost')::bigint) FROM jsonb_array_elements(t.billed_runs) r)) AS provider_cost
     FROM tasks t JOIN api_keys k ON k.id = t.api_key_id

@@ -1,4 +1,5 @@
 import type { RelaySource, RelayTicket } from '../../queues/relay-feed.ts';
+import { requestIdOfCall } from '../ledger/stored-call.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
@@ -79,8 +80,8 @@ export class TaskDispatchStore {
         const rows = await take(after, limit, lostAfterMs);
         const [first] = rows;
         after = first?.accounts === ACCOUNTS_PER_LOOK ? (first.last_account ?? NO_ACCOUNT) : NO_ACCOUNT;
-        return rows.flatMap(({ id, dispatch, request_id: requestId }) =>
-          id && dispatch ? [{ id, dispatch, ...(requestId !== null && { requestId }) }] : [],
+        return rows.flatMap(({ id, dispatch, request_id: stored }) =>
+          id && dispatch ? [{ id, dispatch, requestId: requestIdOfCall(id, stored) }] : [],
         );
       },
       putBack: async (tickets: readonly RelayTicket[]) => {

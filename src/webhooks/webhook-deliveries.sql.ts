@@ -29,7 +29,7 @@ export const takeDeliveries: SqlStatement = {
     marked AS (
       UPDATE webhook_deliveries w SET dispatched_at = statement_timestamp() FROM picked p WHERE w.id = p.id
       RETURNING w.id, w.task_id, w.dispatched_at, p.turn)
-    SELECT m.id, (extract(epoch FROM m.dispatched_at) * 1000)::bigint AS dispatch, g.request_id
+    SELECT m.id, (extract(epoch FROM m.dispatched_at) * 1000)::bigint AS dispatch, g.request_id, g.id AS call_id
       FROM marked m LEFT JOIN generations g ON g.id = m.task_id ORDER BY m.turn, m.id`,
 };
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { RelaySource } from '../../queues/relay-feed.ts';
+import { requestIdOfCall } from '../ledger/stored-call.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import {
@@ -52,6 +53,14 @@ export interface DeliveryView {
 const ACCOUNT_IN_FLIGHT_MAX = 8;
 const ALERTS_LISTED_MAX = 100;
 
+interface DueRow {
+  readonly id: string;
+  readonly dispatch: string;
+  readonly request_id: string | null;
+  /** The generation that it tells of; null where it tells of something else. */
+  readonly call_id: string | null;
+}
+
 /** Webhook deliveries: outbox, state and log. */
 export class WebhookDeliveriesStore {
   readonly #cells: Cells;
@@ -65,15 +74,11 @@ export class WebhookDeliveriesStore {
     return {
       take: async (limit, lostAfterMs) => {
         const values = [limit, lostAfterMs, ACCOUNT_IN_FLIGHT_MAX];
-        const rows = await run<{ id: string; dispatch: string; request_id: string | null }>(
-          this.#cells.sole.money,
-          takeDeliveries,
-          values,
-        );
-        return rows.map(({ id, dispatch, request_id: requestId }) => ({
+        const rows = await run<DueRow>(this.#cells.sole.money, takeDeliveries, values);
+        return rows.map(({ id, dispatch, request_id: stored, call_id: call }) => ({
           id,
           dispatch: Number(dispatch),
-          ...(requestId !== null && { requestId }),
+          ...(call !== null && { requestId: requestIdOfCall(call, stored) }),
         }));
       },
       putBack: async (tickets) => {

@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { GenerationsReadModel } from '../../src/generations/generations.read-model.ts';
+import { publicId } from '../../src/lib/ids.ts';
+import { presentChargeRecord } from '../../src/operators/lookup/charge-record.presenter.ts';
+import { ChargeRecordReadModel } from '../../src/operators/lookup/charge-record.read-model.ts';
 import { OperatorTasksReadModel } from '../../src/operators/operator-tasks.read-model.ts';
-import { oneCell } from '../../src/store/cells.ts';
+import { type Cells, oneCell } from '../../src/store/cells.ts';
 import { eventually } from '../factories/eventually.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
 let it: TaskTest;
+let cells: Cells;
 let operator: OperatorTasksReadModel;
 
 beforeAll(async () => {
   it = await TaskTest.open();
-  operator = new OperatorTasksReadModel(oneCell(it.database.database));
+  cells = oneCell(it.database.database);
+  operator = new OperatorTasksReadModel(cells);
 });
 afterAll(() => it?.close());
 
@@ -58,6 +64,10 @@ test('a run that is billed and fails, and the one after it that succeeds, cost b
       { provider: 'gpu', outcome: 'ok', cost: '7' },
     ],
   });
+  const read = new ChargeRecordReadModel(cells, new GenerationsReadModel(cells));
+  const record = await read.find(id, publicId('generation', id));
+  const told = record && presentChargeRecord(record).attempts.map(({ cost }) => cost);
+  expect(told).toEqual(['0.000000005', '0.000000007']);
   const history = await operator.history(id);
   expect(history.map(({ detail, cost }) => [detail, cost])).toContainEqual(['upstream_error', '5']);
   expect(await it.charges(id)).toEqual(['-5000000']);

@@ -53,6 +53,30 @@ describe('search', () => {
     ]);
   });
 
+  test('what a request made is found by the request, whoever chose its id, and kept where it was chosen', async () => {
+    const chosen = requestId.slice(0, -6) + 'ABC000';
+    const ask = async () =>
+      await server.call('POST', '/api/v1/chat/completions', {
+        token: customer.secret,
+        headers: { 'x-request-id': chosen },
+        body: { model: 'tollgate/small', messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 },
+      });
+    const made = [await ask(), await ask()].map((answer) => answer.headers.get('x-generation-id')!);
+    expect(new Set([...made, generation]).size).toBe(3);
+    expect((await search(chosen)).map(({ id }) => id)).toEqual([...made].reverse());
+    for (const [id, of] of [
+      [generation, requestId],
+      [made[1], chosen],
+    ]) {
+      const { json } = await server.call('GET', `/api/v1/generation?id=${of}`, { token: customer.secret });
+      expect(json.data.id).toBe(id);
+    }
+    const { rows } = await server.db.database.money.query(
+      'SELECT request_id FROM generations WHERE account_id = (SELECT id FROM accounts ORDER BY id DESC LIMIT 1) ORDER BY id',
+    );
+    expect(rows.map(({ request_id }) => request_id)).toEqual([null, chosen, chosen]);
+  });
+
   test('an account by its id and a part of its name, in which no character is a wildcard', async () => {
     const found = { kind: 'account', id: customer.account };
     expect(await search(customer.account)).toMatchObject([found]);

@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Logger } from '../../lib/logger.ts';
 import { overloaded } from '../../lib/overload.ts';
 import { envelopeOfPath, errorBody } from '../answers/envelope.ts';
-import { effectiveRequestId } from '../request-id.ts';
+import { requestIdOf } from '../request-id.ts';
 import type { Route } from '../route.ts';
 import type { CallPacer } from './call-pacer.ts';
 
@@ -119,7 +119,7 @@ function bodyCost(headers: IncomingHttpHeaders): number {
 }
 
 function refuse(headers: IncomingHttpHeaders, response: Parameters<RequestListener>[1], path: string): void {
-  const requestId = effectiveRequestId(headers['x-request-id']);
+  const { text: requestId } = requestIdOf(headers['x-request-id']);
   const body = JSON.stringify(errorBody(REFUSAL, requestId, envelopeOfPath(path)));
   response.writeHead(REFUSAL.status, {
     'Content-Type': 'application/json; charset=utf-8',

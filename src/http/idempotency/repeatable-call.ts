@@ -1,5 +1,5 @@
 import type { Hash } from 'node:crypto';
-import { newOwnedUuid, newUuid } from '../../lib/ids.ts';
+import { newOwnedUuid, newUuid, ownedByRequest, uuidTimeMs } from '../../lib/ids.ts';
 import { StopController, type StopSignal } from '../../lib/stop-signal.ts';
 import type { Exchange } from '../exchange.ts';
 import { FieldError } from '../input/field-error.ts';
@@ -14,6 +14,8 @@ import {
   type RepeatableCall,
 } from './idempotency.ts';
 
+/** Ms after its beginning in which a request gives its own id to what it makes. */
+const REQUEST_AGE_MS_MAX = 1_000;
 /** So often within its grace a call that was left is looked at: whether somebody still wants it. */
 const LOOKS_WITHIN_GRACE = 4;
 
@@ -97,7 +99,7 @@ export async function beginCall(
 ): Promise<OpenCall | RecordedAnswer> {
   const departure = departureOf(exchange);
   const nowMs = kernel.clock.now();
-  const generationId = caller === undefined ? newUuid(nowMs) : newOwnedUuid(caller, nowMs);
+  const generationId = caller === undefined ? newUuid(nowMs) : newGenerationId(exchange, caller, nowMs);
   const isStream = route.response.stream !== undefined && asksForStream(body);
   if (!repeatable || (isStream && repeatable.key === undefined)) {
     return givenUp(generationId, departure);
@@ -115,6 +117,13 @@ export async function beginCall(
   }
   const joined = retries > 0 ? await kernel.idempotency.join(call, departure) : undefined;
   return joined ?? joinable(kernel, call, departure);
+}
+
+/** What a request makes has the request's id but for the account's bucket, so that its row need not keep that. Lists go by the time in ids: not where the body took long. */
+function newGenerationId({ requestUuid }: Exchange, accountId: string, nowMs: number): string {
+  const isRecent =
+    requestUuid !== undefined && Math.abs(nowMs - uuidTimeMs(requestUuid)) < REQUEST_AGE_MS_MAX;
+  return isRecent ? ownedByRequest(requestUuid, accountId) : newOwnedUuid(accountId, nowMs);
 }
 
 /** How often the SDK of a caller has tried this call before; undefined for callers that do not say. */

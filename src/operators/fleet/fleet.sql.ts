@@ -1,3 +1,4 @@
+import { ATTEMPTS_OF_CALL } from '../../ledger/stored-call.ts';
 import type { SqlStatement } from '../../store/statement.ts';
 
 /** $1: workers not heard of for this many ms are silent. Those with tasks; who said good-bye has no slots. */
@@ -15,7 +16,7 @@ export const providersLately: SqlStatement = {
   name: 'fleet_providers',
   text: `
     WITH recent AS MATERIALIZED (
-      SELECT g.completed_at, g.attempts FROM generations g WHERE g.id >= $1::uuid ORDER BY g.id DESC LIMIT $2),
+      SELECT g.completed_at, ${ATTEMPTS_OF_CALL} AS attempts FROM generations g WHERE g.id >= $1::uuid ORDER BY g.id DESC LIMIT $2),
     tries AS (
       SELECT r.completed_at, t.provider, t.model, t.outcome, t.said, t."latencyMs" AS latency_ms,
              t.outcome NOT IN ('ok', 'client_closed') AS is_failed

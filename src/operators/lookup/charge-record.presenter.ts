@@ -1,4 +1,5 @@
 import { presentGeneration } from '../../generations/generations.presenter.ts';
+import { attemptsOfCall, requestIdOfCall } from '../../ledger/stored-call.ts';
 import { publicId } from '../../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
 import type { TokenUsage } from '../../lib/usage.ts';
@@ -19,17 +20,17 @@ export function presentChargeRecord({
     account_id: publicId('account', record.account_id),
     account_name: record.account_name,
     api_key_name: record.api_key_name,
-    request_id: generation.request_id,
+    request_id: requestIdOfCall(generation.id, generation.request_id),
     held: usd(record.held),
     not_charged: usd(record.shortfall),
     provider: record.provider,
     provider_cost: record.provider_cost === null ? null : usd(record.provider_cost),
-    attempts: record.attempts.map(({ provider, model, outcome, latencyMs, cost, said }) => ({
+    attempts: attemptsOfCall(record).map(({ provider, model, outcome, latencyMs, cost, said }) => ({
       provider,
       model,
       outcome,
       latency_ms: latencyMs,
-      cost: cost ?? null,
+      cost: cost === undefined ? null : costOf(cost),
       said: said ?? null,
     })),
     reported_usage: reported ? tokens(reported) : null,
@@ -41,6 +42,11 @@ export function presentChargeRecord({
       created_at: at.toISOString(),
     })),
   };
+}
+
+/** What an attempt cost, in USD. Before December 2026 that was how calls kept it. */
+function costOf(kept: string): string {
+  return kept.includes('.') ? kept : usd(kept);
 }
 
 function usd(amount: string): string {

@@ -1,5 +1,5 @@
 import type { GenerationRow, GenerationsReadModel } from '../../generations/generations.read-model.ts';
-import type { ProviderAttempt } from '../../ledger/ledger.types.ts';
+import type { StoredAttempts } from '../../ledger/stored-call.ts';
 import type { Cells } from '../../store/cells.ts';
 import { readRows } from '../../store/report.ts';
 import type { LedgerEntryRow } from '../ledger-entries.read-model.ts';
@@ -15,7 +15,7 @@ export interface ChargeRecordRow {
   readonly shortfall: string;
   readonly provider: string | null;
   readonly provider_cost: string | null;
-  readonly attempts: readonly ProviderAttempt[];
+  readonly attempts: StoredAttempts;
 }
 
 export interface ChargeWriteOffRow {

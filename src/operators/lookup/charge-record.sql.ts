@@ -4,7 +4,7 @@ import type { SqlStatement } from '../../store/statement.ts';
 export const chargeRecord: SqlStatement = {
   name: 'operator_charge_record',
   text: `
-    SELECT g.account_id, a.name AS account_name, k.name AS api_key_name, g.hold_amount AS held, g.shortfall, g.provider,
+    SELECT g.account_id, a.name AS account_name, k.name AS api_key_name, g.hold_amount AS held, coalesce(g.shortfall, 0) AS shortfall, g.provider,
            g.provider_cost, g.attempts
       FROM generations g JOIN accounts a ON a.id = g.account_id JOIN api_keys k ON k.id = g.api_key_id WHERE g.id = $1::uuid
     UNION ALL
@@ -19,7 +19,7 @@ export const entriesOfCharge: SqlStatement = {
   text: `
     SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses,
            e.reason_code, e.description, e.at, NULL::integer AS statement_version, e.account_id, e.actor, e.request_id,
-           NULL AS payment_id
+           NULL AS payment_id, NULL::uuid AS call_id
       FROM ledger_entries e
      WHERE e.account_id = $1::uuid AND ((e.reference = $2::uuid AND e.type = 'usage_charge') OR e.reverses = $2::uuid)
      ORDER BY e.seq`,

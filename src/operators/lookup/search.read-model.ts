@@ -1,6 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import { parseTransactionId } from '../../billing/transaction-id.ts';
-import { idAt, parsePublicId, publicId, uuidTimeMs } from '../../lib/ids.ts';
+import { idAt, idsOwnedByRequest, parsePublicId, publicId, uuidTimeMs } from '../../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
 import { readRows } from '../../store/report.ts';
 import type { SqlStatement } from '../../store/statement.ts';
@@ -81,7 +81,12 @@ export class SearchReadModel {
     const rows = id
       ? await this.#read<GenerationFound>(generationFound, [id])
       : request
-        ? await this.#read<GenerationFound>(generationsOfRequest, [text, ...around(request), FINDINGS_MAX])
+        ? await this.#read<GenerationFound>(generationsOfRequest, [
+            text,
+            ...around(request),
+            ...idsOwnedByRequest(request),
+            FINDINGS_MAX,
+          ])
         : [];
     return rows.map((row) =>
       finding('generation', publicId('generation', row.id), row.account_id, row.model),

@@ -13,15 +13,18 @@ export const keysFound: SqlStatement = {
 };
 
 /**
- * $1 request id, $2 not below id, $3 below id, $4 how many. Ids carry their time, and a request makes its generation within seconds,
- * so a few partitions and rows are looked at and no index is needed.
+ * $1 request id, $2 not below id, $3 below id, $4–$5 the first and last id that follow from the request's, $6 how many. Most generations have
+ * one of those. Others were made within seconds and keep the request's id: ids carry their time, so a few partitions and rows are looked at
+ * and no index is needed.
  */
 export const generationsOfRequest: SqlStatement = {
   name: 'search_generations_of_request',
   text: `
     SELECT id, account_id, model FROM generations WHERE request_id = $1 AND id >= $2::uuid AND id < $3::uuid
+    UNION SELECT id, account_id, model FROM generations WHERE request_id IS NULL AND id BETWEEN $4::uuid AND $5::uuid
     UNION SELECT id, account_id, model FROM holds WHERE request_id = $1 AND id >= $2::uuid AND id < $3::uuid
-    ORDER BY id DESC LIMIT $4`,
+    UNION SELECT id, account_id, model FROM holds WHERE request_id IS NULL AND id BETWEEN $4::uuid AND $5::uuid
+    ORDER BY id DESC LIMIT $6`,
 };
 
 /** $1 generation. */
