@@ -62,7 +62,7 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     const closing = await closeMonth(postgres, database, year);
     note('closed');
     const packing = await packMonth(postgres.ownerUrl, year);
-    await packOtherMonths(postgres.ownerUrl, year);
+    await packOtherMonths(postgres.ownerUrl);
     const packed = await measureBytes(postgres.ownerUrl);
     note('packed');
     const archiving = await archiveMonth(postgres, database, year);

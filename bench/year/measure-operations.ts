@@ -9,12 +9,11 @@ import { percentile } from '../measure/clients.ts';
 import { startReportServer } from '../reports/server.ts';
 import { proveAll } from './measure-books.ts';
 import { seconds } from './stopwatch.ts';
-import { monthOf, type Year } from './write-year.ts';
+import type { Year } from './write-year.ts';
 import type { YearPostgres } from './year-postgres.ts';
 
 const BACKUP_SCRIPTS = fileURLToPath(new URL('../../ops/backup', import.meta.url));
 const SAMPLES = 50;
-const MONTHS = 12;
 const ACT = { actor: 'bench', request_id: null, action: 'archive.month', object: 'calls' };
 const YEAR_DAYS = 364;
 const DAY_MS = 86_400_000;
@@ -48,12 +47,8 @@ export async function packMonth(ownerUrl: string, { firstMonth }: Year): Promise
 }
 
 /** Packs the other months of the year, which are over. Throws what Postgres throws. */
-export async function packOtherMonths(ownerUrl: string, { firstMonth }: Year): Promise<void> {
-  await CallArchives.as(ownerUrl, async (archives) => {
-    for (let months = 1; months < MONTHS; months += 1) {
-      await archives.pack(monthOf(firstMonth, months));
-    }
-  });
+export async function packOtherMonths(ownerUrl: string): Promise<void> {
+  await CallArchives.as(ownerUrl, (archives) => archives.packDue());
 }
 
 export interface Archiving {

@@ -20,7 +20,7 @@ import {
   swapCalls,
 } from './call-archives.sql.ts';
 import type { AuditedAct } from './ledger.types.ts';
-import { type PackedTable, packMonth } from './packed-months.ts';
+import { type PackedTable, packMonth, suffixesToPack } from './packed-months.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Of one statement: a month of a large installation is copied or counted within it. */
@@ -175,6 +175,15 @@ export class CallArchives {
       throw new ArchiveError(
         `there is no table ${tableOf(month)}: nothing of ${nameOf(month)} is stored by month`,
       );
+    }
+    return packed;
+  }
+
+  /** The same for each month that is over and was not packed since it was written or restored. */
+  async packDue(): Promise<PackedTable[]> {
+    const packed: PackedTable[] = [];
+    for (const suffix of await suffixesToPack(this.#client)) {
+      packed.push(...(await packMonth(this.#client, suffix)));
     }
     return packed;
   }

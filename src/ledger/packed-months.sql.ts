@@ -6,6 +6,28 @@ export const tableBytes: SqlStatement = {
   text: 'SELECT pg_total_relation_size(to_regclass($1))::text AS bytes',
 };
 
+/** The comment on a table whose indexes were built anew. */
+const PACKED = 'packed';
+
+/** $1 names of tables by month. → suffix: YYYYMM (UTC) of the months that are over and have one that is not packed, oldest first */
+export const monthsToPack: SqlStatement = {
+  name: 'pack_months_to_pack',
+  // in two steps: names of other tables are no dates
+  text: `WITH monthly AS MATERIALIZED (
+           SELECT c.oid, substring(c.relname FROM '_(\\d{6})$') AS suffix
+             FROM pg_class c JOIN pg_inherits h ON h.inhrelid = c.oid
+            WHERE h.inhparent = ANY (SELECT to_regclass(name)::oid FROM unnest($1::text[]) name))
+         SELECT DISTINCT suffix FROM monthly
+          WHERE to_date(suffix, 'YYYYMM') + interval '1 month' <= ledger_now() AT TIME ZONE 'UTC'
+            AND obj_description(oid, 'pg_class') IS DISTINCT FROM '${PACKED}'
+          ORDER BY 1`,
+};
+
+/** What says that the table, named as it is in SQL, is packed. */
+export function markPacked(table: string): string {
+  return `COMMENT ON TABLE ${table} IS '${PACKED}'`;
+}
+
 /** $1 a table's name. → index: its quoted name, is_valid: false for what a build that was broken off has left */
 export const indexesOf: SqlStatement = {
   name: 'pack_indexes_of',

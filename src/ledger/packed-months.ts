@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
-import { indexesOf, tableBytes } from './packed-months.sql.ts';
+import { indexesOf, markPacked, monthsToPack, tableBytes } from './packed-months.sql.ts';
 
 /** What has a partition for each month. */
 const MONTHLY_TABLES = ['generations', 'ledger_entries', 'usage_rollups'] as const;
@@ -32,9 +32,16 @@ export async function packMonth(client: pg.PoolClient, suffix: string): Promise<
       );
     }
     await client.query(`REINDEX TABLE CONCURRENTLY ${table}`);
+    await client.query(markPacked(table));
     packed.push({ table, bytesBefore, bytesAfter: (await bytesOf(client, table)) ?? 0 });
   }
   return packed;
+}
+
+/** Months (YYYYMM) that are over and not packed, oldest first; one that was restored is not, either. Throws what Postgres throws. */
+export async function suffixesToPack(client: pg.PoolClient): Promise<string[]> {
+  const rows = await run<{ suffix: string }>(client, monthsToPack, [[...MONTHLY_TABLES]]);
+  return rows.map(({ suffix }) => suffix);
 }
 
 async function bytesOf(client: pg.PoolClient, table: string): Promise<number | undefined> {

@@ -31,6 +31,16 @@ test('the backup runs every night, also after one that the host was off', () => 
   );
 });
 
+test('months that are over are packed every month, after the backup of that night', () => {
+  const timer = timerOf('pack');
+  expect(timer).toMatch(/^OnCalendar=\*-\*-02 05:/m);
+  expect(timer).toMatch(/^Persistent=true$/m);
+  expect(unit('pack')).toMatch(/^After=.*\btollgate-backup\.service\b/m);
+  expect(unit('pack')).toMatch(
+    /^ExecStart=\/usr\/bin\/node dist\/src\/operators\/cli\/main\.js archive pack$/m,
+  );
+});
+
 test('the drill restores every week what the backup of that night has made, and knows no database that serves', () => {
   const timer = timerOf('drill');
   const hour = (text: string) => /^OnCalendar=.* (\d\d:\d\d):\d\d$/m.exec(text)?.[1] ?? '';

@@ -114,6 +114,20 @@ test('calls are written while it waits for a backup, and what was broken off is 
   expect((await indexes()).filter(({ is_valid, is_part }) => !(is_valid && is_part))).toEqual([]);
 });
 
+test('without a month, each that is over and not packed is; what is written anew is packed anew', async () => {
+  const packedTables = async () => {
+    const { code, text } = await cli('archive', 'pack', '--json');
+    return [code, JSON.parse(text).map((row: { table: string }) => row.table)];
+  };
+  const all = ['generations', 'ledger_entries', 'usage_rollups'].map((name) => `${name}_${SUFFIX}`);
+  expect(await packedTables()).toEqual([0, all]);
+  expect(await packedTables()).toEqual([0, []]);
+  expect(await cli('archive', 'pack')).toEqual({ code: 0, text: 'Every month that is over is packed.\n' });
+  await owner.query(`DROP TABLE generations_${SUFFIX}`);
+  await owner.query('SELECT create_month_partitions($1)', [MONTH]);
+  expect(await packedTables()).toEqual([0, all]);
+});
+
 test('a month that is not over, or not there, is refused', async () => {
   const now = new Date().toISOString().slice(0, 7);
   expect(await cli('archive', 'pack', now)).toMatchObject({

@@ -77,13 +77,13 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
 
 function addPackCommand(archive: Command, surroundings: CliSurroundings): void {
   archive
-    .command('pack <month>')
+    .command('pack [month]')
     .description(
-      'build the indexes of a month that is over anew, a third smaller, while calls go on; waits for backups that run',
+      'build the indexes of a month that is over anew, a third smaller, while calls go on; waits for backups that run; without a month: of all that are not packed',
     )
-    .action(async (month: string, _options: object, command: Command) => {
+    .action(async (month: string | undefined, _options: object, command: Command) => {
       const packed = await CallArchives.as(ownerUrl(surroundings), (archives) =>
-        archives.pack(monthIn(month)),
+        month === undefined ? archives.packDue() : archives.pack(monthIn(month)),
       );
       const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
       const rows = packed.map((row) => ({
@@ -91,9 +91,9 @@ function addPackCommand(archive: Command, surroundings: CliSurroundings): void {
         bytes_before: row.bytesBefore,
         bytes: row.bytesAfter,
       }));
-      surroundings.stdout.write(
-        `${json ? JSON.stringify(rows, null, 2) : textTable(PACKED_COLUMNS, packed)}\n`,
-      );
+      const table =
+        packed.length === 0 ? 'Every month that is over is packed.' : textTable(PACKED_COLUMNS, packed);
+      surroundings.stdout.write(`${json ? JSON.stringify(rows, null, 2) : table}\n`);
     });
 }
 
