@@ -52,7 +52,7 @@ export class ArchiveError extends Error {
 }
 
 /**
- * Moves the calls of old months into files and back: their table is two thirds of the books' bytes. Entries, seals, statements and sums
+ * Moves the calls of old months into files and back: their table is more than half of the books' bytes. Entries, seals, statements and sums
  * stay, so all invariants hold meanwhile. A month's calls that ended in another month stay, too.
  */
 export class CallArchives {
