@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createDatabase } from '../../src/store/database.ts';
-import { closeMonth, proveAll, proveNight } from './measure-books.ts';
+import { closeMonth, proveAll, proveNight, proveQuarter } from './measure-books.ts';
 import { measureBytes } from './measure-bytes.ts';
 import {
   archiveMonth,
@@ -55,8 +55,9 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     note('vacuumed');
     const full = await proveAll(database);
     note('proven');
-    const nightSeconds = await proveNight(database, year);
-    note('proven as each night');
+    const night = await proveNight(database, year);
+    const quarter = await proveQuarter(database, year);
+    note('proven as each night, and after a quarter without');
     const reports = await measureReports(postgres.url, year);
     note('reported');
     const closing = await closeMonth(postgres, database, year);
@@ -70,7 +71,7 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     const backup = await backUpAndRestore(postgres);
     note('backed up and restored');
     return {
-      ...{ year, writeSeconds, vacuumSeconds, vacuumAgainSeconds, relations, full, nightSeconds, reports },
+      ...{ year, writeSeconds, vacuumSeconds, vacuumAgainSeconds, relations, full, night, quarter, reports },
       ...{ closing, packing, packed, archiving, backup },
     };
   } finally {

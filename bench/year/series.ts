@@ -1,5 +1,5 @@
 import { type Series, TARGET } from './extrapolate.ts';
-import type { Closing, FullProof } from './measure-books.ts';
+import type { Closing, FullProof, NightProof } from './measure-books.ts';
 import type { Relation } from './measure-bytes.ts';
 import type { Archiving, Backup, Packing } from './measure-operations.ts';
 import type { Year } from './write-year.ts';
@@ -13,7 +13,9 @@ export interface Measured {
   /** Before the last month was closed. */
   readonly relations: readonly Relation[];
   readonly full: FullProof;
-  readonly nightSeconds: number;
+  readonly night: NightProof;
+  /** After a quarter of a year without one. */
+  readonly quarter: NightProof;
   readonly reports: ReadonlyMap<string, number>;
   readonly closing: Closing;
   readonly packing: Packing;
@@ -32,6 +34,7 @@ const STATEMENT_OF_PROOF = {
 };
 const STATEMENT_OF_ARCHIVE = { value: 12 * HOUR, why: 'a statement of an archive has 12 h' };
 const REPORT = { value: 50, why: 'bound of bench:reports' };
+const MILLION = 1_000_000;
 const MONTHS = 12;
 const DAYS = 365;
 
@@ -65,9 +68,15 @@ export function seriesOf(runs: readonly Measured[]): readonly Series[] {
     }),
     series(
       'nightly proof, with a day that is new',
-      ({ year }) => year.newEntries,
-      (run) => run.nightSeconds,
+      ({ night }) => night.entries,
+      ({ night }) => night.seconds,
       { unit: 's', of: 'new entries', target: TARGET.calls / DAYS, limit: { value: HOUR, why: 'an hour' } },
+    ),
+    series(
+      'the same, with a quarter of a year that is new; the target is a million entries',
+      ({ quarter }) => quarter.entries,
+      ({ quarter }) => quarter.seconds,
+      { unit: 's', of: 'new entries', target: MILLION, limit: { value: MINUTE, why: 'a minute' } },
     ),
     series('closing a month, one account poisoned', dueEntries, ({ closing }) => closing.seconds, {
       unit: 's',

@@ -99,7 +99,7 @@ export async function writeYear(
     note('entries sealed');
     await owner.query(writeStatements(dueMonth.toISOString()));
     await owner.query(writeDocuments(begin.toISOString()));
-    await placeAll(database, owner, dayStart);
+    await placeAll(database, dayStart);
     await owner.query(writeDays);
     note('statements, proofs and days written');
     return await described(owner, shape, { begin, dueMonth, thisMonth, dayStart });
@@ -119,9 +119,9 @@ async function sealAll(database: Database, owner: pg.Client): Promise<void> {
   await eachApart(rows, seal, { together: 2, onFailure });
 }
 
-/** As if a proof had ended at that time. */
-async function placeAll(database: Database, owner: pg.Client, until: Date): Promise<void> {
-  const { rows } = await owner.query<{ id: string }>('SELECT id FROM year_accounts ORDER BY id');
+/** As if a nightly proof of all accounts had ended at that time, and none after it. */
+export async function placeAll(database: Database, until: Date): Promise<void> {
+  const { rows } = await database.money.query<{ id: string }>('SELECT id FROM accounts ORDER BY id');
   for (let start = 0; start < rows.length; start += ACCOUNTS_PER_PAGE) {
     const ids = rows.slice(start, start + ACCOUNTS_PER_PAGE).map(({ id }) => id);
     await queryProof(database.money, placeProofs, [ids, until], 'READ WRITE');
