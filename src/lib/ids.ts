@@ -95,9 +95,11 @@ export function requestUuidOf(ownedId: string): string {
   return ownedId.slice(0, -BUCKET_DIGITS) + NO_BUCKET;
 }
 
-/** The least and the greatest id that {@link ownedByRequest} makes for a request. */
-export function idsOwnedByRequest(requestUuid: string): readonly [string, string] {
-  return [requestUuid, requestUuid.slice(0, -BUCKET_DIGITS) + LAST_BUCKET];
+/** The least and the greatest id that {@link ownedByRequest} makes for a request; nulls for an id that is not of {@link newRequestUuid}. */
+export function idsOwnedByRequest(requestUuid: string): readonly [string, string] | readonly [null, null] {
+  return requestUuid.endsWith(NO_BUCKET)
+    ? [requestUuid, requestUuid.slice(0, -BUCKET_DIGITS) + LAST_BUCKET]
+    : [null, null];
 }
 
 /**

@@ -71,6 +71,10 @@ describe('search', () => {
       const { json } = await server.call('GET', `/api/v1/generation?id=${of}`, { token: customer.secret });
       expect(json.data.id).toBe(id);
     }
+    const alike = `${requestId.slice(0, -1)}1`;
+    expect(await search(alike)).toEqual([]);
+    const { status } = await server.call('GET', `/api/v1/generation?id=${alike}`, { token: customer.secret });
+    expect(status).toBe(404);
     const { rows } = await server.db.database.money.query(
       'SELECT request_id FROM generations WHERE account_id = (SELECT id FROM accounts ORDER BY id DESC LIMIT 1) ORDER BY id',
     );

@@ -119,7 +119,10 @@ export async function beginCall(
   return joined ?? joinable(kernel, call, departure);
 }
 
-/** What a request makes has the request's id but for the account's bucket, so that its row need not keep that. Lists go by the time in ids: not where the body took long. */
+/**
+ * What a request makes has the request's id but for the account's bucket, so that its row need not keep that. Not where the body took long:
+ * lists go by the time in ids.
+ */
 function newGenerationId({ requestUuid }: Exchange, accountId: string, nowMs: number): string {
   const isRecent =
     requestUuid !== undefined && Math.abs(nowMs - uuidTimeMs(requestUuid)) < REQUEST_AGE_MS_MAX;
