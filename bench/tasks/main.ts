@@ -145,7 +145,7 @@ async function measureService() {
   };
   const stopMeters = startMeters(meters);
   const perSecond = await endToEnd(customers, clock, TASKS);
-  const used = stopMeters();
+  const used = perOperation(stopMeters(), TASKS);
   if ((await customers.fetchNewest()) === 0) {
     throw new Error('the newest picture is empty');
   }
@@ -180,24 +180,14 @@ function rowsOf(
       tollgate: submits.perSecond.toFixed(0),
       compared: `p50 / p99 ${submits.p50Ms.toFixed(1)} / ${submits.p99Ms.toFixed(1)} ms; ${turnedAway} asked to come back`,
     },
-    {
-      figure: 'processor time of one submit, ms',
-      baseline: '',
-      tollgate: submitUsed.reduce((sum, [, ms]) => sum + ms, 0).toFixed(2),
-      compared: submitUsed.map(([name, ms]) => `${name} ${ms.toFixed(2)}`).join(', '),
-    },
+    processorRow('submit', submitUsed),
     {
       figure: `tasks/s from submit to result, ${TASKS} tasks; baseline: BullMQ alone, add and process`,
       baseline: bare.toFixed(0),
       tollgate: perSecond.toFixed(0),
       compared: `${(perSecond / bare).toFixed(3)} ×`,
     },
-    {
-      figure: 'processor time of one task, ms',
-      baseline: '',
-      tollgate: (used.reduce((sum, [, ms]) => sum + ms, 0) / TASKS).toFixed(2),
-      compared: used.map(([name, ms]) => `${name} ${(ms / TASKS).toFixed(2)}`).join(', '),
-    },
+    processorRow('task', used),
     {
       figure: `submit to start p50 / p99 at ${PICK_UP_RATE}/s, ${waits.tasks} tasks, two commits each; baseline: a commit of one row on the same disk meanwhile`,
       baseline: `${waits.commitP50Ms.toFixed(1)} / ${waits.commitP99Ms.toFixed(1)} ms`,
@@ -213,10 +203,22 @@ function rowsOf(
   ];
 }
 
+function processorRow(operation: string, used: readonly [string, number][]): BenchRow {
+  return {
+    figure: `processor time of one ${operation}, ms`,
+    baseline: '',
+    tollgate: sumOf(used).toFixed(2),
+    compared: used.map(([name, ms]) => `${name} ${ms.toFixed(2)}`).join(', '),
+  };
+}
+
+function sumOf(used: readonly [string, number][]): number {
+  return used.reduce((sum, [, ms]) => sum + ms, 0);
+}
+
 function headlineOf({ perSecond, used }: Awaited<ReturnType<typeof measureService>>): string {
-  const all = used.reduce((sum, [, ms]) => sum + ms, 0) / TASKS;
-  const workers = (used.find(([name]) => name === 'workers')?.[1] ?? 0) / TASKS;
-  return `An image of 256 × 256 costs **${workers.toFixed(2)}** ms of worker CPU, **${all.toFixed(2)}** ms with all the rest: **${perSecond.toFixed(0)}** tasks a second on ${cpus().length} cores.`;
+  const workers = used.find(([name]) => name === 'workers')?.[1] ?? 0;
+  return `An image of 256 × 256 costs **${workers.toFixed(2)}** ms of worker CPU, **${sumOf(used).toFixed(2)}** ms with all the rest: **${perSecond.toFixed(0)}** tasks a second on ${cpus().length} cores.`;
 }
 
 try {

@@ -10,7 +10,7 @@ import { createDatabase, type Database } from '../../src/store/database.ts';
 import { holdRequest, settlement, silentLog, silentObserver } from '../../test/factories/ledger.ts';
 import { testMonthClose } from '../../test/factories/month-close.ts';
 import { seconds } from './stopwatch.ts';
-import { placeAll, type Year } from './write-year.ts';
+import { monthOf, placeAll, type Year } from './write-year.ts';
 import type { YearPostgres } from './year-postgres.ts';
 
 const AMOUNT = nanoUsd(1_000_000n);
@@ -54,10 +54,7 @@ export async function proveNight(database: Database, { newEntries }: Year): Prom
 
 /** The proof after nights without one: all is new since the third month before the last. As {@link proveNight}. */
 export async function proveQuarter(database: Database, { firstMonth }: Year): Promise<NightProof> {
-  await placeAll(
-    database,
-    new Date(Date.UTC(firstMonth.getUTCFullYear(), firstMonth.getUTCMonth() + QUARTER_BEGINS)),
-  );
+  await placeAll(database, monthOf(firstMonth, QUARTER_BEGINS));
   return await prove(database);
 }
 

@@ -36,7 +36,7 @@ ${firstToBreak(series, accounts)}
 
 After the vacuum, before the last month is closed; the last column is the slope when every month is closed and [packed](books.md). The slope
 leaves out what does not grow with calls. Calls that are further apart than five minutes share no roll-up and need more of them; documents of
-statements are not in it. No caller chose the id of its request: one that is chosen takes its length and some 80 bytes more.
+statements are not in it. No caller chose the id of its request: one that is chosen stands in the row, and in an index.
 
 ${bytesTable(runs)}
 `;
@@ -94,10 +94,11 @@ function bytesTable(runs: readonly Measured[]): string {
   );
   const relations = all.filter(({ table }) => grows.has(table));
   const perCall = (value: number) => value.toFixed(0);
+  const slopeOf = (of: typeof relations) => of.reduce((sum, one) => sum + lineOf(one).slope, 0);
   const packedSlope = (of: typeof relations) =>
-    packed
-      .filter((one) => of.some(({ table, index }) => one.table === table && one.index === index))
-      .reduce((sum, one) => sum + lineOf(one).slope, 0);
+    slopeOf(
+      packed.filter((one) => of.some(({ table, index }) => one.table === table && one.index === index)),
+    );
   const rows = relations.map((one) => [
     one.index === null ? one.table : `– ${one.index}`,
     ...one.points.map(({ count, value }) => perCall(value / count)),
@@ -111,7 +112,7 @@ function bytesTable(runs: readonly Measured[]): string {
   const total = (name: string, values: readonly number[], of: typeof relations) => [
     `**${name}**`,
     ...values.map(perCall),
-    `**${perCall(of.reduce((sum, one) => sum + lineOf(one).slope, 0))}**`,
+    `**${perCall(slopeOf(of))}**`,
     `**${perCall(packedSlope(of))}**`,
   ];
   const bookedOf = (place: number) =>

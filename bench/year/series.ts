@@ -167,7 +167,7 @@ export function bytesByRelation(
   runs: readonly Measured[],
   relationsOf: (run: Measured) => readonly Relation[],
 ): readonly (Series & Pick<Relation, 'table' | 'index'>)[] {
-  const [newest] = runs.slice(-1);
+  const newest = runs.at(-1);
   const all = newest ? relationsOf(newest) : [];
   return all.map(({ table, index }) => ({
     ...{ table, index, name: index ?? table, unit: 'bytes' as const, of: 'calls', target: TARGET.calls },

@@ -176,6 +176,6 @@ async function alone(ownerUrl: string, text: string): Promise<void> {
 }
 
 /** The start (UTC) of the month that is so many after that of a time. */
-function monthOf(time: Date, months: number): Date {
+export function monthOf(time: Date, months: number): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months));
 }

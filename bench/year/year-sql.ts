@@ -71,7 +71,10 @@ const PROVIDER = `(ARRAY['acme', 'globex', 'initech'])[1 + model % 3]`;
 const MODEL = `(ARRAY['acme/small', 'acme/large', 'globex/chat-2', 'globex/reason-1', 'initech/mini', 'initech/code'])[1 + model]`;
 const ENDPOINT = `CASE WHEN model = 5 THEN '/api/v1/messages' ELSE '/api/v1/chat/completions' END`;
 
-/** What settlements of calls that were answered at once would have written (src/ledger/stored-call.ts), in the order of time: indexes grow as they do in service. Each runs on a connection of its own. */
+/**
+ * What settlements of calls that were answered at once would have written (src/ledger/stored-call.ts), in the order of time: indexes grow as
+ * they do in service. Each runs on a connection of its own.
+ */
 export const WRITE_ROWS: readonly string[] = [
   `INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, input_tokens, output_tokens,
       cache_read_tokens, cache_write_tokens, reasoning_tokens, usage_source, price_version, hold_amount, charge, lines, shortfall,
