@@ -67,7 +67,8 @@ export const seedMaxField = z.int().min(1).max(SEED_SAFE_MAX);
 /** Members added to every request body as they are. */
 export const extraField = z.record(z.string(), z.json()).default({});
 
-type UpstreamFields = z.output<z.ZodObject<typeof upstreamFields>>;
+/** An entry as checked, with what every engine behind HTTP has. */
+export type UpstreamFields = z.output<z.ZodObject<typeof upstreamFields>>;
 
 /** Checks an entry of `engines:`. Throws EngineSettingsError with one line that names the entry and the setting. */
 export function parseEngineSettings<T extends z.ZodType>(schema: T, settings: EngineSettings): z.output<T> {

@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
-import { fractionOf } from '../../src/engines/comfyui/progress-socket.ts';
-import { promptIdOf } from '../../src/engines/comfyui/run-ids.ts';
+import { comfyUiKind, promptIdOf } from '../../src/engines/comfyui/comfyui-engine.ts';
+import { fractionOf } from '../../src/engines/comfyui/progress-sockets.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
 import { httpKind } from '../../src/engines/http/http-engine.ts';

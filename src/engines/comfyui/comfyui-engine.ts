@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LruMap } from '../../lib/lru-map.ts';
 import { downloadOutput, OUTPUT_UNAVAILABLE, type OutputDownload } from '../download-output.ts';
 import {
   type DeviceMemory,
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
@@ -15,14 +15,17 @@ import {
 import { MISCONFIGURED, NO_OUTPUT, RUN_LOST, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
-import { UpstreamHttp, type UpstreamHttpSettings } from '../upstream-http.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
+import type { UpstreamHttpSettings } from '../upstream-http.ts';
 import { ComfyUiApi } from './comfyui-api.ts';
 import { type ComfyUiSettings, comfyUiSettings } from './comfyui-settings.ts';
 import { filesOf, statusOfEnded, viewPath } from './ended-run.ts';
 import { classesOf, missingParts, type NodeInfo } from './missing-parts.ts';
 import { ProgressSockets } from './progress-sockets.ts';
-import { promptIdOf, RUNS_PER_TASK_MAX } from './run-ids.ts';
 import { fillWorkflow, readWorkflows, type Workflow, workflowFiles } from './workflow.ts';
+
+/** Runs of one task on one server that may have failed before we give up looking for a free id. */
+const RUNS_PER_TASK_MAX = 16;
 
 const POLL_INTERVAL_MS = 1_000;
 const CONFIRM_TRIES = 20;
@@ -42,29 +45,21 @@ export function comfyUiKind(folder: string): EngineKind {
 }
 
 /** Runs workflows on a ComfyUI server under our ids, so that any process finds a run again. */
-export class ComfyUiEngine implements Engine {
-  readonly kind = 'comfyui';
-  readonly id: string;
+export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: ComfyUiSettings;
   readonly #workflows: ReadonlyMap<string, Workflow>;
   readonly #httpSettings: UpstreamHttpSettings;
-  readonly #http: UpstreamHttp;
-  readonly #api: ComfyUiApi;
+  readonly #api = new ComfyUiApi(this.http);
   readonly #sockets = new ProgressSockets();
   /** What the server said of runs that it took in part. */
   readonly #leftOut = new LruMap<string, string>(PARTIAL_RUNS_MAX);
 
   /** Reads the workflow files. Throws EngineSettingsError. */
   constructor(settings: ComfyUiSettings, folder: string) {
-    this.id = settings.id;
-    this.#settings = settings;
+    const http = toHttpSettings(settings, bearer(settings.api_key));
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/queue' });
+    this.#httpSettings = http;
     this.#workflows = readWorkflows(settings, folder);
-    this.#httpSettings = toHttpSettings(settings, bearer(settings.api_key));
-    this.#http = new UpstreamHttp(this.#httpSettings);
-    this.#api = new ComfyUiApi(this.#http);
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
     this.capabilities = {
       kinds: [...new Set([...this.#workflows.values()].map((workflow) => workflow.settings.kind))],
       sizeMultiple: settings.size_multiple,
@@ -89,9 +84,9 @@ export class ComfyUiEngine implements Engine {
       return found;
     }
     this.#listen(free, workflow, context);
-    const graph = fillWorkflow(workflow, request, this.#settings);
+    const graph = fillWorkflow(workflow, request, this.settings);
     try {
-      const key = this.#settings.comfy_org_api_key;
+      const key = this.settings.comfy_org_api_key;
       const { reference, leftOut } = await this.#api.submit(graph, free, context.signal, key);
       if (reference !== free) {
         this.#sockets.close(free);
@@ -107,7 +102,7 @@ export class ComfyUiEngine implements Engine {
   }
 
   /** A server forgets its runs when it ends: what is billed may have run before. */
-  async recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'> {
+  override async recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'> {
     const { found } = await this.#look(request, context);
     return found ?? (this.capabilities.paid ? 'unknown' : null);
   }
@@ -164,10 +159,6 @@ export class ComfyUiEngine implements Engine {
     return (await this.#isGone(reference)) ? 'stopped' : 'requested';
   }
 
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/queue', signal);
-  }
-
   async findMistakes(signal: AbortSignal): Promise<string[]> {
     const known = new Map<string, NodeInfo | undefined>();
     for (const name of classesOf(this.#workflows)) {
@@ -184,15 +175,15 @@ export class ComfyUiEngine implements Engine {
     await this.#api.freeMemory(signal);
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#sockets.closeAll();
-    await this.#http.close();
+    await super.close();
   }
 
   /** A run whose files are gone is forgotten there, too, so that the next attempt makes them anew. Throws EngineError. */
   async #download(reference: string, download: OutputDownload): Promise<void> {
     try {
-      await downloadOutput(this.#http, download);
+      await downloadOutput(this.http, download);
     } catch (error) {
       if (!(error instanceof EngineError && error.failure.code === OUTPUT_UNAVAILABLE.code)) {
         throw error;
@@ -272,10 +263,23 @@ export class ComfyUiEngine implements Engine {
   }
 
   #listen(promptId: string, { graph }: Workflow, { signal, onProgress }: EngineContext): void {
-    const url = this.#http.urlOf(`/ws?${new URLSearchParams({ clientId: promptId })}`);
+    const url = this.http.urlOf(`/ws?${new URLSearchParams({ clientId: promptId })}`);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const { headers } = this.#httpSettings;
     const nodes = Object.keys(graph).length;
     this.#sockets.open({ url: url.href, headers, promptId, nodes, onProgress }, signal);
   }
+}
+
+/**
+ * The prompt_id of a task's nth run (from 0) on a server: the task's own id first. A later run needs another, because the history
+ * would answer for the failed one.
+ */
+export function promptIdOf(taskId: string, run: number): string {
+  if (run === 0) {
+    return taskId;
+  }
+  const hex = createHash('sha256').update(`${taskId}/${run}`).digest('hex');
+  // The layout of a UUID of version 8 (RFC 9562 §5.8).
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

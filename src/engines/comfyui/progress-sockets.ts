@@ -1,4 +1,32 @@
-import { listenForProgress, type ProgressListening } from './progress-socket.ts';
+import type { Socket } from 'node:net';
+import { Agent, buildConnector, WebSocket } from 'undici';
+import { z } from 'zod';
+
+const progress = z.object({ prompt_id: z.string(), value: z.number(), max: z.number() });
+const progressState = z.object({
+  prompt_id: z.string(),
+  nodes: z.record(z.string(), z.object({ value: z.number(), max: z.number() })),
+});
+
+const message = z.object({ type: z.string(), data: z.unknown() });
+
+/** Most of the bar; the rest is for what comes after sampling. */
+const PROGRESS_MAX = 0.95;
+const MESSAGE_LENGTH_MAX = 1_048_576;
+/** Previews are skipped, but they come. */
+const PAYLOAD_BYTES_MAX = 16_777_216;
+const CONNECT_MS = 3_000;
+
+interface ProgressListening {
+  /** ws(s) URL with the client id in it. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly promptId: string;
+  /** Nodes of the graph. */
+  readonly nodes: number;
+  /** Called with 0–1, not always rising. */
+  readonly onProgress: (fraction: number) => void;
+}
 
 interface Listener {
   readonly close: () => void;
@@ -42,5 +70,71 @@ export class ProgressSockets {
     for (const promptId of [...this.#listeners.keys()]) {
       this.close(promptId);
     }
+  }
+}
+
+/** Listens to a run's progress. A hint only: whether it connects, breaks or lies, the run goes on. Returns what ends it at once. */
+function listenForProgress(listening: ProgressListening): () => void {
+  const connect = buildConnector({ timeout: CONNECT_MS });
+  let connection: Socket | undefined;
+  const dispatcher = new Agent({
+    webSocket: { maxPayloadSize: PAYLOAD_BYTES_MAX },
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        connection = result[1] ?? undefined;
+        callback(...result);
+      }),
+  });
+  const socket = new WebSocket(listening.url, { dispatcher, headers: { ...listening.headers } });
+  socket.addEventListener('error', () => undefined);
+  socket.addEventListener('message', ({ data }) => {
+    if (typeof data === 'string' && data.length <= MESSAGE_LENGTH_MAX) {
+      const fraction = fractionOf(data, listening);
+      if (fraction !== undefined) {
+        listening.onProgress(Math.min(Math.max(fraction, 0), 1) * PROGRESS_MAX);
+      }
+    }
+  });
+  return () => {
+    // A closing handshake needs a peer that answers.
+    connection?.destroy();
+    dispatcher.destroy().catch(() => undefined);
+  };
+}
+
+/** 0–1 as a text message of `/ws` tells it for our run; undefined for every other message. */
+export function fractionOf(
+  text: string,
+  { promptId, nodes }: Pick<ProgressListening, 'promptId' | 'nodes'>,
+): number | undefined {
+  const parsed = message.safeParse(parse(text));
+  if (!parsed.success) {
+    return undefined;
+  }
+  const { type, data } = parsed.data;
+  if (type === 'progress') {
+    const step = progress.safeParse(data);
+    // A single step is a node that merely ran, not a sampler.
+    const counts = step.success && step.data.prompt_id === promptId && step.data.max > 1;
+    return counts ? step.data.value / step.data.max : undefined;
+  }
+  const state = type === 'progress_state' ? progressState.safeParse(data) : undefined;
+  return state?.success && state.data.prompt_id === promptId ? shareOf(state.data.nodes, nodes) : undefined;
+}
+
+/** Steps done of all steps; nodes that have not begun count as one step. */
+function shareOf(known: Readonly<Record<string, { value: number; max: number }>>, nodes: number): number {
+  const states = Object.values(known);
+  const notBegun = Math.max(0, nodes - states.length);
+  const total = states.reduce((sum, { max }) => sum + Math.max(max, 1), notBegun);
+  const done = states.reduce((sum, { value, max }) => sum + Math.min(Math.max(value, 0), max), 0);
+  return total === 0 ? 0 : done / total;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -2,31 +2,46 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { downloadOutput } from '../download-output.ts';
 import {
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
+  type EngineFailure,
   type EngineOutput,
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { CONTENT_REFUSED, MALFORMED, RUN_LOST, SUBMIT_UNCONFIRMED, withWords } from '../engine-failures.ts';
+import {
+  CONTENT_REFUSED,
+  MALFORMED,
+  NO_OUTPUT,
+  RUN_LOST,
+  SUBMIT_UNCONFIRMED,
+  withWords,
+} from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import type { UpstreamAnswer } from '../upstream-answer.ts';
-import { UpstreamHttp } from '../upstream-http.ts';
-import {
-  fromReference,
-  isBlackedOut,
-  isModelError,
-  outputUrl,
-  readRun,
-  refineByDetail,
-  toReference,
-} from './fal-run.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
 import { type FalSettings, falSettings } from './fal-settings.ts';
+
+const runUrls = z.object({ status_url: z.url(), response_url: z.url(), cancel_url: z.url() });
+const file = z.looseObject({ url: z.string().min(1) });
+const outputs = z.looseObject({
+  images: z.array(file).nullish(),
+  image: file.nullish(),
+  videos: z.array(file).nullish(),
+  video: file.nullish(),
+});
+
+const flags = z.looseObject({ has_nsfw_concepts: z.array(z.boolean()) });
+const errorBody = z.looseObject({
+  detail: z.union([z.string(), z.array(z.looseObject({ type: z.string().nullish() }))]),
+});
+
+/** The URLs by which fal knows a run. They are used as given: built ones would break where a model has a longer name. */
+type FalRun = z.output<typeof runUrls>;
 
 const queueState = z.looseObject({
   status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED']),
@@ -46,19 +61,12 @@ export const falKind: EngineKind = {
 };
 
 /** Requests in fal's queue (fal.ai docs, Queue API). It accepts no caller-chosen id: a submit whose answer is lost stays lost. Always paid. */
-export class FalEngine implements Engine {
-  readonly kind = 'fal';
-  readonly id: string;
+export class FalEngine extends UpstreamEngine<FalSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: FalSettings;
-  readonly #http: UpstreamHttp;
 
   constructor(settings: FalSettings) {
-    this.id = settings.id;
-    this.#settings = settings;
-    this.#http = new UpstreamHttp(toHttpSettings(settings, `Key ${settings.api_key}`));
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    const http = toHttpSettings(settings, `Key ${settings.api_key}`);
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/' });
     this.capabilities = {
       kinds: settings.kinds,
       sizeMultiple: settings.size_multiple,
@@ -74,23 +82,19 @@ export class FalEngine implements Engine {
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const path = `/${modelPath(request.model)}`;
-    const json = bodyOf(request, this.#settings);
+    const json = bodyOf(request, this.settings);
     const call = { method: 'POST' as const, path, json, signal: context.signal };
-    const answer = await this.#http.submit(call, SUBMIT_UNCONFIRMED, refineByDetail);
-    const run = readRun(answer.json, this.#http.base.origin);
+    const answer = await this.http.submit(call, SUBMIT_UNCONFIRMED, refineByDetail);
+    const run = readRun(answer.json, this.http.base.origin);
     if (!run) {
       throw new EngineError(SUBMIT_UNCONFIRMED);
     }
     return toReference(run);
   }
 
-  async recover(): Promise<'unknown'> {
-    return 'unknown';
-  }
-
   async poll(reference: string, _request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
-    const run = fromReference(reference, this.#http.base.origin);
-    const answer = await this.#http.call({ method: 'GET', path: run.status_url, signal });
+    const run = fromReference(reference, this.http.base.origin);
+    const answer = await this.http.call({ method: 'GET', path: run.status_url, signal });
     if (answer.status === NOT_FOUND || answer.status === GONE) {
       return { state: 'failed', failure: RUN_LOST };
     }
@@ -108,22 +112,22 @@ export class FalEngine implements Engine {
     // COMPLETED says nothing about success: the result itself does.
     return status === 'IN_PROGRESS'
       ? { state: 'running' }
-      : outcomeOf(await this.#http.call({ method: 'GET', path: run.response_url, signal }));
+      : outcomeOf(await this.http.call({ method: 'GET', path: run.response_url, signal }));
   }
 
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
     const { signal, folder } = context;
     const { kind } = request;
-    const run = fromReference(reference, this.#http.base.origin);
+    const run = fromReference(reference, this.http.base.origin);
     const path = join(folder, 'output-0.bin');
-    const from = outputUrl(await this.#http.expect({ method: 'GET', path: run.response_url, signal }), kind);
-    await downloadOutput(this.#http, { from, path, kind, signal });
+    const from = outputUrl(await this.http.expect({ method: 'GET', path: run.response_url, signal }), kind);
+    await downloadOutput(this.http, { from, path, kind, signal });
     return [{ index: 0, file: path }];
   }
 
   async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {
-    const run = fromReference(reference, this.#http.base.origin);
-    const answer = await this.#http.call({ method: 'PUT', path: run.cancel_url, totalMs: CANCEL_MS });
+    const run = fromReference(reference, this.http.base.origin);
+    const answer = await this.http.call({ method: 'PUT', path: run.cancel_url, totalMs: CANCEL_MS });
     switch (cancelAnswer.safeParse(answer.json).data?.status) {
       case 'OK':
         return 'stopped';
@@ -132,14 +136,6 @@ export class FalEngine implements Engine {
       default:
         return 'unsupported';
     }
-  }
-
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/', signal);
-  }
-
-  async close(): Promise<void> {
-    await this.#http.close();
   }
 }
 
@@ -170,4 +166,60 @@ function bodyOf(request: EngineRequest, settings: FalSettings): object {
     ...(steps_field === 'none' || steps === undefined ? {} : { [steps_field]: steps }),
     ...(seconds_field === 'none' || seconds === undefined ? {} : { [seconds_field]: seconds }),
   };
+}
+
+/** Takes the URLs from a submit's answer; undefined when they are not there or lead away from `origin`. */
+function readRun(json: unknown, origin: string): FalRun | undefined {
+  const parsed = runUrls.safeParse(json);
+  const urls = parsed.success ? Object.values(parsed.data) : [];
+  return parsed.success && urls.every((url) => new URL(url).origin === origin) ? parsed.data : undefined;
+}
+
+/** The reference of a run: its URLs. */
+function toReference({ status_url, response_url, cancel_url }: FalRun): string {
+  return JSON.stringify({ status_url, response_url, cancel_url });
+}
+
+/** The inverse of {@link toReference}. Throws EngineError `run_lost` for anything else. */
+function fromReference(reference: string, origin: string): FalRun {
+  let json: unknown;
+  try {
+    json = JSON.parse(reference);
+  } catch {
+    json = undefined;
+  }
+  const found = readRun(json, origin);
+  if (!found) {
+    throw new EngineError(RUN_LOST);
+  }
+  return found;
+}
+
+/** The output's URL in a result; models differ in whether they name one or list several. Throws EngineError `no_output`. */
+function outputUrl(json: unknown, kind: EngineRequest['kind']): string {
+  const { images, image, videos, video } = outputs.safeParse(json).data ?? {};
+  const found = kind === 'image' ? (images?.[0] ?? image) : (video ?? videos?.[0]);
+  if (!found) {
+    throw new EngineError(NO_OUTPUT);
+  }
+  return found.url;
+}
+
+/** Whether a result says of its first picture that its content was refused: what it names then is black. */
+function isBlackedOut(json: unknown): boolean {
+  return flags.safeParse(json).data?.has_nsfw_concepts[0] === true;
+}
+
+/** Whether the body of an error is the model's own (fal's `detail`), not that of something on the way. */
+function isModelError(json: unknown): boolean {
+  return errorBody.safeParse(json).success;
+}
+
+/** The failure of an answer outside 2xx, told more precisely by the types in its `detail`. */
+function refineByDetail(failure: EngineFailure, json: unknown): EngineFailure {
+  const { detail } = errorBody.safeParse(json).data ?? {};
+  const types = Array.isArray(detail) ? detail.map(({ type }) => type ?? '') : [];
+  return types.some((type) => /content_policy|safety|nsfw/.test(type))
+    ? withWords(CONTENT_REFUSED, failure.said)
+    : failure;
 }

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { parseUsdNumber } from '../../lib/money.ts';
 import { OUTPUT_BYTES_MAX } from '../download-output.ts';
 import {
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
@@ -27,7 +26,8 @@ import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize, withExtra } from '../request-fit.ts';
 import { toEngineError } from '../transport-failure.ts';
-import { type EngineCall, UpstreamHttp } from '../upstream-http.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
+import type { EngineCall } from '../upstream-http.ts';
 import { type HttpEngineSettings, httpSettings } from './http-settings.ts';
 import { ServiceAnswers } from './service-answers.ts';
 import { createSigner } from './signature.ts';
@@ -48,25 +48,17 @@ export const httpKind: EngineKind = {
  * A service by its entry alone: an order whose answer is the result, or an order, a question after it, and a file. What it cannot say of
  * itself is taken for the worst.
  */
-export class HttpEngine implements Engine {
-  readonly kind = 'http';
-  readonly id: string;
+export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: HttpEngineSettings;
-  readonly #http: UpstreamHttp;
-  readonly #answers: ServiceAnswers;
+  readonly #answers = new ServiceAnswers(this.settings, this.http);
   /** Orders whose answer is the result. */
   readonly #held = new HeldRuns();
 
   constructor(settings: HttpEngineSettings) {
-    this.id = settings.id;
-    this.#settings = settings;
     const key = settings.api_key === '' ? '' : `${settings.key_scheme} ${settings.api_key}`.trim();
-    const http = toHttpSettings(settings, key);
-    this.#http = new UpstreamHttp({ ...http, signer: createSigner(settings.signature, http) });
-    this.#answers = new ServiceAnswers(settings, this.#http);
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    const unsigned = toHttpSettings(settings, key);
+    const http = { ...unsigned, signer: createSigner(settings.signature, unsigned) };
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/' });
     const { kinds, size_multiple: sizeMultiple, paid, poll, cancel } = settings;
     const stops = cancel !== undefined;
     this.capabilities = {
@@ -77,13 +69,13 @@ export class HttpEngine implements Engine {
   }
 
   modelMistake(model: string): string | undefined {
-    const { submit, poll } = this.#settings;
+    const { submit, poll } = this.settings;
     const isInPath = [submit.path, poll?.path].some((path) => path?.includes('{model}'));
     return isInPath ? modelPathMistake(model) : undefined;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
-    const { submit, poll, idempotency_header: header, paid } = this.#settings;
+    const { submit, poll, idempotency_header: header, paid } = this.settings;
     const call = this.#order(request, context.signal);
     if (!poll) {
       context.signal.throwIfAborted();
@@ -93,7 +85,7 @@ export class HttpEngine implements Engine {
     }
     // Asking again under the same key finds what was accepted, so there a lost answer may be asked for again.
     const lost = paid ? { ...SUBMIT_UNCONFIRMED, retryable: header !== undefined } : undefined;
-    const { json } = await this.#http.submit(call, lost, (failure, said) =>
+    const { json } = await this.http.submit(call, lost, (failure, said) =>
       this.#answers.refine(failure, said),
     );
     const reference = valueAt(json, submit.reference);
@@ -104,12 +96,12 @@ export class HttpEngine implements Engine {
   }
 
   /** `null` only where the next submit carries the key of the one before: whatever was accepted then is what it returns. */
-  async recover(): Promise<null | 'unknown'> {
-    return this.#settings.idempotency_header === undefined ? 'unknown' : null;
+  override async recover(): Promise<null | 'unknown'> {
+    return this.settings.idempotency_header === undefined ? 'unknown' : null;
   }
 
   async poll(reference: string, request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
-    const { poll, cost } = this.#settings;
+    const { poll, cost } = this.settings;
     if (!poll) {
       return await this.#held.poll(reference, signal);
     }
@@ -144,7 +136,7 @@ export class HttpEngine implements Engine {
 
   /** URLs may be short-lived: they are asked for anew and fetched at once. */
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
-    const { poll } = this.#settings;
+    const { poll } = this.settings;
     const { kind } = request;
     if (poll) {
       const answer = await this.#ask(poll, { reference, model: request.model }, context.signal, {
@@ -161,30 +153,26 @@ export class HttpEngine implements Engine {
   }
 
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
-    const { cancel, poll } = this.#settings;
+    const { cancel, poll } = this.settings;
     if (!cancel) {
       return 'unsupported';
     }
     const path = fillPath(cancel.path, { reference });
     const call = { method: cancel.method, path, totalMs: CANCEL_MS };
-    const { failure } = await this.#http.call(call);
+    const { failure } = await this.http.call(call);
     if (!poll) {
       await this.#held.cancel(reference);
     }
     return failure ? 'unsupported' : 'requested';
   }
 
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/', signal);
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#held.close();
-    await this.#http.close();
+    await super.close();
   }
 
   #order(request: EngineRequest, signal: AbortSignal): EngineCall {
-    const { submit, idempotency_header: header } = this.#settings;
+    const { submit, idempotency_header: header } = this.settings;
     const values = this.#valuesOf(request);
     if (submit.path.includes('{model}')) {
       modelPath(request.model);
@@ -198,11 +186,11 @@ export class HttpEngine implements Engine {
 
   /** One long call whose answer has the file, or says where it is. */
   async #make(call: EngineCall, request: EngineRequest, context: EngineContext) {
-    const { paid, submit } = this.#settings;
+    const { paid, submit } = this.settings;
     const { kind } = request;
     const { timeout_ms: totalMs } = submit;
     const answer = await longCall(
-      this.#http,
+      this.http,
       { ...call, totalMs, firstByteMs: totalMs },
       {
         ...{ paid, ...this.#diversionFor(kind, context) },
@@ -224,7 +212,7 @@ export class HttpEngine implements Engine {
   }
 
   #diversionFor(kind: EngineRequest['kind'], context: Pick<EngineContext, 'folder'>) {
-    const { output_encoding: encoding } = this.#settings;
+    const { output_encoding: encoding } = this.settings;
     return {
       // files named by URL leave the answer as it is
       member: encoding === 'base64' ? this.#answers.member : '',
@@ -251,7 +239,7 @@ export class HttpEngine implements Engine {
       ...this.#diversionFor(collector?.kind ?? 'video', collector?.context ?? { folder: '' }),
       wants: (index: number) => collector !== undefined && index === 0,
     };
-    const answer = await this.#http
+    const answer = await this.http
       .exchange(call, 'call', (response) => readFiled(response, diversion))
       .catch((error: unknown) => {
         throw toEngineError(error);
@@ -267,7 +255,7 @@ export class HttpEngine implements Engine {
 
   /** Throws EngineError for a size that the entry has no words for. */
   #valuesOf(request: EngineRequest): TemplateValues {
-    const { sizes, size_multiple, seed_max } = this.#settings;
+    const { sizes, size_multiple, seed_max } = this.settings;
     const { taskId, kind, model, prompt, steps, seconds } = request;
     const size = sizes?.[`${request.width}*${request.height}`];
     if (sizes && !size) {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseUsd } from '../../lib/money.ts';
 import { downloadOutput } from '../download-output.ts';
 import {
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
@@ -11,14 +11,38 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { RUN_LOST, SUBMIT_UNCONFIRMED } from '../engine-failures.ts';
+import {
+  CONTENT_REFUSED,
+  MALFORMED,
+  NO_OUTPUT,
+  RUN_LOST,
+  SUBMIT_UNCONFIRMED,
+  UPSTREAM_ERROR,
+  withWords,
+} from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
-import { UpstreamHttp } from '../upstream-http.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
 import { type NovitaSettings, novitaSettings } from './novita-settings.ts';
-import { outputUrl, readTaskResult, refineByReason, toStatus } from './task-result.ts';
+
+const taskResult = z.looseObject({
+  task: z.looseObject({
+    status: z.string(),
+    reason: z.string().nullish(),
+    progress_percent: z.coerce.number().nullish(),
+  }),
+  images: z.array(z.looseObject({ image_url: z.string().min(1) })).nullish(),
+  videos: z.array(z.looseObject({ video_url: z.string().min(1) })).nullish(),
+  extra: z
+    .looseObject({ charged_amount: z.string().nullish(), queue_position: z.number().nullish() })
+    .nullish(),
+});
+
+const errorBody = z.looseObject({ reason: z.string() });
+
+type NovitaResult = z.output<typeof taskResult>;
 
 const accepted = z.looseObject({ task_id: z.string().min(1).max(200) });
 
@@ -40,21 +64,14 @@ export const novitaKind: EngineKind = {
 };
 
 /** Tasks of Novita's asynchronous API: our own endpoints' shape, so parameters pass as they are. Always paid. */
-export class NovitaEngine implements Engine {
-  readonly kind = 'novita';
-  readonly id: string;
+export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: NovitaSettings;
-  readonly #http: UpstreamHttp;
   readonly #idempotent: boolean;
 
   constructor(settings: NovitaSettings) {
-    this.id = settings.id;
-    this.#settings = settings;
+    const http = toHttpSettings(settings, bearer(settings.api_key));
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/' });
     this.#idempotent = settings.dialect === 'tollgate';
-    this.#http = new UpstreamHttp(toHttpSettings(settings, bearer(settings.api_key)));
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
     this.capabilities = {
       kinds: settings.kinds,
       sizeMultiple: settings.size_multiple,
@@ -70,12 +87,12 @@ export class NovitaEngine implements Engine {
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const path = `/v3/async/${this.#idempotent && request.kind === 'video' ? TOLLGATE_VIDEOS : modelPath(request.model)}`;
-    const json = bodyOf(request, this.#settings);
+    const json = bodyOf(request, this.settings);
     const headers: Record<string, string> = this.#idempotent ? { 'idempotency-key': request.taskId } : {};
     // Asking again with the same key finds what was accepted, so here a lost answer may be asked for again.
     const lost = { ...SUBMIT_UNCONFIRMED, retryable: this.#idempotent };
     const call = { method: 'POST' as const, path, json, headers, signal: context.signal };
-    const parsed = accepted.safeParse((await this.#http.submit(call, lost, refineByReason)).json);
+    const parsed = accepted.safeParse((await this.http.submit(call, lost, refineByReason)).json);
     if (!parsed.success) {
       throw new EngineError(lost);
     }
@@ -83,12 +100,12 @@ export class NovitaEngine implements Engine {
   }
 
   /** `null` only where the next submit carries the key of the one before: whatever was accepted then is what it returns. */
-  async recover(): Promise<null | 'unknown'> {
+  override async recover(): Promise<null | 'unknown'> {
     return this.#idempotent ? null : 'unknown';
   }
 
   async poll(reference: string, _request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
-    return toStatus(await this.#result(reference, signal), this.#settings.dialect);
+    return toStatus(await this.#result(reference, signal), this.settings.dialect);
   }
 
   /** URLs live an hour at most: they are requested again and fetched at once. */
@@ -97,7 +114,7 @@ export class NovitaEngine implements Engine {
     const { kind } = request;
     const path = join(folder, 'output-0.bin');
     const from = outputUrl(await this.#result(reference, signal), kind);
-    await downloadOutput(this.#http, { from, path, kind, signal });
+    await downloadOutput(this.http, { from, path, kind, signal });
     return [{ index: 0, file: path }];
   }
 
@@ -106,24 +123,16 @@ export class NovitaEngine implements Engine {
       return 'unsupported';
     }
     const path = `/api/v1/tasks/${encodeURIComponent(reference)}/cancel`;
-    const { status } = await this.#http.call({ method: 'POST', path, totalMs: CANCEL_MS });
+    const { status } = await this.http.call({ method: 'POST', path, totalMs: CANCEL_MS });
     if (status === OK) {
       return 'stopped';
     }
     return status === ACCEPTED ? 'requested' : 'unsupported';
   }
 
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/', signal);
-  }
-
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
-
   async #result(reference: string, signal: AbortSignal) {
     const path = `/v3/async/task-result?${new URLSearchParams({ task_id: reference })}`;
-    const answer = await this.#http.call({ method: 'GET', path, signal });
+    const answer = await this.http.call({ method: 'GET', path, signal });
     if (answer.status === NOT_FOUND) {
       throw new EngineError(this.#idempotent ? RUN_LOST : NOT_FOUND_YET);
     }
@@ -147,4 +156,69 @@ function bodyOf(request: EngineRequest, settings: NovitaSettings): object {
     ...(steps === undefined ? {} : { steps }),
     ...(seconds === undefined ? {} : { [secondsField]: seconds }),
   };
+}
+
+/** Reads the body of GET /v3/async/task-result. Throws EngineError `upstream_malformed`. */
+function readTaskResult(json: unknown): NovitaResult {
+  const parsed = taskResult.safeParse(json);
+  if (!parsed.success) {
+    throw new EngineError(MALFORMED);
+  }
+  return parsed.data;
+}
+
+/** A task-result as one of our states (Novita API reference, task-result; a Tollgate's additions stand in `extra`). */
+function toStatus(result: NovitaResult, dialect: NovitaSettings['dialect']): EngineStatus {
+  const { task, extra } = result;
+  switch (task.status) {
+    case 'TASK_STATUS_SUCCEED':
+      return { state: 'succeeded', progress: 1, ...costOf(result, dialect) };
+    case 'TASK_STATUS_FAILED':
+      return failed(task.reason ?? '', dialect);
+    case 'TASK_STATUS_PROCESSING':
+      return { state: 'running', progress: Math.min(Math.max((task.progress_percent ?? 0) / 100, 0), 1) };
+    case 'TASK_STATUS_QUEUED':
+    case 'TASK_STATUS_UNKNOWN':
+      return {
+        state: 'queued',
+        ...(extra?.queue_position == null ? {} : { queuePosition: extra.queue_position }),
+      };
+    default:
+      throw new EngineError(MALFORMED);
+  }
+}
+
+/** The URL of the output. Throws EngineError `no_output`. */
+function outputUrl({ images, videos }: NovitaResult, kind: EngineRequest['kind']): string {
+  const url = kind === 'image' ? images?.[0]?.image_url : videos?.[0]?.video_url;
+  if (url === undefined) {
+    throw new EngineError(NO_OUTPUT);
+  }
+  return url;
+}
+
+/** The failure of an answer outside 2xx, told more precisely by its `reason`. */
+function refineByReason(failure: EngineFailure, body: unknown): EngineFailure {
+  const parsed = errorBody.safeParse(body);
+  return parsed.success && /ILLEGAL_PROMPT|CONTENT/.test(parsed.data.reason) ? CONTENT_REFUSED : failure;
+}
+
+function failed(reason: string, dialect: NovitaSettings['dialect']): EngineStatus {
+  if (/^(TASK_)?CANCELED\b/.test(reason)) {
+    return { state: 'canceled' };
+  }
+  if (/nsfw|sensitive|ILLEGAL_PROMPT|content_(refused|policy)/i.test(reason)) {
+    return { state: 'failed', failure: withWords(CONTENT_REFUSED, reason) };
+  }
+  // A Tollgate has made its own attempts, and would answer the same Idempotency-Key with the same failed task.
+  return {
+    state: 'failed',
+    failure: withWords({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),
+  };
+}
+
+function costOf({ extra }: NovitaResult, dialect: NovitaSettings['dialect']): { costNanoUsd?: bigint } {
+  const charged =
+    dialect === 'tollgate' && extra?.charged_amount ? parseUsd(extra.charged_amount) : undefined;
+  return charged === undefined ? {} : { costNanoUsd: charged };
 }

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { FileContent } from '../../lib/file-content.ts';
+import { OUTPUT_BYTES_MAX } from '../download-output.ts';
 import {
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
@@ -7,14 +10,21 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { RUN_LOST } from '../engine-failures.ts';
+import { failureOf, MALFORMED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { HeldRuns } from '../held-runs.ts';
+import { downloadPatiently, longCall, spent } from '../long-call.ts';
 import type { EngineKind } from '../registry.ts';
-import { UpstreamHttp } from '../upstream-http.ts';
-import { callForImage } from './image-call.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
+import type { UpstreamHttp } from '../upstream-http.ts';
 import { type OpenAiSettings, openAiSettings } from './openai-settings.ts';
+import { requestBody } from './request-body.ts';
+import { refineByBody } from './upstream-error.ts';
 import { VideoJobs } from './video-jobs.ts';
+
+const imageAnswer = z.object({
+  data: z.array(z.object({ b64_json: z.string().nullish(), url: z.string().nullish() })).max(16),
+});
 
 const POLL_INTERVAL_MS = 2_000;
 
@@ -25,23 +35,15 @@ export const openAiKind: EngineKind = {
 };
 
 /** Images are one long call per run, kept in this process; videos are jobs of the upstream. Neither accepts a caller-chosen id. */
-export class OpenAiEngine implements Engine {
-  readonly kind = 'openai';
-  readonly id: string;
+export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: OpenAiSettings;
-  readonly #http: UpstreamHttp;
   readonly #images = new HeldRuns();
-  readonly #videos: VideoJobs;
+  readonly #videos = new VideoJobs(this.http, this.settings);
 
   constructor(settings: OpenAiSettings) {
-    this.id = settings.id;
-    this.#settings = settings;
+    const http = toHttpSettings(settings, bearer(settings.api_key));
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/models' });
     this.capabilities = capabilitiesOf(settings);
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
-    this.#http = new UpstreamHttp(toHttpSettings(settings, bearer(settings.api_key)));
-    this.#videos = new VideoJobs(this.#http, settings);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -50,18 +52,13 @@ export class OpenAiEngine implements Engine {
     }
     context.signal.throwIfAborted();
     return this.#images.start(request, context, (signal) =>
-      callForImage(this.#http, this.#settings, request, {
+      callForImage(this.http, this.settings, request, {
         signal,
         get folder() {
           return context.folder;
         },
       }),
     );
-  }
-
-  // Neither API takes an id of the client's, and a list of videos does not say whose they are.
-  async recover(): Promise<'unknown'> {
-    return 'unknown';
   }
 
   async poll(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
@@ -89,13 +86,9 @@ export class OpenAiEngine implements Engine {
     return 'requested';
   }
 
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/models', signal);
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#images.close();
-    await this.#http.close();
+    await super.close();
   }
 }
 
@@ -111,4 +104,49 @@ function capabilitiesOf({ kinds, size_multiple, paid, cancel_method }: OpenAiSet
     paid,
     transient: (kind) => kind === 'image' && !paid,
   };
+}
+
+/**
+ * Makes one image with POST /images/generations (OpenAI API reference, Images); a large or downloaded one lies in `context.folder`.
+ * Throws EngineError, or the signal's reason. A paid answer is never thrown away for want of a second try at its download.
+ */
+async function callForImage(
+  http: UpstreamHttp,
+  settings: OpenAiSettings,
+  request: EngineRequest,
+  context: Pick<EngineContext, 'folder' | 'signal'>,
+): Promise<FileContent> {
+  const { signal } = context;
+  const pathFor = () => join(context.folder, 'output-0.bin');
+  const call = {
+    method: 'POST' as const,
+    path: settings.image_path,
+    json: requestBody(request, settings),
+    signal,
+    firstByteMs: settings.image_timeout_ms,
+    totalMs: settings.image_timeout_ms,
+  };
+  const answered = await longCall(http, call, {
+    ...{ paid: settings.paid, refine: refineByBody },
+    ...{ member: 'b64_json', pathFor, fileBytesMax: OUTPUT_BYTES_MAX.image },
+  });
+  const [file] = answered.files;
+  if (file !== undefined) {
+    return file;
+  }
+  const path = pathFor();
+  const parsed = imageAnswer.safeParse(answered.json);
+  const url = parsed.data?.data[0]?.url;
+  if (!parsed.success || !url) {
+    throw new EngineError(spent(settings.paid, parsed.success ? NO_OUTPUT : MALFORMED));
+  }
+  try {
+    // Some servers name their files relative to themselves.
+    const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
+    await downloadPatiently(http, { from, path, kind: 'image', signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new EngineError(spent(settings.paid, failureOf(error)), { cause: error });
+  }
+  return path;
 }

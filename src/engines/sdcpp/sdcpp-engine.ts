@@ -4,7 +4,6 @@ import { retryAfterMs } from '../../upstream/retry-after.ts';
 import { type DivertedJson, divertBase64 } from '../divert-base64.ts';
 import { OUTPUT_BYTES_MAX, OUTPUT_MS_MAX } from '../download-output.ts';
 import {
-  type Engine,
   type EngineCapabilities,
   type EngineContext,
   EngineError,
@@ -27,7 +26,7 @@ import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { toEngineError } from '../transport-failure.ts';
-import { UpstreamHttp } from '../upstream-http.ts';
+import { UpstreamEngine } from '../upstream-engine.ts';
 import { RunTimes } from './run-times.ts';
 import { type SdCppSettings, sdCppSettings } from './sdcpp-settings.ts';
 import { MODES, readAbilities, type ServerAbilities } from './server-abilities.ts';
@@ -57,20 +56,13 @@ export const sdCppKind: EngineKind = {
  * Jobs of sd-server by its native routes (stable-diffusion.cpp examples/server/api.md). It accepts no caller-chosen id, keeps results for ten
  * minutes inside the job's JSON, and can't stop a job it has begun.
  */
-export class SdCppEngine implements Engine {
-  readonly kind = 'sdcpp';
-  readonly id: string;
+export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
   readonly capabilities: EngineCapabilities;
-  readonly pollIntervalMs: number;
-  readonly #settings: SdCppSettings;
-  readonly #http: UpstreamHttp;
   readonly #times = new RunTimes();
 
   constructor(settings: SdCppSettings) {
-    this.id = settings.id;
-    this.#settings = settings;
-    this.#http = new UpstreamHttp(toHttpSettings(settings, bearer(settings.api_key)));
-    this.pollIntervalMs = settings.poll_interval_ms ?? POLL_INTERVAL_MS;
+    const http = toHttpSettings(settings, bearer(settings.api_key));
+    super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/sdcpp/v1/capabilities' });
     this.capabilities = {
       kinds: settings.kinds,
       sizeMultiple: settings.size_multiple,
@@ -85,17 +77,13 @@ export class SdCppEngine implements Engine {
     const path = `/sdcpp/v1/${MODES[request.kind]}`;
     // asked for each video: the server may have been started anew, and one question is little beside minutes of work
     const film = request.kind === 'video' ? await this.#filmOf(request, signal) : undefined;
-    const json = bodyOf(request, this.#settings, film);
-    const answer = await this.#http.submit({ method: 'POST', path, json, signal }, undefined);
+    const json = bodyOf(request, this.settings, film);
+    const answer = await this.http.submit({ method: 'POST', path, json, signal }, undefined);
     const parsed = accepted.safeParse(answer.json);
     if (!parsed.success) {
       throw new EngineError(MALFORMED);
     }
     return parsed.data.id;
-  }
-
-  async recover(): Promise<'unknown'> {
-    return 'unknown';
   }
 
   async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
@@ -127,19 +115,15 @@ export class SdCppEngine implements Engine {
 
   async cancel(reference: string): Promise<'stopped' | 'unsupported'> {
     const path = `${jobPath(reference)}/cancel`;
-    const { status } = await this.#http.call({ method: 'POST', path, totalMs: CANCEL_MS });
+    const { status } = await this.http.call({ method: 'POST', path, totalMs: CANCEL_MS });
     const over = status === 200 || status === NOT_FOUND || status === GONE;
     return over ? 'stopped' : 'unsupported';
   }
 
-  async isReady(signal: AbortSignal): Promise<boolean> {
-    return await this.#http.isAnswering('/sdcpp/v1/capabilities', signal);
-  }
-
   /** Settings that the server with its loaded model cannot follow. */
   async findMistakes(signal: AbortSignal): Promise<string[]> {
-    const { modes, videoFormats } = await readAbilities(this.#http, signal);
-    const { kinds, video_format: format } = this.#settings;
+    const { modes, videoFormats } = await readAbilities(this.http, signal);
+    const { kinds, video_format: format } = this.settings;
     const canNothing = modes !== undefined && !kinds.some((kind) => modes.includes(MODES[kind]));
     const noFormat = format !== undefined && videoFormats !== undefined && !videoFormats.includes(format);
     return [
@@ -150,10 +134,6 @@ export class SdCppEngine implements Engine {
     ];
   }
 
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
-
   /** Throws EngineError where the loaded model makes no videos: that is the operator's to mend. */
   async #filmOf(request: EngineRequest, signal: AbortSignal): Promise<object> {
     const server = await this.#abilities(signal);
@@ -161,13 +141,13 @@ export class SdCppEngine implements Engine {
       const words = `its model makes no videos: supported_modes are ${server.modes.join(', ')}`;
       throw new EngineError(withWords(MISCONFIGURED, words));
     }
-    return filmOf(request, this.#settings, server);
+    return filmOf(request, this.settings, server);
   }
 
   /** Undefined where the server does not say: then it is asked for what most can. */
   async #abilities(signal: AbortSignal): Promise<ServerAbilities | undefined> {
     try {
-      return await readAbilities(this.#http, signal);
+      return await readAbilities(this.http, signal);
     } catch (error) {
       if (error instanceof EngineError && !ENGINE_AWAY.has(error.failure.code)) {
         return undefined;
@@ -185,7 +165,7 @@ export class SdCppEngine implements Engine {
     const { signal } = context;
     const call = { method: 'GET' as const, path: jobPath(reference), signal, totalMs: OUTPUT_MS_MAX[kind] };
     try {
-      return await this.#http.exchange(call, 'call', async (response) => {
+      return await this.http.exchange(call, 'call', async (response) => {
         if (response.status === NOT_FOUND || response.status === GONE) {
           throw new EngineError(RUN_LOST);
         }

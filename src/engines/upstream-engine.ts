@@ -1,0 +1,63 @@
+import type {
+  Engine,
+  EngineCapabilities,
+  EngineContext,
+  EngineOutput,
+  EngineRequest,
+  EngineStatus,
+} from './engine.types.ts';
+import type { UpstreamFields } from './engine-settings.ts';
+import { UpstreamHttp, type UpstreamHttpSettings } from './upstream-http.ts';
+
+interface UpstreamConnection {
+  readonly http: UpstreamHttpSettings;
+  /** Ms between two questions after a run where the entry says nothing. */
+  readonly pollIntervalMs: number;
+  /** What is asked for to see whether the upstream answers at all. */
+  readonly readyPath: string;
+}
+
+/** What engines behind an HTTP API have in common: an entry of tollgate.yaml, connections, and a pace of questions. */
+export abstract class UpstreamEngine<Settings extends UpstreamFields> implements Engine {
+  readonly id: string;
+  readonly kind: string;
+  readonly pollIntervalMs: number;
+  abstract readonly capabilities: EngineCapabilities;
+  protected readonly settings: Settings;
+  protected readonly http: UpstreamHttp;
+  readonly #readyPath: string;
+
+  constructor(settings: Settings, { http, pollIntervalMs, readyPath }: UpstreamConnection) {
+    this.id = settings.id;
+    this.kind = settings.kind;
+    this.pollIntervalMs = settings.poll_interval_ms ?? pollIntervalMs;
+    this.settings = settings;
+    this.http = new UpstreamHttp(http);
+    this.#readyPath = readyPath;
+  }
+
+  abstract submit(request: EngineRequest, context: EngineContext): Promise<string>;
+  abstract poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus>;
+  abstract collect(
+    reference: string,
+    request: EngineRequest,
+    context: EngineContext,
+  ): Promise<EngineOutput[]>;
+  abstract cancel(
+    reference: string,
+    request: EngineRequest,
+  ): Promise<'stopped' | 'requested' | 'unsupported'>;
+
+  /** Most upstreams take no id of the client's: whether they accepted a run whose answer was lost cannot be told. */
+  async recover(_request: EngineRequest, _context: EngineContext): Promise<string | null | 'unknown'> {
+    return 'unknown';
+  }
+
+  async isReady(signal: AbortSignal): Promise<boolean> {
+    return await this.http.isAnswering(this.#readyPath, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.http.close();
+  }
+}
