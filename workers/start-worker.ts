@@ -8,7 +8,7 @@ import type { EngineRegistry } from '../src/engines/registry.ts';
 import { withDeadline } from '../src/lib/deadline.ts';
 import { buildWorkers } from './build-workers.ts';
 import { Liveness, type LivenessSettings } from './liveness.ts';
-import { createProcessors } from './processors/index.ts';
+import { createProcessors } from './processors.ts';
 import { QueueGates } from './queue-gates.ts';
 import { type QueueSelection, QueueSelectionError } from './queue-selection.ts';
 import { ChoreSchedule } from './schedulers.ts';

@@ -15,7 +15,7 @@ import { generateTask } from '../../queues/jobs/generate-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
 import { queuePrefix } from '../../queues/queue-name.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import { guardAgainstSpin } from '../../workers/spin-guard.ts';
+import { guardAgainstSpin } from '../../workers/build-workers.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
